@@ -1,0 +1,99 @@
+"""What bad input gets: a ValueError that names the argument, the rule, the value and the way out, before any pull."""
+
+import numpy as np
+
+from bandits_lib.estimate import RANK_TOL
+
+
+def check_matrix(name, rows):
+    """`rows` as a C-contiguous float array (n, d), n, d >= 1, all entries finite."""
+    rows = np.ascontiguousarray(rows, dtype=float)
+    if rows.ndim != 2:
+        raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
+    if rows.size == 0:
+        raise ValueError(f"{name} must not be empty; got shape {rows.shape}: give at least one row and one column")
+    if not np.isfinite(rows).all():
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        raise ValueError(f"{name} must be finite; {name}[{i}, {j}] is {rows[i, j]}: remove or repair that row")
+    return rows
+
+
+def check_arms(arms):
+    """`arms` as a float array (K, d), at least one of them non-zero."""
+    arms = check_matrix("arms", arms)
+    if not arms.any():
+        raise ValueError("arms must not all be zero: nothing could be learnt from their rewards")
+    return arms
+
+
+def check_items(items, arms, distinct=True):
+    """`items` as a float array (M, d), default the arms, whose differences lie in the span of the arms.
+
+    distinct : refuse identical rows, which have no unique best item (fixed confidence).
+    """
+    if items is None:
+        items = arms
+    items = check_matrix("items", items)
+    if items.shape[1] != arms.shape[1]:
+        raise ValueError(f"items must have as many columns as arms; got {items.shape[1]} and {arms.shape[1]}")
+    if distinct and len(items) > 1:
+        check_distinct(items)
+    if items is not arms:
+        check_span(items - items[0], arms, "differences of items")
+    return items
+
+
+def check_distinct(items):
+    """Refuse identical rows: no rule with fixed confidence can tell them apart."""
+    order = np.lexsort(items.T)
+    same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
+    if same.any():
+        first = int(np.argmax(same))
+        i, j = sorted((int(order[first]), int(order[first + 1])))
+        raise ValueError(f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one")
+
+
+def check_span(directions, arms, name):
+    """Refuse directions outside the span of the arms: their values cannot be estimated."""
+    _, singular, basis = np.linalg.svd(arms, full_matrices=False)
+    basis = basis[singular > RANK_TOL * singular[0]]
+    if len(basis) == arms.shape[1]:
+        return
+    outside = np.linalg.norm(directions - directions @ basis.T @ basis, axis=1)
+    worst = int(np.argmax(outside))
+    if outside[worst] > RANK_TOL * max(np.linalg.norm(directions, axis=1).max(), 1e-300):
+        raise ValueError(
+            f"{name} must lie in the span of the arms (dimension {len(basis)}); row {worst} is "
+            f"{outside[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+        )
+
+
+def check_delta(delta):
+    """`delta`, the error probability allowed, as a float in (0, 1)."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta}")
+    return float(delta)
+
+
+def check_sigma(sigma, K, name="sigma", zero=False):
+    """`sigma`, a positive standard deviation or one per arm, as a float array (K,); zero=True admits 0."""
+    sigma = np.asarray(sigma, dtype=float)
+    if sigma.shape not in ((), (K,)):
+        raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
+    if not np.isfinite(sigma).all() or (sigma < 0).any() or (not zero and (sigma == 0).any()):
+        raise ValueError(f"{name} must be positive and finite (a standard deviation); got {sigma.min()}")
+    return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
+
+
+def check_positive(name, value):
+    """`value` as a positive, finite float."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite; got {value}")
+    return float(value)
+
+
+def check_option(name, value, options):
+    """`value`, one of the strings `options`."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+    return value

@@ -1,0 +1,99 @@
+"""The ledger: every statement of a paper's experiments as a claim, with a verdict by rule and never by hand."""
+
+from math import ceil, inf, isnan
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+COLUMNS = ["id", "paper", "place", "statement", "estimate", "low", "high", "holds_low", "holds_high", "verdict"]
+COLUMNS += ["more", "explanation"]
+
+
+class Claim(NamedTuple):
+    """A statement, what was measured (estimate with a 95 % interval), and where the statement holds."""
+
+    id: str
+    paper: str
+    place: str
+    statement: str
+    estimate: float
+    low: float
+    high: float
+    holds: tuple[float, float]
+    explanation: str
+
+    @property
+    def verdict(self):
+        """"reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided"."""
+        if self.holds[0] <= self.low and self.high <= self.holds[1]:
+            return "reproduced"
+        if self.high < self.holds[0] or self.low > self.holds[1]:
+            return "not reproduced"
+        return "undecided"
+
+    @property
+    def more(self):
+        """How many times as many runs would decide it, if the estimate stays: 1 when decided, inf on a boundary."""
+        if self.verdict != "undecided":
+            return 1
+        to_boundary = min(abs(self.estimate - edge) for edge in self.holds)
+        half = max(self.high - self.estimate, self.estimate - self.low)
+        return inf if to_boundary == 0 or half == inf else ceil((half / to_boundary) ** 2)
+
+
+def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
+    """One claim of a paper confronted with runs.
+
+    id : "<notebook>/<short name>"; paper : "fiez2019", ...; place : "Figure 1a"; statement : in words.
+    estimate, low, high : measured, with a 95 % interval (simultaneous where the statement has several settings).
+    holds : (low, high), the values under which the statement is true. explanation : of a failure, and its option.
+    Returns a Claim, whose `verdict` is computed. Raises ValueError for an id without notebook, NaN, or
+    estimate outside [low, high].
+    """
+    if id.count("/") != 1:
+        raise ValueError(f"id must be '<notebook>/<short name>'; got {id!r}")
+    if any(map(isnan, (estimate, low, high, *holds))) or not low <= estimate <= high or holds[0] > holds[1]:
+        raise ValueError(f"claim {id} needs low <= estimate <= high and an ordered holds; got {low}, {estimate}, {high}")
+    return Claim(id, paper, place, statement, float(estimate), float(low), float(high), tuple(map(float, holds)), explanation)
+
+
+def table(claims):
+    """The claims as a DataFrame, one row each, with the computed verdict and `more` (runs needed, as a multiple)."""
+    rows = [
+        (c.id, c.paper, c.place, c.statement, c.estimate, c.low, c.high, *c.holds, c.verdict, c.more, c.explanation)
+        for c in claims
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def save(claims, out):
+    """Write <out>/figures/claims/<notebook>.csv, the notebook being the part of every id before the slash.
+
+    Returns the table as `show` prints it. Raises ValueError for no claims, two notebooks, or an id used twice.
+    """
+    notebooks = {c.id.partition("/")[0] for c in claims}
+    if len(notebooks) != 1 or len({c.id for c in claims}) != len(claims):
+        raise ValueError(f"claims must be of one notebook and have distinct ids; got {[c.id for c in claims]}")
+    path = Path(out) / "figures" / "claims" / f"{notebooks.pop()}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table(claims).to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
+    return show(claims)
+
+
+def show(claims):
+    """The claims as a short table to print in a notebook: statement, measured, holds, verdict."""
+    rows = [
+        {
+            "statement": c.statement,
+            "measured": f"{c.estimate:.3g} [{c.low:.3g}, {c.high:.3g}]",
+            "holds for": f"{c.holds[0]:.3g} to {c.holds[1]:.3g}",
+            "verdict": c.verdict + ("" if c.verdict != "undecided" else f" ({_more(c.more)})"),
+        }
+        for c in claims
+    ]
+    return pd.DataFrame(rows)
+
+
+def _more(times):
+    return "no number of runs" if times == inf else f"{times} times the runs"

@@ -1,0 +1,99 @@
+"""How many pulls an instance needs: oracle designs, characteristic times and lower bounds.
+
+psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'theta)^2; the characteristic time of
+jedra2020 is T* = 2 psi*, since its value function carries the 1/2 of the Gaussian divergence.
+"""
+
+from math import ceil, log, log2
+
+import numpy as np
+from scipy.special import rel_entr
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.design import pairs, weighted_design, xy_design
+from bandits_lib.estimate import argmax
+
+CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
+
+
+def oracle_directions(items, theta):
+    """(M - 1, d) differences of the best item from the others, each divided by its gap.
+
+    items : (M, d), M >= 2; theta : (d,). Raises ValueError if the best value is attained twice.
+    """
+    theta = np.asarray(theta, dtype=float)
+    if theta.shape != items.shape[1:] or not np.isfinite(theta).all():
+        raise ValueError(f"theta must be {items.shape[1:]} finite numbers; got {theta}")
+    best = int(argmax(items @ theta))
+    differences = items[best] - np.delete(items, best, axis=0)
+    gaps = differences @ theta
+    if (gaps <= 0).any():
+        raise ValueError("the best item must be unique under theta: its value is attained twice, no oracle exists")
+    return differences / gaps[:, None]
+
+
+def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
+    """The optimal static allocation lambda* of one who knows theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
+
+    arms : (K, d); items : (M, d), default the arms; theta : (d,); sigma : standard deviation, one or (K,).
+    Returns a Design whose value is psi* (in units of pulls, sigma included), certified to `tol`.
+    Raises ValueError for bad input, one item, or a best item that is not unique.
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    if len(items) < 2:
+        raise ValueError("items must be at least two: a single item needs no pull")
+    return weighted_design(arms, oracle_directions(items, theta), check_sigma(sigma, len(arms)), tol=tol)
+
+
+def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra2020", tol=1e-3):
+    """T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* itself ("fiez2019"), sigma included.
+
+    Arguments as in `oracle_design`. Returns a float, certified to `tol`. Raises ValueError as `oracle_design` does.
+    """
+    check_option("convention", convention, tuple(CONVENTIONS))
+    return CONVENTIONS[convention] * oracle_design(arms, items, theta=theta, sigma=sigma, tol=tol).value
+
+
+def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2020"):
+    """Expected pulls that every delta-correct rule needs (Gaussian noise).
+
+    "jedra2020": T* kl(delta, 1 - delta). "fiez2019": psi* log(1 / (2.4 delta)) as Theorem 1 prints it, which is
+    loose by the factor 2 that its divergence omits. Other arguments as in `oracle_design`. Returns a float.
+    """
+    delta = check_delta(delta)
+    time = characteristic_time(arms, items, theta=theta, sigma=sigma, convention=convention)
+    return time * (log(1 / (2.4 * delta)) if convention == "fiez2019" else binary_divergence(delta))
+
+
+def binary_divergence(delta):
+    """kl(delta, 1 - delta), the divergence between two Bernoulli laws."""
+    return float(rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta))
+
+
+def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
+    """Theorem 2 of fiez2019: pulls that RAGE exceeds with probability at most delta, phase by phase.
+
+    The sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = 6 delta / (pi^2 t^2).
+    Returns (T,) floats, one per phase t = 1, ..., ceil(log2(4 / smallest gap)). Needs gaps of at most 2.
+    Raises ValueError for bad input, and for gaps above 2, which the theorem does not cover.
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    values = items @ np.asarray(theta, dtype=float)
+    gaps = values.max() - values
+    if gaps.max() > 2 * (1 + 1e-9):
+        raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")
+    phases = ceil(log2(4 / np.sort(gaps)[1]))
+    return np.array([_phase_bound(arms, items, gaps, t, delta, sigma, epsilon) for t in range(1, phases + 1)])
+
+
+def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
+    in_view = items[gaps <= 4 * 2.0**-t]
+    if len(in_view) < 2:
+        return 0.0
+    lam = xy_design(arms, pairs(in_view))
+    union = log(len(items) ** 2 * (np.pi * t) ** 2 / (6 * delta))
+    pulls = 2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * union
+    return float(max(ceil(pulls), ceil(2 * np.count_nonzero(lam.weights) / epsilon)))

@@ -1,0 +1,115 @@
+"""Estimators on aggregated samples, rank-one updates, and the one argmax that every rule shares.
+
+For a finite set of arms, least squares sees the rewards only through the count and the sum per arm
+(`Sample`), so every estimator here works on those, whatever the number of pulls.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+TIE = 1e-9  # relative slack within which two values are the same to `argmax`
+RANK_TOL = 1e-7  # singular values below RANK_TOL times the largest are zero
+
+
+@njit(cache=True)
+def argmax(values):
+    """First index k with `values[k] >= max(values) - 1e-9 * |max(values)|`.
+
+    Ties decide trajectories: rounding errors of one unit must not choose the arm, so every rule,
+    in numpy and in numba, breaks ties by this function (lowest index first).
+
+    Parameters
+    ----------
+    values : (n,) array of finite floats, n >= 1.
+
+    Returns
+    -------
+    int
+        `argmin` is `argmax(-values)`.
+    """
+    top = values[0]
+    for k in range(1, values.shape[0]):
+        if values[k] > top:
+            top = values[k]
+    floor = top - TIE * max(1e-300, abs(top))
+    for k in range(values.shape[0]):
+        if values[k] >= floor:
+            return k
+    return 0
+
+
+class LeastSquares(NamedTuple):
+    """A least-squares fit: theta_hat (d,), inverse (d, d) of the information matrix (its pseudo-inverse).
+
+    For y in the span of the pulled arms, y'theta_hat has variance `norms(inverse, y)` (times sigma^2 for OLS).
+    """
+
+    theta_hat: np.ndarray
+    inverse: np.ndarray
+
+
+def least_squares(arms, sample):
+    """Ordinary least squares from aggregated rewards (fiez2019, section 2.2).
+
+    arms : (K, d); sample : Sample with at least one pull. Returns LeastSquares(theta_hat, (sum n_x xx')^+):
+    the minimum-norm solution where the pulled arms do not span R^d.
+    """
+    return weighted_least_squares(arms, sample, 1.0)
+
+
+def weighted_least_squares(arms, sample, sigma):
+    """Weighted least squares from aggregated rewards, weight 1 / sigma_x^2 (weltz2023, section 4).
+
+    arms : (K, d); sample : Sample; sigma : standard deviation of the noise, one or (K,).
+    Returns LeastSquares(theta_hat, inverse) with inverse = (sum n_x xx' / sigma_x^2)^+, the covariance of theta_hat.
+    """
+    pulled = np.flatnonzero(sample.counts)
+    rows, sd = arms[pulled], np.broadcast_to(sigma, len(arms))[pulled]
+    inverse = information_inverse(rows, sample.counts[pulled] / sd**2)
+    return LeastSquares(inverse @ (rows.T @ (sample.sums[pulled] / sd**2)), inverse)
+
+
+def information_inverse(rows, weights):
+    """(d, d) pseudo-inverse of sum_i weights_i rows_i rows_i', weights positive, through the thin SVD of the rows.
+
+    Singular values of the weighted rows below 1e-7 times the largest count as zero, which keeps weights
+    (relative to the largest) down to about 1e-14 apart from arms that were not pulled at all.
+    """
+    _, singular, basis = np.linalg.svd(rows * np.sqrt(weights)[:, None], full_matrices=False)
+    kept = singular > RANK_TOL * singular[0]
+    scaled = basis[kept] / singular[kept, None]
+    return scaled.T @ scaled
+
+
+def norms(inverse, directions):
+    """(n,) squared norms y' inverse y of the rows y of `directions` (n, d)."""
+    return np.einsum("nd,nd->n", directions @ inverse, directions)
+
+
+def basel_delta(delta, t):
+    """6 delta / (pi^2 t^2): the share of `delta` for phase t = 1, 2, ..., which adds up to delta (Basel problem)."""
+    return 6 * delta / (np.pi * t) ** 2
+
+
+@njit(cache=True)
+def rank_one_update(inverse, theta, arm, reward, u):
+    """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
+
+    Leaves inverse @ arm (before the update) in `u` (d,) and returns the gain 1 + arm'u: the log-determinant
+    of the information matrix grows by log(gain), and y'inverse y falls by (y'u)^2 / gain for every y.
+    """
+    d = theta.shape[0]
+    gain, residual = 1.0, reward
+    for i in range(d):
+        u[i] = 0.0
+        for j in range(d):
+            u[i] += inverse[i, j] * arm[j]
+        gain += u[i] * arm[i]
+        residual -= theta[i] * arm[i]
+    for i in range(d):
+        theta[i] += u[i] * residual / gain
+        for j in range(d):
+            inverse[i, j] -= u[i] * u[j] / gain
+    return gain

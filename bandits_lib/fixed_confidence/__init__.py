@@ -1,0 +1,8 @@
+"""Rules that stop by themselves, with an answer that is wrong with probability at most delta."""
+
+from bandits_lib.fixed_confidence.lingape import lingape
+from bandits_lib.fixed_confidence.rage import rage
+from bandits_lib.fixed_confidence.xy_oracle import xy_oracle
+from bandits_lib.fixed_confidence.xy_static import xy_static
+
+__all__ = ["lingape", "rage", "xy_oracle", "xy_static"]

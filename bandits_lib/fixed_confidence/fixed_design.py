@@ -1,0 +1,49 @@
+"""What XY-static and XY-oracle share: draw from one fixed design, in growing phases, until a test is passed."""
+
+from itertools import count
+from math import ceil
+
+import numpy as np
+
+from bandits_lib.estimate import least_squares, norms
+from bandits_lib.protocol import Round, total
+
+
+def draw_until(arms, design, *, growth, phases, decide, rng):
+    """Sub-generator: in phase t draw ceil(growth^t) arms i.i.d. from the design, until `decide(fit, t)` answers.
+
+    arms : (K, d); design : Design; growth : > 1; phases : "every" or "odd" (the published code advances t twice).
+    decide : function (LeastSquares of all data so far, t) -> (item or None, width); rng : draws the arms.
+    Returns (item, history of Round); the rounds hold no active set (nothing is eliminated).
+    """
+    weights = design.weights / design.weights.sum()
+    history, so_far = [], None
+    for t in count(1, 2 if phases == "odd" else 1):
+        sample = yield rng.multinomial(ceil(growth**t), weights)
+        so_far = sample if so_far is None else total((so_far, sample))
+        fit = least_squares(arms, so_far)
+        item, width = decide(fit, t)
+        nothing = np.arange(0)
+        history.append(Round(t, nothing, sample.counts, design.value, design.lower_bound, width, fit.theta_hat))
+        if item is not None:
+            return item, tuple(history)
+
+
+def separated(items, leader, fit, radius):
+    """Whether `leader` beats every other item by its confidence width, and the largest such width.
+
+    (leader - z)'theta_hat >= radius ||leader - z|| for all z (fiez2019, appendix F). Where the data do not span a
+    difference its width is infinite.
+    """
+    directions = items[leader] - np.delete(items, leader, axis=0)
+    squared = norms(fit.inverse, directions)
+    widths = np.where(estimable(directions, fit.inverse), radius * np.sqrt(squared), np.inf)
+    return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
+
+
+def estimable(directions, inverse):
+    """(n,) of bool: which rows lie in the span of the pulled arms, the range of `inverse` (d, d)."""
+    values, vectors = np.linalg.eigh(inverse)
+    unseen = vectors[:, values <= 1e-14 * values[-1]]
+    residual = np.linalg.norm(directions @ unseen, axis=1)
+    return residual <= 1e-7 * np.linalg.norm(directions, axis=1)

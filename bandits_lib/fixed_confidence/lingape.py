@@ -1,0 +1,280 @@
+"""LinGapE: linear gap-based exploration (Xu, Honda, Sugiyama 2018), as analysed there and run in fiez2019.
+
+Pull by pull: the leader i and its most ambiguous rival j are compared, and the arm is pulled that the optimal
+allocation for the single direction z_i - z_j lacks most ("ratio", the analysed rule) or that shrinks the width of
+that direction most ("greedy", the rule of the original experiments). The optimal allocation solves
+min |w|_1 subject to X'w = z_i - z_j, which by Elfving's theorem is the XY-design of that one direction.
+
+Departures: items other than the arms are allowed, with i and j among the items and M^2 in the union bound (ours;
+the paper has arms only). The compiled loop keeps values, norms and the inverse by rank-one updates and computes
+them afresh every 1,000 pulls.
+"""
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
+from bandits_lib.design import xy_design
+from bandits_lib.estimate import argmax, rank_one_update
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+
+REFRESH = 1_000  # pulls between two fresh inversions
+TABLE = 16  # pairs the table of allocations holds at first
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes; scalars that change sit in arrays of length one."""
+
+    arms: np.ndarray  # (K, d)
+    items: np.ndarray  # (M, d)
+    counts: np.ndarray  # (K,)
+    clock: np.ndarray  # pulls so far, pulls at the next look (trace)
+    inverse: np.ndarray  # (d, d), of ridge I + sum xx'
+    theta: np.ndarray  # (d,)
+    response: np.ndarray  # (d,), sum of x times reward
+    values: np.ndarray  # (M,), items @ theta
+    squares: np.ndarray  # (M,), z' inverse z
+    arm_squares: np.ndarray  # (K,), x' inverse x; empty for the ratio rule, which does not need them
+    logdet: np.ndarray  # (1,), log det(I + sum xx' / ridge)
+    pair: np.ndarray  # leader i and rival j, rows of items
+    leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
+    known: np.ndarray  # number of pairs in the table, row of the pair at hand (-1: not in the table)
+    pairs: np.ndarray  # (C, 2), the table: pairs i < j whose allocation has been solved
+    support: np.ndarray  # (C, d + 1), arms of their allocations
+    shares: np.ndarray  # (C, d + 1), the arms' shares; -1 after the last
+    bound: np.ndarray  # B, the upper bound on the rival's lead; C_t
+    limits: np.ndarray  # sigma, log(M^2 / delta), sqrt(ridge) theta_bound, epsilon, ridge
+    scratch: np.ndarray  # (d + 1,)
+
+
+def lingape(
+    arms, items=None, *, delta, theta_bound, sigma=1.0, epsilon=0.0, ridge=1.0, rule="ratio", design=xy_design, trace=0
+):
+    """Best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Algorithm 1).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
+    theta_bound : bound on the Euclidean norm of theta, which the confidence width needs.
+    sigma : standard deviation of the noise; of several the largest is used.
+    epsilon : accepted distance from the best value (fiez2019: 0); ridge : regulariser lambda (fiez2019: 1).
+    rule : "ratio" or "greedy"; design : solver for the single direction of the ratio rule.
+    trace : record a Trace every `trace` pulls; 0, never.
+
+    Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
+    check_option("rule", rule, ("ratio", "greedy"))
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
+    if len(items) == 1:
+        return Result(0)
+
+    sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
+    limits = np.array([sigma, log(len(items) ** 2 / delta), sqrt(ridge) * theta_bound, epsilon, ridge])
+    state, history = _start(arms, items, sample, limits, rule, trace), []
+    choose, update = (choose_ratio, update_ratio) if rule == "ratio" else (choose_greedy, update_greedy)
+    while True:
+        yield Loop(choose, update, state)
+        if state.clock[0] >= state.clock[1]:
+            history.append(_look(state))
+            state.clock[1] += trace
+        if state.bound[0] <= epsilon:
+            return Result(int(state.pair[0]), tuple(history))
+        if rule == "ratio" and state.known[1] < 0:
+            state = _with_allocation(state, design)
+
+
+def _start(arms, items, sample, limits, rule, trace):
+    K, d = arms.shape
+    state = State(
+        arms,
+        items,
+        counts=sample.counts.astype(np.int64),
+        clock=np.array([K, K if trace else NO_LIMIT]),
+        inverse=np.empty((d, d)),
+        theta=np.empty(d),
+        response=arms.T @ sample.sums,
+        values=np.empty(len(items)),
+        squares=np.empty(len(items)),
+        arm_squares=np.empty(K if rule == "greedy" else 0),
+        logdet=np.empty(1),
+        pair=np.array([-1, -1]),
+        leads=np.empty(len(items)),
+        known=np.array([0, -1]),
+        pairs=np.full((TABLE, 2), -1),
+        support=np.zeros((TABLE, d + 1), dtype=np.int64),
+        shares=np.full((TABLE, d + 1), -1.0),
+        bound=np.full(2, np.inf),
+        limits=limits,
+        scratch=np.empty(d + 1),
+    )
+    refresh(state)
+    return state
+
+
+def _look(state):
+    """The Trace of this moment: statistic -B, the leader's certified lead, which must reach -epsilon."""
+    return Trace(
+        int(state.clock[0]), state.counts.copy(), -float(state.bound[0]), -float(state.limits[3]), int(state.pair[0])
+    )
+
+
+def _with_allocation(state, design):
+    """Solve the allocation p* of the pair at hand and enter it into the table, which grows when it is full."""
+    row, (i, j) = int(state.known[0]), sorted(state.pair)
+    if row == len(state.pairs):
+        grown = (np.concatenate([old, old]) for old in (state.pairs, state.support, state.shares))
+        state = state._replace(**dict(zip(("pairs", "support", "shares"), grown, strict=True)))
+    weights = design(state.arms, (state.items[i] - state.items[j])[None, :]).weights
+    support = np.flatnonzero(weights)
+    state.pairs[row] = i, j
+    state.support[row, : len(support)] = support
+    state.shares[row] = -1.0
+    state.shares[row, : len(support)] = weights[support]
+    state.known[:] = row + 1, row
+    return state
+
+
+@njit(cache=True)
+def refresh(state):
+    """Compute inverse, theta, values, norms and log-determinant afresh from counts and responses."""
+    K, d = state.arms.shape
+    ridge = state.limits[4]
+    information = ridge * np.eye(d)
+    for k in range(K):
+        if state.counts[k] > 0:
+            for i in range(d):
+                for j in range(d):
+                    information[i, j] += state.counts[k] * state.arms[k, i] * state.arms[k, j]
+    state.inverse[:] = np.linalg.inv(information)
+    state.theta[:] = state.inverse @ state.response
+    state.logdet[0] = np.linalg.slogdet(information / ridge)[1]
+    _values_and_norms(state.items, state.inverse, state.theta, state.values, state.squares)
+    if state.arm_squares.shape[0] > 0:
+        _values_and_norms(state.arms, state.inverse, state.theta, np.empty(K), state.arm_squares)
+
+
+@njit(cache=True)
+def _values_and_norms(rows, inverse, theta, values, squares):
+    n, d = rows.shape
+    for m in range(n):
+        values[m] = 0.0
+        squares[m] = 0.0
+        for i in range(d):
+            values[m] += rows[m, i] * theta[i]
+            for j in range(d):
+                squares[m] += rows[m, i] * inverse[i, j] * rows[m, j]
+
+
+@njit(cache=True)
+def select_pair(state):
+    """Leader i, rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum (Alg. 1, select-direction).
+
+    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound.
+    """
+    M, d = state.items.shape
+    leader = argmax(state.values)
+    width = state.limits[0] * np.sqrt(2 * (state.limits[1] + 0.5 * state.logdet[0])) + state.limits[2]
+    for i in range(d):
+        state.scratch[i] = 0.0
+        for j in range(d):
+            state.scratch[i] += state.inverse[i, j] * state.items[leader, j]
+    for m in range(M):
+        cross = 0.0
+        for i in range(d):
+            cross += state.items[m, i] * state.scratch[i]
+        square = max(0.0, state.squares[m] + state.squares[leader] - 2 * cross)
+        state.leads[m] = state.values[m] - state.values[leader] + np.sqrt(square) * width
+    state.leads[leader] = -np.inf
+    rival = argmax(state.leads)
+    if state.pair[0] != leader or state.pair[1] != rival:
+        state.known[1] = find_pair(state, min(leader, rival), max(leader, rival))
+    state.pair[0], state.pair[1] = leader, rival
+    state.bound[0], state.bound[1] = state.leads[rival], width
+
+
+@njit(cache=True)
+def find_pair(state, i, j):
+    """Row of the pair i < j in the table, -1 if it is new."""
+    for row in range(state.known[0]):
+        if state.pairs[row, 0] == i and state.pairs[row, 1] == j:
+            return row
+    return -1
+
+
+@njit(cache=True)
+def choose_ratio(state):
+    """The arm of the pair's allocation with the least counts / share; -1 when done, at a new pair or a look."""
+    select_pair(state)
+    row = state.known[1]
+    if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1] or row < 0:
+        return -1
+    for s in range(state.scratch.shape[0]):
+        share = state.shares[row, s]
+        ratio = state.counts[state.support[row, s]] / share
+        state.scratch[s] = -ratio if share > 0 else -np.inf
+    return state.support[row, argmax(state.scratch)]
+
+
+@njit(cache=True)
+def choose_greedy(state):
+    """The arm that shrinks ||z_i - z_j|| most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x); -1 when done or at a look."""
+    select_pair(state)
+    if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1]:
+        return -1
+    K, d = state.arms.shape
+    i, j = state.pair
+    direction = state.inverse @ (state.items[i] - state.items[j])
+    gains = np.empty(K)
+    for k in range(K):
+        along = 0.0
+        for c in range(d):
+            along += state.arms[k, c] * direction[c]
+        gains[k] = along**2 / (1 + state.arm_squares[k])
+    return argmax(gains)
+
+
+@njit(cache=True)
+def update_ratio(state, arm, reward):
+    """Tell one reward: rank-one update of inverse, theta, values and norms."""
+    state.counts[arm] += 1
+    state.clock[0] += 1
+    d = state.arms.shape[1]
+    for i in range(d):
+        state.response[i] += reward * state.arms[arm, i]
+    if state.clock[0] % REFRESH == 0:
+        refresh(state)
+        return
+    gain = rank_one_update(state.inverse, state.theta, state.arms[arm], reward, state.scratch)
+    state.logdet[0] += np.log(gain)
+    for m in range(state.items.shape[0]):
+        along, value = 0.0, 0.0
+        for i in range(d):
+            along += state.items[m, i] * state.scratch[i]
+            value += state.items[m, i] * state.theta[i]
+        state.squares[m] -= along**2 / gain
+        state.values[m] = value
+
+
+@njit(cache=True)
+def update_greedy(state, arm, reward):
+    """As `update_ratio`, with the norms of the arms as well."""
+    update_ratio(state, arm, reward)
+    if state.clock[0] % REFRESH == 0:
+        return
+    d = state.arms.shape[1]
+    gain = 1.0
+    for i in range(d):
+        gain += state.arms[arm, i] * state.scratch[i]
+    for k in range(state.arms.shape[0]):
+        along = 0.0
+        for i in range(d):
+            along += state.arms[k, i] * state.scratch[i]
+        state.arm_squares[k] -= along**2 / gain

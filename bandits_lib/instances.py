@@ -1,0 +1,134 @@
+"""The papers' benchmark problems, one function each; where text and published code differ, the caller says which.
+
+Every function returns a LinearBandit with noise of standard deviation `sigma` (default 1). `option_set` holds the
+settings behind published numbers, as keyword arguments of the algorithms.
+"""
+
+from functools import partial
+from itertools import combinations, product
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from bandits_lib.checks import check_option, check_positive
+from bandits_lib.design import frank_wolfe_design
+from bandits_lib.problem import LinearBandit
+
+
+def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
+    """The benchmark of Soare et al. (2014): e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2, theta = scale e_1.
+
+    fiez2019 section 5 (Figure 1a): angle .01, scale 2; azizi2022 section 8.1: angle .1, scale 1, sigma^2 = 10.
+    d : dimension, at least 2; angle : radians; arms (d + 1, d); best arm 0. Raises ValueError for d < 2.
+    """
+    _check_dimension("d", d, 2)
+    almost = np.zeros(d)
+    almost[:2] = np.cos(angle), np.sin(angle)
+    theta = np.zeros(d)
+    theta[0] = check_positive("scale", scale)
+    return LinearBandit(np.vstack([np.eye(d), almost]), theta=theta, sigma=sigma)
+
+
+def many_arms(n, rng, angles, *, sigma=1.0):
+    """Many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3. theta = e_1.
+
+    n : arms, at least 3; rng : draws the angles of all but two of them; angles, which instance:
+    "code"        .78 + U[0, .1], then (1, 0) and (-.707, .707): the published code, and flat in n as the published
+                  results are (gap .289 or so for every n);
+    "sd.09"       pi/4 + N(0, .09^2) (azizi2022's reading);
+    "variance.09" pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
+    Returns arms (n, 2): the many, then (1, 0), then the informative one. Raises ValueError for n < 3.
+    """
+    _check_dimension("n", n, 3)
+    check_option("angles", angles, ("code", "sd.09", "variance.09"))
+    if angles == "code":
+        phi, informative = 0.78 + 0.1 * rng.random(n - 2), (-0.707, 0.707)
+    else:
+        spread = 0.09 if angles == "sd.09" else 0.3
+        phi = np.pi / 4 + spread * rng.standard_normal(n - 2)
+        informative = (np.cos(3 * np.pi / 4), np.sin(3 * np.pi / 4))
+    arms = np.vstack([np.column_stack([np.cos(phi), np.sin(phi)]), (1.0, 0.0), informative])
+    return LinearBandit(arms, theta=np.array([1.0, 0.0]), sigma=sigma)
+
+
+def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
+    """n arms uniform on the unit sphere; theta = x + mix (x' - x) for the two closest arms x, x'.
+
+    fiez2019 Figure 1c: d = 9, mix 0 (theta = x); azizi2022 section 8.3: d = 10, mix .01.
+    Returns arms (n, d). Raises ValueError for n < 2 or d < 1.
+    """
+    _check_dimension("n", n, 2)
+    _check_dimension("d", d, 1)
+    arms = rng.standard_normal((n, d))
+    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+    distance, neighbour = KDTree(arms).query(arms, k=2)
+    first = int(np.argmin(distance[:, 1]))
+    second = int(neighbour[first, 1])
+    return LinearBandit(arms, theta=arms[first] + mix * (arms[second] - arms[first]), sigma=sigma)
+
+
+def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
+    """fiez2019 Figure 1d: arms e_1, ..., e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2; theta = e_1.
+
+    d : the paper's d; reading "text": D = d, d even; "code": D = 2 d (the published sweep d = 20 ... 80 counts half).
+    Returns arms (D, D), items (D, D); best item 0. Raises ValueError for an odd or non-positive d in the text's reading.
+    """
+    check_option("reading", reading, ("text", "code"))
+    _check_dimension("d", d, 2 if reading == "text" else 1)
+    if reading == "text" and d % 2:
+        raise ValueError(f"d must be even (half of the items are rotated copies of the other half); got {d}")
+    dimension = d if reading == "text" else 2 * d
+    half = dimension // 2
+    basis = np.eye(dimension)
+    rotated = np.cos(angle) * basis[:half] + np.sin(angle) * basis[half:]
+    return LinearBandit(basis, np.vstack([basis[:half], rotated]), theta=basis[0], sigma=sigma)
+
+
+def multivariate(D, rng, *, weights="text", sigma=1.0):
+    """Multivariate testing, fiez2019 Figure 2a: 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l.
+
+    D : factors, at least 2; rng : draws the weights, again until the best layout is unique (gap at least 1e-5);
+    weights "text": uniform on the .01 grid in [-.3, .3], interactions halved (alpha_2 = .5);
+    "code": on the grid in [-.10, .09], only the first interaction halved.
+    Returns arms (2^D, 1 + D + D(D-1)/2). Raises ValueError for D < 2.
+    """
+    check_option("weights", weights, ("text", "code"))
+    _check_dimension("D", D, 2)
+    layouts = np.array(list(product((-1.0, 1.0), repeat=D)))
+    interactions = [layouts[:, k] * layouts[:, l] for k, l in combinations(range(D), 2)]
+    arms = np.column_stack([np.ones(len(layouts)), layouts, *interactions])
+    halved = slice(D + 1, None) if weights == "text" else slice(D + 1, D + 2)
+    low, high = (-30, 31) if weights == "text" else (-10, 10)
+    while True:
+        theta = rng.integers(low, high, arms.shape[1]) / 100
+        theta[halved] /= 2
+        second, first = np.sort(arms @ theta)[-2:]
+        if first - second >= 1e-5:
+            return LinearBandit(arms, theta=theta, sigma=sigma)
+
+
+def option_set(name):
+    """Keyword arguments by algorithm that reproduce published numbers: `rage(..., **option_set("fiez2019_code")["rage"])`.
+
+    "fiez2019_code": the published code of fiez2019. RAGE takes log(2|Z|^2/delta_t) for the pulls and
+    log(2|X|^2/delta_t) for the widths, Frank-Wolfe designs with the value before the last step, weights below 1e-5
+    lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest.
+    Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
+    """
+    check_option("name", name, ("fiez2019_code",))
+    as_published = partial(frank_wolfe_design, value_at="before")
+    return {
+        "rage": {
+            "delta_schedule": "fiez2019",
+            "log_items": "code",
+            "eliminate": "pairs",
+            "design": partial(as_published, pruned="lost"),
+        },
+        "xy_static": {"phases": "odd", "start": "d", "design": partial(as_published, pruned="largest")},
+        "xy_oracle": {"phases": "odd", "design": partial(as_published, pruned="largest")},
+    }
+
+
+def _check_dimension(name, value, least):
+    if int(value) != value or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value}")

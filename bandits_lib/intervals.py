@@ -1,0 +1,58 @@
+"""Interval estimates from Monte Carlo runs, for summaries and claims. All are two-sided."""
+
+import numpy as np
+from scipy import stats
+
+
+def student_interval(values, level=0.95):
+    """mean, standard error (ddof 1), low, high of a sample (Student); one value: an infinite interval."""
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, np.nan, -np.inf, np.inf
+    se = float(stats.sem(values))
+    if se == 0:
+        return mean, 0.0, mean, mean
+    low, high = stats.t.interval(level, len(values) - 1, loc=mean, scale=se)
+    return mean, se, float(low), float(high)
+
+
+def wilson_interval(successes, trials, level=0.95):
+    """rate, low, high of a binomial proportion (Wilson's score interval); no trials: nan, 0, 1."""
+    if trials == 0:
+        return np.nan, 0.0, 1.0
+    interval = stats.binomtest(int(successes), int(trials)).proportion_ci(level, method="wilson")
+    return successes / trials, float(interval.low), float(interval.high)
+
+
+def paired_ratio(table, first, second, by=None, worst=max, level=0.95):
+    """How many times the pulls of `second` does `first` take, run by run on the same problem?
+
+    table : as `monte_carlo` returns it, with a column `by` when it holds several settings.
+    The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
+    `worst` (max or min) of the ratios, with Bonferroni's simultaneous interval. Returns estimate, low, high.
+    Raises ValueError if a run lacks one of the two algorithms.
+    """
+    groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
+    ratios = [_log_ratio(rows, first, second, 1 - (1 - level) / len(groups)) for rows in groups]
+    return tuple(float(np.exp(worst(column))) for column in zip(*ratios, strict=True))
+
+
+def _log_ratio(rows, first, second, level):
+    pulls = rows.pivot(index="run", columns="algorithm", values="pulls")
+    missing = [name for name in (first, second) if name not in pulls or pulls[name].isna().any()]
+    if missing:
+        raise ValueError(f"table has no complete runs of {', '.join(missing)}; it holds {', '.join(pulls.columns)}")
+    mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), level)
+    return mean, low, high
+
+
+def growth_exponent(table, algorithm, x, level=0.95):
+    """Exponent a in pulls ~ x^a: slope of log pulls against log x over all runs. Returns estimate, low, high.
+
+    table : as `monte_carlo` returns it with a column `x`. The interval is Student's for the slope.
+    """
+    rows = table[table["algorithm"] == algorithm]
+    fit = stats.linregress(np.log(rows[x].astype(float)), np.log(rows["pulls"].astype(float)))
+    half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
+    return float(fit.slope), float(fit.slope - half), float(fit.slope + half)

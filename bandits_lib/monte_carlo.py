@@ -1,0 +1,218 @@
+"""Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from time import perf_counter
+
+import joblib
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from bandits_lib.fingerprint import fingerprint, source_fingerprint
+from bandits_lib.intervals import student_interval, wilson_interval
+from bandits_lib.protocol import play
+
+COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]
+
+
+def best_item(problem, recommendation):
+    """Whether the recommended row of items has the best true value; any maximiser is correct."""
+    best = problem.item_values.max()
+    return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
+
+
+def monte_carlo(
+    algorithms,
+    make_problem,
+    *,
+    runs=20,
+    seed=0,
+    n_jobs=1,
+    correct=best_item,
+    measure=None,
+    max_pulls=None,
+    checkpoint=None,
+    scheduler=None,
+    progress=True,
+):
+    """Play every algorithm `runs` times on problems drawn by `make_problem`, and return one row per algorithm and run.
+
+    Parameters
+    ----------
+    algorithms : {name: make}, make(problem, rng) -> a fresh generator; rng is the rule's own.
+    make_problem : function (rng) -> LinearBandit; the same problem for every algorithm of a run.
+    runs, seed : run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so adding an
+        algorithm, or more runs, changes no other row.
+    n_jobs : processes (joblib); scheduler : address of a dask scheduler in their place, "" or None for none.
+    correct : function (problem, recommendation) -> bool; measure : function (problem, Run) -> {column: number}.
+    max_pulls : cut every run off there. progress : a bar on standard error after a minute.
+    checkpoint : a file that survives a kill: finished runs are appended and not played again. Its first line holds a
+        hash of everything that decides the rows (the library's source included); a file of another experiment is
+        refused. A folder (it exists, or the path ends in /): the file is named by the hash, so none is ever refused.
+
+    Returns a DataFrame with columns algorithm, run, pulls, correct, stopped, recommendation, seconds and those of
+    `measure`, ordered by algorithm (as given) and run. `correct` is False for runs that did not stop.
+    Raises ValueError for no algorithms, runs < 1, or a checkpoint of another experiment.
+    """
+    if not algorithms or runs < 1:
+        raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(algorithms)} and {runs}")
+    task = (dict(algorithms), make_problem, seed, correct, measure, max_pulls)
+    done, keep = _resume(checkpoint, fingerprint(source_fingerprint(), *task))
+    left = [r for r in range(runs) if r not in done]
+    with keep, _backend(scheduler):
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        finished = parallel(joblib.delayed(one_run)(r, *task) for r in left)
+        for r, rows in tqdm(finished, total=len(left), desc="runs", delay=60, leave=False, disable=not progress):
+            done[r] = rows
+            keep.append(r, rows)
+    rows = [row for r in range(runs) for row in done[r]]
+    order = {name: position for position, name in enumerate(algorithms)}
+    rows.sort(key=lambda row: order[row["algorithm"]])
+    return pd.DataFrame(rows, columns=[*COLUMNS, *(key for key in rows[0] if key not in COLUMNS)])
+
+
+def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
+    """(r, rows) of run r, as plain JSON values, so that computed, sent and resumed rows are the same to the digit."""
+    problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
+    with threadpool_limits(1):
+        problem = make_problem(np.random.default_rng(problem_seed))
+        rows = []
+        for name, make in algorithms.items():
+            rule, rewards = np.random.default_rng(rule_seed), np.random.default_rng(reward_seed)
+            start = perf_counter()
+            run = play(make(problem, rule), problem, rewards, max_pulls)
+            row = {"algorithm": name, "run": r, "pulls": int(run.counts.sum())}
+            row |= _verdict(problem, run, correct) | {"seconds": perf_counter() - start}
+            rows.append(row | ({} if measure is None else measure(problem, run)))
+    return r, json.loads(json.dumps(rows, default=_plain))
+
+
+def _verdict(problem, run, correct):
+    if not run.stopped:
+        return {"correct": False, "stopped": False, "recommendation": None}
+    recommendation = run.result.recommendation
+    shown = recommendation if isinstance(recommendation, int | np.integer | np.ndarray) else None
+    return {"correct": bool(correct(problem, recommendation)), "stopped": True, "recommendation": shown}
+
+
+def _plain(value):
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"measure must return numbers, strings or lists; got {type(value).__name__}")
+
+
+def summary(table, by=(), level=0.95):
+    """Estimates with intervals, per algorithm (and per value of the columns `by`).
+
+    table : as `monte_carlo` returns it. Returns a DataFrame indexed by (*by, algorithm), in the table's order, with
+    runs, mean pulls, se (ddof 1), low, high (Student), error_rate among the runs that stopped, error_low, error_high
+    (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean as they are).
+    """
+    keys = [*by, "algorithm"]
+    rows = [dict(zip(keys, key, strict=True)) | _estimates(group, level) for key, group in table.groupby(keys, sort=False)]
+    return pd.DataFrame(rows).set_index(keys)
+
+
+def _estimates(rows, level):
+    stopped = int(rows["stopped"].sum())
+    errors = stopped - int(rows["correct"].sum())
+    mean, se, low, high = student_interval(rows["pulls"], level)
+    rate, error_low, error_high = wilson_interval(errors, stopped, level)
+    pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
+    rates = {"error_rate": rate, "error_low": error_low, "error_high": error_high}
+    return pulls | rates | {"not_stopped": len(rows) - stopped}
+
+
+class _Checkpoint:
+    """A file of JSON lines: the hash of the experiment, then one line per finished run."""
+
+    def __init__(self, path, identity):
+        self.path, self.identity, self.file = path, identity, None
+
+    def __enter__(self):
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = not self.path.exists()
+            self.file = open(self.path, "a")
+            if fresh:
+                self._line({"experiment": self.identity})
+        return self
+
+    def __exit__(self, *error):
+        if self.file is not None:
+            self.file.close()
+
+    def append(self, r, rows):
+        if self.file is not None:
+            self._line({"run": r, "rows": rows})
+
+    def _line(self, content):
+        self.file.write(json.dumps(content) + "\n")
+        self.file.flush()
+
+    def read(self):
+        """{run: rows} of the finished runs; a last line cut short by a kill is dropped from the file."""
+        if self.path is None or not self.path.exists():
+            return {}
+        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
+        lines = whole.splitlines()
+        if not lines:
+            self.path.unlink()
+            return {}
+        if json.loads(lines[0]).get("experiment") != self.identity:
+            raise ValueError(
+                f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
+                "the seed or the library differs. Remove the file, or name another"
+            )
+        os.truncate(self.path, len(whole + newline))
+        return {line["run"]: line["rows"] for line in map(json.loads, lines[1:])}
+
+
+def _resume(checkpoint, identity):
+    """({run: rows} already done, the checkpoint to append to)."""
+    if checkpoint is None:
+        path = None
+    else:
+        folder = str(checkpoint).endswith(("/", os.sep)) or Path(checkpoint).is_dir()
+        path = Path(checkpoint) / f"{identity}.jsonl" if folder else Path(checkpoint)
+    keep = _Checkpoint(path, identity)
+    return keep.read(), keep
+
+
+@contextlib.contextmanager
+def _backend(scheduler):
+    """joblib's own processes, or a dask cluster whose workers have been seen to hold this very package."""
+    scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    if not scheduler:
+        yield
+        return
+    from distributed import Client
+
+    with Client(scheduler, timeout=10, set_as_default=False) as client:
+        check_workers(client)
+        with joblib.parallel_config(backend="dask", client=client):
+            yield
+
+
+def check_workers(client):
+    """Refuse a dask cluster without workers, or one whose workers lack this package or hold another version of it.
+
+    Raises RuntimeError that says which worker and what to do; without this check joblib's dask backend hangs.
+    """
+    if not client.scheduler_info()["workers"]:
+        raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
+    ours = source_fingerprint()
+    for worker, theirs in client.run(_worker_source, on_error="return").items():
+        if theirs != ours:
+            reason = f"cannot import bandits_lib ({theirs!r})" if isinstance(theirs, Exception) else "holds another version"
+            raise RuntimeError(f"dask worker {worker} {reason}: install this version of bandits_lib there and restart it")
+
+
+def _worker_source():
+    import importlib
+
+    return importlib.import_module("bandits_lib.fingerprint").source_fingerprint()

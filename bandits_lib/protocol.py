@@ -1,0 +1,199 @@
+"""How an algorithm and the world talk: an algorithm is a generator that yields what to pull.
+
+    counts (K,) integers   ->  a batch: pull arm k counts[k] times, reply with one `Sample`
+    Loop(choose, update, state)  ->  pull by pull, until `choose` returns -1; the reply is None
+
+and returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
+its sample complexity. `play` is the simulator, `Lab` (lab.py) puts a person in its place.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+class Sample(NamedTuple):
+    """Rewards of a batch, aggregated per arm: all that least squares needs, whatever the number of pulls.
+
+    counts : (K,) pulls of each arm; sums : (K,) sum of their rewards; squares : (K,) sum of their squares.
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, pulled_arms, rewards, K):
+        """Aggregate raw rewards: pull i was of arm `pulled_arms[i]` and returned `rewards[i]`.
+
+        pulled_arms : (n,) integers in [0, K); rewards : (n,) finite floats; K : number of arms.
+        Returns a Sample. Raises ValueError for lengths that differ, arms out of range, rewards not finite.
+        """
+        pulled_arms, rewards = np.atleast_1d(pulled_arms), np.atleast_1d(np.asarray(rewards, dtype=float))
+        if pulled_arms.shape != rewards.shape or pulled_arms.ndim != 1:
+            raise ValueError(
+                f"pulled_arms and rewards must be equally long; got shapes {pulled_arms.shape} and {rewards.shape}"
+            )
+        if not np.isfinite(rewards).all():
+            raise ValueError(f"rewards must be finite; reward {int(np.argmin(np.isfinite(rewards)))} is not")
+        if pulled_arms.size and not (np.issubdtype(pulled_arms.dtype, np.integer)):
+            raise ValueError(f"pulled_arms must be integers (rows of arms); got {pulled_arms.dtype}")
+        if ((pulled_arms < 0) | (pulled_arms >= K)).any():
+            raise ValueError(f"pulled_arms must lie in 0..{K - 1}; got {pulled_arms.min()}..{pulled_arms.max()}")
+        where = pulled_arms.astype(np.int64)
+        return cls(
+            np.bincount(where, minlength=K),
+            np.bincount(where, rewards, minlength=K),
+            np.bincount(where, rewards**2, minlength=K),
+        )
+
+
+class Loop(NamedTuple):
+    """Pull `choose(state)` until it is negative, telling each reward to `update(state, arm, reward)`.
+
+    choose, update : numba functions; state : a NamedTuple of arrays with a field `counts` (K,).
+    -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next.
+    """
+
+    choose: Callable
+    update: Callable
+    state: Any
+
+
+class Round(NamedTuple):
+    """One phase of a phased rule, as kept in `Result.history`.
+
+    index : phase number, from 1; active : (m,) items still in play when the phase began; counts : (K,) pulls;
+    design_value, lower_bound : value of the phase's design and its certificate (squared norm per unit of pulls);
+    width : largest confidence width after the phase (units of reward); theta_hat : (d,) the phase's estimate.
+    """
+
+    index: int
+    active: np.ndarray
+    counts: np.ndarray
+    design_value: float
+    lower_bound: float
+    width: float
+    theta_hat: np.ndarray
+
+
+class Trace(NamedTuple):
+    """A look at a per-pull rule after `pulls` pulls: counts (K,), stopping statistic, threshold, leading item."""
+
+    pulls: int
+    counts: np.ndarray
+    statistic: float
+    threshold: float
+    leader: int
+
+
+class Result(NamedTuple):
+    """What an algorithm returns: its recommendation (the row of an item, as a rule) and how it came about."""
+
+    recommendation: Any
+    history: tuple = ()
+
+
+class Run(NamedTuple):
+    """One played experiment: result (None if cut off), counts (K,) of pulls, stopped (True: by itself)."""
+
+    result: Result | None
+    counts: np.ndarray
+    stopped: bool
+
+
+Algorithm = Generator[Any, Sample | None, Result]
+
+
+def total(samples: Iterable[Sample]) -> Sample:
+    """The Sample of several batches together (`+` on two Samples would concatenate the tuples)."""
+    first, *rest = samples
+    counts, sums, squares = (np.array(field) for field in first)
+    for sample in rest:
+        counts, sums, squares = counts + sample.counts, sums + sample.sums, squares + sample.squares
+    return Sample(counts, sums, squares)
+
+
+def one_pull(arm: int, K: int) -> np.ndarray:
+    """The batch (K,) that asks for a single pull of `arm`."""
+    counts = np.zeros(K, dtype=np.int64)
+    counts[arm] = 1
+    return counts
+
+
+def unroll(algorithm: Algorithm) -> Algorithm:
+    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for."""
+    reply = None
+    while True:
+        try:
+            request = algorithm.send(reply)
+        except StopIteration as stop:
+            return stop.value
+        if not isinstance(request, Loop):
+            reply = yield request
+            continue
+        while (arm := request.choose(request.state)) >= 0:
+            sample = yield one_pull(arm, len(request.state.counts))
+            request.update(request.state, arm, float(sample.sums[arm]))
+        reply = None
+
+
+@njit
+def run_loop(choose, update, state, draw, means, sigma, rng, counts, pulls, max_pulls):
+    """Play a Loop. counts (K,) and pulls (1,) belong to the simulator. False: max_pulls came first."""
+    while True:
+        arm = choose(state)
+        if arm < 0:
+            return True
+        if pulls[0] >= max_pulls:
+            return False
+        counts[arm] += 1
+        pulls[0] += 1
+        update(state, arm, draw(means[arm], sigma[arm], rng))
+
+
+def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
+    """Simulate `algorithm` on `problem` (a `LinearBandit`) until it returns or max_pulls come first.
+
+    algorithm : a fresh generator; rng : draws the rewards, nothing else; max_pulls : pulls, None for no limit.
+    Returns Run(result, counts (K,), stopped). stopped is False, and result None, when max_pulls came first;
+    a batch that would pass max_pulls is not pulled at all.
+    Raises ValueError for a request that is neither a Loop nor (K,) non-negative integers.
+    """
+    limit = NO_LIMIT if max_pulls is None else int(max_pulls)
+    counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    reply = None
+    while True:
+        try:
+            request = algorithm.send(reply)
+        except StopIteration as stop:
+            return Run(stop.value, counts, True)
+        if isinstance(request, Loop):
+            finished = run_loop(*request, problem.draw, problem.means, problem.sigma, rng, counts, pulls, limit)
+            reply = None
+        else:
+            batch = checked_batch(request, len(counts))
+            finished = pulls[0] + batch.sum() <= limit
+            if finished:
+                reply = problem.pull(batch, rng)
+                counts += batch
+                pulls += batch.sum()
+        if not finished:
+            algorithm.close()
+            return Run(None, counts, False)
+
+
+def checked_batch(request, K: int | None = None) -> np.ndarray:
+    """`request` as (K,) int64 counts; ValueError if an algorithm yielded anything else."""
+    batch = np.asarray(request)
+    right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
+    if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():
+        raise ValueError(
+            f"an algorithm must yield a Loop or (K,) non-negative integers, got {request!r}"
+            " (a generator here means that `yield from` was forgotten)"
+        )
+    return batch.astype(np.int64, copy=False)

@@ -1,0 +1,149 @@
+"""A person in the place of the simulator: partial answers, a log that can be read, refusals that lose nothing."""
+
+import numpy as np
+import pytest
+
+from bandits_lib import Lab, LinearBandit, Result, Sample
+from bandits_lib.protocol import play
+
+ARMS = np.eye(3)
+
+
+def two_rounds(arms, delta=0.1, rng=None):
+    first = yield np.array([2, 0, 1])
+    second = yield np.array([0, 0, 0])
+    second = yield np.array([0, int(first.sums[0] > 0) + 1, 0])
+    return Result(1, (first, second))
+
+
+def nothing_to_do(arms):
+    return Result(4)
+    yield
+
+
+def of(counts, sums):
+    counts, sums = np.array(counts), np.array(sums, dtype=float)
+    return Sample(counts, sums, sums**2 / np.maximum(counts, 1) + (counts > 1))
+
+
+def test_partial_answers_add_up():
+    lab = Lab(two_rounds(ARMS))
+    assert lab.ask().tolist() == [2, 0, 1]
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    assert lab.ask().tolist() == [1, 0, 1] and lab.result is None
+    lab.tell(of([1, 0, 1], [-1.0, 0, 5.0]))
+    assert lab.ask().tolist() == [0, 2, 0]
+    lab.tell(of([0, 2, 0], [0, 1.0, 0]))
+    assert lab.ask() is None and lab.result.recommendation == 1
+    assert lab.result.history[0].sums.tolist() == [2.0, 0.0, 5.0]
+
+
+def test_an_algorithm_that_answers_at_once():
+    lab = Lab(nothing_to_do(ARMS))
+    assert lab.ask() is None and lab.result.recommendation == 4
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        (of([3, 0, 0], [1.0, 0, 0]), "3 pulls of arm 0 but only 1"),
+        (of([0, 1, 0], [0, 1.0, 0]), "1 pulls of arm 1 but only 0"),
+        (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
+        (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
+        (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),
+        (Sample(np.array([1.0, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
+        (Sample(np.array([-1, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
+        (of([1, 0], [1.0, 0]), "shape"),
+    ],
+)
+def test_what_was_not_asked_for_is_refused_and_nothing_is_lost(sample, words):
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    with pytest.raises(ValueError, match=words):
+        lab.tell(sample)
+    assert lab.ask().tolist() == [1, 0, 1] and len(lab.log) == 1
+
+
+def test_told_after_the_end_is_refused():
+    lab = Lab(nothing_to_do(ARMS))
+    with pytest.raises(ValueError, match="is done"):
+        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
+
+
+def test_a_saved_log_continues_to_the_same_end(tmp_path):
+    problem, rng = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0]), np.random.default_rng(0)
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(problem.pull(np.array([2, 0, 0]), rng))
+    lab.save(tmp_path / "log.csv")
+    reopened = Lab(two_rounds(ARMS), tmp_path / "log.csv")
+    assert reopened.ask().tolist() == [0, 0, 1]
+    for each in (lab, reopened):
+        stream = np.random.default_rng(1)
+        while each.ask() is not None:
+            each.tell(problem.pull(each.ask(), stream))
+    np.testing.assert_array_equal(np.array(lab.result.history), np.array(reopened.result.history))
+    reopened.save(tmp_path / "again.csv")
+    lab.save(tmp_path / "log.csv")
+    assert (tmp_path / "log.csv").read_text() == (tmp_path / "again.csv").read_text()
+
+
+def test_a_log_given_as_samples():
+    lab = Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
+    assert lab.ask().tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: two_rounds(2 * ARMS),
+        lambda: two_rounds(ARMS, delta=0.2),
+        lambda: two_rounds(ARMS, rng=np.random.default_rng(1)),
+        lambda: nothing_to_do(ARMS),
+    ],
+)
+def test_a_log_of_another_experiment_is_refused(tmp_path, other):
+    lab = Lab(two_rounds(ARMS))
+    lab.save(tmp_path / "log.csv")
+    Lab(two_rounds(ARMS), tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="line 1: .* another experiment"):
+        Lab(other(), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("1,0,9,1.0,1.0", "line 4: told 9 pulls"),
+        ("1,7,1,1.0,1.0", "line 4: .* is not"),
+        ("1,0,1,nan,1.0", "line 4: sums and squares must be finite"),
+        ("1,0,1,x,1.0", "line 4: .* is not"),
+        ("1,0", "line 4: .* is not"),
+        ("2,0,1,1.0,1.0", "line 4: answers request 2"),
+        ("1,0,1,3.0,1.0", "line 4: squares of arm 0"),
+    ],
+)
+def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    with open(tmp_path / "log.csv", "a") as file:
+        file.write(row + "\n")
+    with pytest.raises(ValueError, match=words):
+        Lab(two_rounds(ARMS), tmp_path / "log.csv")
+
+
+def test_only_fresh_generators():
+    used = two_rounds(ARMS)
+    next(used)
+    with pytest.raises(ValueError, match="fresh"):
+        Lab(used)
+    with pytest.raises(ValueError, match="must be a generator"):
+        Lab(two_rounds)
+
+
+def test_lab_equals_play_when_each_request_is_told_in_one_piece():
+    problem = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0])
+    played = play(two_rounds(ARMS), problem, np.random.default_rng(2))
+    lab, rng = Lab(two_rounds(ARMS)), np.random.default_rng(2)
+    while (wanted := lab.ask()) is not None:
+        lab.tell(problem.pull(wanted, rng))
+    np.testing.assert_array_equal(np.array(played.result.history), np.array(lab.result.history))

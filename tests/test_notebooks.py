@@ -1,0 +1,248 @@
+"""The committed notebooks are in the state that nbval needs, and run.py does what the Makefile says it does.
+
+That the outputs are still true is nbval's own check: `pytest --nbval notebooks`.
+"""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+each_notebook = pytest.mark.parametrize("name", NAMES)
+
+spec = importlib.util.spec_from_file_location("run", NOTEBOOKS / "run.py")
+run = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run)
+
+
+# --- the committed notebooks
+
+def load(name):
+    return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+
+
+def code_cells(name):
+    return [cell for cell in load(name).cells if cell.cell_type == "code"]
+
+
+def output_texts(cell):
+    for output in cell.outputs:
+        yield from (value for kind, value in output.get("data", {}).items() if not kind.startswith("image/"))
+        yield output.get("text", "")
+
+
+def test_there_are_notebooks():
+    assert NAMES
+
+
+@each_notebook
+def test_every_code_cell_was_executed_in_order_without_error(name):
+    cells = code_cells(name)  # nbval checks nothing in a cell without an execution count
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+
+
+@each_notebook
+def test_parameters_cell(name):
+    parameters = run.default_parameters(name)
+    assert {"runs", "seed", "n_jobs", "scheduler", "out"} <= set(parameters)
+    assert parameters["scheduler"] == "" and parameters["out"] == "../build"
+    lines = next(c.source for c in code_cells(name) if "parameters" in c.metadata.get("tags", [])).splitlines()
+    assert all(re.match(r"[a-z]\w* = \S|#|$", line) for line in lines), "one `name = literal  # comment` per line"
+
+
+@each_notebook
+def test_nothing_depends_on_machine_or_time(name):
+    notebook = load(name)
+    assert notebook.metadata.kernelspec.name == "python3"
+    stripped = load(name)
+    run.strip(stripped)
+    assert notebook == stripped, f"run `make notebooks ONLY={name}`"
+    for cell in code_cells(name):
+        for text in output_texts(cell):
+            path = re.search(r"(?<![\w.:/<~])/(?:[\w.-]+/)+[\w.-]+|\b[A-Z]:\\\w|~/\w", str(text))
+            assert not path, f"output of cell {cell.execution_count} shows the path {path[0]}"
+
+
+def test_paper_yaml_has_an_entry_for_every_notebook():
+    assert sorted(yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}) == NAMES
+
+
+@each_notebook
+def test_paper_yaml_fits_the_parameters_cell(name):
+    entry = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[name]
+    assert set(entry) == {"minutes", "figures", "parameters"}
+    assert entry["minutes"] > 0
+    assert all(re.fullmatch(r"[a-z]+\d{4}/[\w.]+", figure) for figure in entry["figures"])
+    assert "out" not in entry["parameters"] and "scheduler" not in entry["parameters"]
+    run.check_parameters(name, entry["parameters"])
+
+
+# --- run.py, on notebooks made up here
+
+CLAIM = "id,paper,place,statement,estimate,low,high,holds_low,holds_high,verdict,explanation"
+PARAMETERS = 'runs = 3  # the paper: 200\nseed = 0\nn_jobs = 2\nscheduler = ""\nout = "../build"\ndelta = 0.05'
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def write_notebook(folder, name, *sources):
+    cells = [nbformat.v4.new_markdown_cell(f"# {name}"), nbformat.v4.new_code_cell(PARAMETERS)]
+    cells[1].metadata["tags"] = ["parameters"]
+    cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"papermill": {"duration": 1.5}})
+    nbformat.write(notebook, folder / f"{name}.ipynb")
+
+
+def write_claim(name, estimate):
+    return (f"from pathlib import Path\nfolder = Path(out) / 'figures/claims'\n"
+            f"folder.mkdir(parents=True, exist_ok=True)\n"
+            f"_ = (folder / '{name}.csv').write_text('{CLAIM}\\n'\n"
+            f"    f'{name}/pulls,fiez2019,5a,fewer,{{{estimate}}},0.25,0.75,0.2,0.8,reproduced,')")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project of its own, with run.py, a notebook `toy2020_1` and the ledger."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    for name in ("run.py", "conftest.py"):
+        shutil.copy(NOTEBOOKS / name, folder)
+    write_notebook(folder, "toy2020_1", write_claim("toy2020_1", "runs / 6"), "print('runs', runs, 'jobs', n_jobs)",
+                   f"import sys\nfrom base64 import b64decode\nfrom IPython.display import Image\n"
+                   f"print('progress', file=sys.stderr)\nImage(b64decode('{PNG}'))",
+                   "'hidden';")
+    write_notebook(folder, "companion_ledger", "from pathlib import Path\n"
+                   "print([p.stem for p in sorted((Path(out) / 'figures/claims').iterdir())])")
+    (folder / "paper.yaml").write_text(
+        "toy2020_1: {minutes: 90, figures: [toy2020/1a], parameters: {runs: 4, delta: 1.0e-3}}\n"
+        "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n")
+    return tmp_path
+
+
+def command(project, *arguments, module=None):
+    program = ["-m", module] if module else [str(project / "notebooks" / "run.py")]
+    return subprocess.run([sys.executable, *program, *arguments], cwd=project, capture_output=True, text=True)
+
+
+def outputs(path):
+    return [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+
+
+def test_figures_executes_all_and_prints_the_verdicts(project):
+    before = (project / "notebooks" / "toy2020_1.ipynb").read_bytes()
+    done = command(project, "figures", "-p", "runs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (project / "notebooks" / "toy2020_1.ipynb").read_bytes() == before
+    assert outputs(project / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
+    assert outputs(project / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
+    assert re.search(r"toy2020_1/pulls +0\.3333 +\[0\.25, 0\.75\] +\[0\.2, 0\.8\] +reproduced", done.stdout)
+    assert "1 reproduced" in done.stdout
+
+
+def test_a_failing_notebook_is_named_and_the_others_still_run(project):
+    write_notebook(project / "notebooks", "broken2020_1", "1 / 0")
+    claims = project / "build" / "figures" / "claims"
+    claims.mkdir(parents=True)
+    (claims / "broken2020_1.csv").write_text(f"{CLAIM}\nold,fiez2019,5a,fewer,1,1,1,0,2,reproduced,\n")
+    done = command(project, "figures")
+    assert done.returncode == 1
+    assert re.search(r"broken2020_1 .*FAILED", done.stdout) and "ZeroDivisionError" in done.stdout
+    assert "1 reproduced" in done.stdout
+
+
+def test_paper_announces_the_time_and_writes_into_figures(project):
+    done = command(project, "paper", "--paper", "toy2020", "--scheduler", "tcp://127.0.0.1:1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("About 1.5 h, measured on 2 cores")
+    assert done.stdout.index("toy2020/1a") < done.stdout.index("done")
+    assert "progress" in done.stderr, "progress of the kernel is passed on"
+    assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
+    assert (project / "figures/claims/toy2020_1.csv").exists() and not (project / "build/figures").exists()
+    assert "scheduler = \"tcp://127.0.0.1:1\"" in (nbformat.read(project / "build/paper/toy2020_1.ipynb", 4).cells[2]
+                                                   .source)
+
+
+def test_notebooks_in_place_leaves_no_difference_the_second_time(project):
+    path = project / "notebooks" / "toy2020_1.ipynb"
+    first = command(project, "notebooks")
+    assert first.returncode == 0, first.stdout + first.stderr
+    once = path.read_bytes()
+    second = command(project, "notebooks", "notebooks/toy2020_1.ipynb")
+    assert "unchanged" in second.stdout and path.read_bytes() == once
+    notebook = json.loads(once)
+    assert [cell["execution_count"] for cell in notebook["cells"][1:]] == [1, 2, 3, 4, 5]
+    assert sorted(notebook["metadata"]) == ["kernelspec", "language_info"]
+    assert {key for cell in notebook["cells"] for key in cell["metadata"]} == {"tags"}
+    assert [output["output_type"] for output in outputs(path)] == ["stream", "execute_result"], "no progress bar"
+
+
+@pytest.mark.parametrize("text, png, verdict", [
+    ("runs 3 jobs 2\n", "AAAA", "5 passed"),  # another platform draws other bytes, and there is no progress bar
+    ("runs 3 jobs 2.0\n", PNG, "1 failed, 4 passed"),
+], ids=["other png", "other text"])
+def test_nbval_compares_text_exactly_and_no_png(project, text, png, verdict):
+    path = project / "notebooks" / "toy2020_1.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for count, cell in enumerate(notebook.cells[1:], start=1):
+        cell.execution_count = count
+    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
+    notebook.cells[4].outputs = [nbformat.v4.new_output("execute_result", execution_count=4, data={
+        "image/png": png, "text/plain": "<IPython.core.display.Image object>"})]
+    nbformat.write(notebook, path)
+    done = command(project, "-p", "no:cacheprovider", "--nbval", "--nbval-current-env", str(path), module="pytest")
+    assert verdict in done.stdout.splitlines()[-1], done.stdout
+
+
+@pytest.fixture
+def refusal(project, monkeypatch):
+    """refusal(*arguments): what run.py says when it ends before it has run anything."""
+    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
+    monkeypatch.setattr(run, "ROOT", project)
+    monkeypatch.chdir(project)  # and back afterwards: main() changes folder
+
+    def refuse(*arguments):
+        monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+        with pytest.raises(SystemExit) as end:
+            run.main()
+        assert not (project / "build").exists()
+        return end.value.code
+    return refuse
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["figures", "toy2020_1", "-p", "rums", "5"], "toy2020_1 has no parameter 'rums'; it has runs, seed,"),
+    (["figures", "toy2020_1", "-p", "delta", "1e-3"], "parameter delta = '1e-3' is str, but the notebook has 0.05"),
+    (["figures", "toy2020_1", "-p", "runs", "1.5"], "parameter runs = 1.5 is float, but the notebook has 3, int"),
+    (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
+    (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
+    (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
+])
+def test_wrong_names_and_values_are_refused(refusal, arguments, message):
+    assert message in refusal(*arguments)
+
+
+@pytest.mark.parametrize("file, right, wrong, message", [
+    ("paper.yaml", "runs: 4", "rums: 4", "toy2020_1 has no parameter 'rums'"),
+    ("paper.yaml", "1.0e-3", "1e-3", "parameter delta = '1e-3' is str"),
+    ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
+    ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
+    ("toy2020_1.ipynb", "delta = 0.05", "delta: float = 0.05", "`delta: float = 0.05` is not `name = literal`"),
+    ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has 0 cells tagged `parameters`"),
+])
+def test_wrong_files_are_refused(project, refusal, file, right, wrong, message):
+    path = project / "notebooks" / file
+    text = path.read_text(encoding="utf-8")
+    assert right in text
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    assert message in refusal("paper")

@@ -1,0 +1,105 @@
+"""Generators, play, unroll: what the world owes an algorithm, with toy algorithms that show each case."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit
+
+from bandits_lib import LinearBandit, Result, Sample, play
+from bandits_lib.protocol import Loop, total, unroll
+
+PROBLEM = LinearBandit(np.eye(3), theta=[0.0, 1.0, 2.0])
+
+
+class State(NamedTuple):
+    counts: np.ndarray
+    sums: np.ndarray
+    stop_at: np.ndarray
+
+
+@njit
+def choose(state):
+    pulls = state.counts.sum()
+    return -1 if pulls >= state.stop_at[0] else pulls % 3
+
+
+@njit
+def update(state, arm, reward):
+    state.counts[arm] += 1
+    state.sums[arm] += reward
+
+
+def mixed(stops):
+    """A batch, then one Loop per entry of `stops`, then another batch."""
+    first = yield np.array([2, 0, 1])
+    state = State(np.zeros(3, dtype=np.int64), np.zeros(3), np.zeros(1))
+    for stop in stops:
+        state.stop_at[0] = stop
+        yield Loop(choose, update, state)
+    last = yield np.array([0, 4, 0])
+    return Result(0, (first, state.counts.copy(), state.sums.copy(), last))
+
+
+def test_play_equals_play_of_the_unrolled_algorithm():
+    compiled = play(mixed([5, 9]), PROBLEM, np.random.default_rng(3))
+    opened = play(unroll(mixed([5, 9])), PROBLEM, np.random.default_rng(3))
+    assert compiled.counts.tolist() == opened.counts.tolist() == [5, 7, 4]
+    for one, other in zip(compiled.result.history, opened.result.history, strict=True):
+        np.testing.assert_array_equal(np.array(one), np.array(other))
+
+
+def test_bernoulli_loops_are_the_same_compiled_and_unrolled():
+    problem = LinearBandit(np.eye(3), theta=[0.1, 0.6, 0.9], noise="bernoulli")
+    compiled = play(mixed([300]), problem, np.random.default_rng(3))
+    opened = play(unroll(mixed([300])), problem, np.random.default_rng(3))
+    np.testing.assert_array_equal(compiled.result.history[2], opened.result.history[2])
+
+
+@pytest.mark.parametrize("limit", range(18))
+def test_max_pulls_cuts_where_the_unrolled_algorithm_is_cut(limit):
+    compiled = play(mixed([5, 9]), PROBLEM, np.random.default_rng(3), max_pulls=limit)
+    opened = play(unroll(mixed([5, 9])), PROBLEM, np.random.default_rng(3), max_pulls=limit)
+    assert compiled.counts.tolist() == opened.counts.tolist()
+    assert compiled.stopped == opened.stopped == (limit >= 16)
+    assert (compiled.result is None) == (not compiled.stopped)
+    assert compiled.counts.sum() <= limit
+
+
+def test_a_batch_that_would_pass_max_pulls_is_not_pulled_at_all():
+    run = play(mixed([]), PROBLEM, np.random.default_rng(0), max_pulls=6)
+    assert run.counts.sum() == 3 and not run.stopped
+
+
+def forgets_yield_from():
+    yield mixed([1])
+    return Result(0)
+
+
+@pytest.mark.parametrize("request_", [np.array([1, -1, 0]), np.array([1.0, 0.0, 0.0]), np.array([1, 0]), 2, None])
+def test_requests_that_are_not_counts_are_refused(request_):
+    def wrong():
+        yield request_
+
+    with pytest.raises(ValueError, match="must yield a Loop or"):
+        play(wrong(), PROBLEM, np.random.default_rng(0))
+
+
+def test_a_forgotten_yield_from_is_named():
+    with pytest.raises(ValueError, match="yield from"):
+        play(forgets_yield_from(), PROBLEM, np.random.default_rng(0))
+
+
+def test_total_adds_field_by_field():
+    one = Sample(np.array([1, 0]), np.array([2.0, 0.0]), np.array([4.0, 0.0]))
+    two = Sample(np.array([1, 3]), np.array([1.0, 3.0]), np.array([1.0, 5.0]))
+    together = total([one, two])
+    assert together.counts.tolist() == [2, 3] and together.sums.tolist() == [3.0, 3.0]
+    assert one.counts.tolist() == [1, 0]
+
+
+def test_the_global_numpy_state_is_left_alone():
+    np.random.seed(7)
+    before = np.random.get_state()[1].copy()
+    play(mixed([5]), PROBLEM, np.random.default_rng(3))
+    assert (np.random.get_state()[1] == before).all()

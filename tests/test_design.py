@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from bandits_lib.design import cache as cache_module
 from bandits_lib.design import (
     cache_clear,
     cache_off,
@@ -15,7 +16,6 @@ from bandits_lib.design import (
     weighted_design,
     xy_design,
 )
-from bandits_lib.design import cache as cache_module
 from bandits_lib.design.pairs import Differences, Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
@@ -64,7 +64,7 @@ def norms(arms, weights, directions, sigma=1.0):
 
 
 def conic_optimum(arms, directions, sigma=1.0):
-    """min over lambda of max ||y||^2, from min over (lambda, U) of max_y sum_x u_xy^2 / lambda_x, X'u_y = y (second-order cones).
+    """min over lambda of max ||y||^2 = min over (lambda, U) of max_y sum_x u_xy^2 / lambda_x, X'u_y = y (conic).
 
     Directions are scaled to unit length times their relative length, arms by 1/sigma; Clarabel at 1e-9.
     """
@@ -386,10 +386,10 @@ def test_cache_is_bounded(monkeypatch):
 
 
 def test_global_random_state_is_untouched():
-    before = np.random.get_state()[1].copy()
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
     with cache_off():
         xy_design(sphere(200, 6), pairs(sphere(200, 6)))
-    np.testing.assert_array_equal(np.random.get_state()[1], before)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 # ---- the papers' solver
@@ -483,6 +483,7 @@ BAD = [
     (lambda: g_design(np.zeros((3, 2))), "arms must hold a non-zero"),
     (lambda: g_design(GOOD, tol=0), "tol must lie in"),
     (lambda: g_design(GOOD, tol=np.nan), "tol must lie in"),
+    (lambda: g_design(GOOD, tol="small"), "tol must lie in"),
     (lambda: xy_design(GOOD, GOOD, tol=-1), "tol must lie in"),
     (lambda: xy_design(GOOD, GOOD[:, :2]), "directions must have the dimension"),
     (lambda: xy_design(GOOD, pairs(GOOD[:, :2])), "items must have the dimension"),

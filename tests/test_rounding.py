@@ -113,7 +113,7 @@ def test_thirty_thousand_atoms(method, n):
 
 @pytest.mark.parametrize("n", [60, 80])
 def test_regret_repairs_a_dense_design(n):
-    """K=300, d=10, uniform weights, 60 pulls: 1.51 for largest remainder, 1.15 after a few swaps (ratios to the design)."""
+    """K=300, d=10, uniform weights, 60 pulls: largest remainder is far from the design, swaps repair it."""
     arms = sphere(300, 10, 4)
     weights = np.full(300, 1 / 300)
     design = worst_norm(arms, n * weights)

@@ -1,0 +1,72 @@
+"""One bounded cache of designs, shared by all runs of a process.
+
+Designs are pure functions of their arguments and every run of an experiment shares its first rounds. Keys are
+digests of the bytes of all arguments; values are the designs themselves, with read-only weights. With the
+cache off (`cache_off()`) the results are the same, bit for bit.
+"""
+
+from collections import OrderedDict
+from contextlib import contextmanager
+from functools import wraps
+from hashlib import blake2b
+
+import numpy as np
+
+MAX_BYTES = 1 << 25  # of weights held; the least recently used go first
+
+_designs: OrderedDict = OrderedDict()
+_state = {"on": True, "bytes": 0}
+
+
+def _digest(name, arguments):
+    digest = blake2b(name.encode(), digest_size=24)
+    for argument in arguments:
+        array = np.ascontiguousarray(argument)
+        digest.update(f"{type(argument).__name__}{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes() if array.dtype != object else repr(argument).encode())
+    return digest.digest()
+
+
+def cached(solver):
+    """Decorator: `solver(*arguments) -> Design`, arguments arrays, numbers, strings, None or NamedTuples of arrays."""
+
+    @wraps(solver)
+    def remembered(*arguments):
+        if not _state["on"]:
+            return _frozen(solver(*arguments))
+        key = _digest(solver.__name__, arguments)
+        if key in _designs:
+            _designs.move_to_end(key)
+            return _designs[key]
+        design = _designs[key] = _frozen(solver(*arguments))
+        _state["bytes"] += _size(design)
+        while _state["bytes"] > MAX_BYTES:
+            _state["bytes"] -= _size(_designs.popitem(last=False)[1])
+        return design
+
+    return remembered
+
+
+def _frozen(design):
+    design.weights.flags.writeable = False
+    return design
+
+
+def _size(design):
+    return design.weights.nbytes + 500
+
+
+def cache_clear():
+    """Forget every design."""
+    _designs.clear()
+    _state["bytes"] = 0
+
+
+@contextmanager
+def cache_off():
+    """Inside `with cache_off():` every design is computed anew and none is remembered."""
+    before, _state["on"] = _state["on"], False
+    try:
+        yield
+    finally:
+        _state["on"] = before

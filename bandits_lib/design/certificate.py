@@ -1,0 +1,83 @@
+"""The value of a design and the proof that no design is much better.
+
+For weights lambda on the arms, A(lambda) = sum lambda_x xx', the value is rho = max_y y'A(lambda)^-1 y.
+
+Lower bound. Let v be weights on directions, M = sum v_y yy', and H >= 0 with x'Hx <= 1 for all arms. For every
+design lambda' and A' = A(lambda'): tr(HA') <= 1, so by Cauchy-Schwarz
+    rho(lambda') >= tr(A'^-1 M) >= tr(A'^-1 M) tr(H A') >= ( tr (M^1/2 H M^1/2)^1/2 )^2,
+and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives  rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x  for any A, v.
+For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from bandits_lib.design.span import basis, triangle
+from bandits_lib.estimate import RANK_TOL
+
+
+class Design(NamedTuple):
+    """A design and its certificate.
+
+    weights : (K,) array, non-negative, sum 1, zero off the support; read-only.
+    value : max over directions of the squared norm ||y||^2_{A(weights)^-1}, computed at these weights.
+    lower_bound : a number that the value of no design on these arms can be below.
+    iterations : steps of the solver (Newton steps, exchanges, pivots or Frank-Wolfe steps).
+    """
+
+    weights: np.ndarray
+    value: float
+    lower_bound: float
+    iterations: int
+
+
+def information(arms, weights):
+    """A(weights) = sum weights_x xx', (r, r)."""
+    return (arms.T * weights) @ arms
+
+
+def inverse_root(arms, weights):
+    """(r', r) matrix S with S'S = A(weights)^-1 on the span of the arms of positive weight (rank r').
+
+    ||S y||^2 is then ||y||^2_{A^-1}, for y in that span (see `estimable`).
+    """
+    support = arms[weights > 0]
+    columns = basis(support)
+    if columns.shape[1] == arms.shape[1]:
+        columns = np.eye(arms.shape[1])
+    rows = np.sqrt(weights[weights > 0, None]) * (support @ columns)
+    rows = rows[np.argsort(-np.abs(rows).max(axis=1), kind="stable")]  # long rows first: QR is then accurate row by row
+    return solve_triangular(triangle(rows), columns.T, trans="T")
+
+
+def estimable(arms, weights, vectors, scale):
+    """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
+    columns = basis(arms[weights > 0])
+    if columns.shape[1] == arms.shape[1]:
+        return True
+    outside = np.linalg.norm(vectors - (vectors @ columns) @ columns.T, axis=1)
+    return bool((outside <= RANK_TOL * scale).all())
+
+
+def value_of(arms, weights, directions):
+    """max over directions of ||y||^2_{A(weights)^-1}; infinite if some direction cannot be estimated."""
+    if not estimable(arms, weights, *directions.spanning()):
+        return np.inf
+    return directions.value(inverse_root(arms, weights))
+
+
+def lower_bound(arms, root, directions, masses):
+    """tr(A^-1 M)^2 / max_x x'A^-1MA^-1x for M = sum of masses_y yy' over `directions` (q, r), A^-1 = root'root.
+
+    Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1/bound at an optimum
+    and equals it on the support.
+    """
+    masses = masses / masses.sum()
+    rotated = directions @ root.T
+    trace = masses @ (rotated**2).sum(axis=1)
+    second = (rotated.T * masses) @ rotated
+    measured = arms @ root.T
+    pressure = ((measured @ second) * measured).sum(axis=1)
+    return trace**2 / pressure.max(), pressure / trace

@@ -1,0 +1,115 @@
+"""D-optimal designs by exchanges of weight: they are the G-optimal ones (Kiefer and Wolfowitz 1960).
+
+Maximise log det A(lambda). Its derivative along arm x is q_x = x'A^-1x, sum lambda_x q_x = r always, and lambda is
+optimal for D and for G exactly when max q = r: max q / r - 1 is the duality gap. Moving weight a from
+arm l to arm k multiplies det A by  1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2),  q_kl = x_k'A^-1x_l, so the best move is
+    a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)),  at most lambda_l
+(Boehning 1986). A sweep pairs the arms of largest q with the arms of the support of least q, the best with the
+worst, and makes the best move for each pair in turn, with A^-1 kept up to date: O(r^2) a move, O(Kr^2) a sweep
+(in the manner of the randomised exchanges of Harman, Filova and Richtarik 2020, without the randomness).
+"""
+
+import numpy as np
+from numba import njit
+
+PAIRS = 4  # exchanges in a sweep, per dimension
+
+
+@njit(cache=True)
+def spanning_arms(arms):
+    """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
+    n_arms, rank = arms.shape
+    rest = arms.copy()
+    chosen = np.empty(rank, np.int64)
+    for step in range(rank):
+        best, longest = 0, -1.0
+        for k in range(n_arms):
+            length = 0.0
+            for c in range(rank):
+                length += rest[k, c] * rest[k, c]
+            if length > longest * (1 + 1e-9):
+                best, longest = k, length
+        chosen[step] = best
+        unit = rest[best] / np.sqrt(longest)
+        along = rest @ unit
+        for k in range(n_arms):
+            for c in range(rank):
+                rest[k, c] -= along[k] * unit[c]
+    return chosen
+
+
+@njit(cache=True)
+def _inverse_and_norms(arms, weights):
+    """A(weights)^-1 and q_x = x'A^-1x for every arm."""
+    rank = arms.shape[1]
+    matrix = np.zeros((rank, rank))
+    for k in range(len(arms)):
+        if weights[k] > 0.0:
+            for i in range(rank):
+                for j in range(rank):
+                    matrix[i, j] += weights[k] * arms[k, i] * arms[k, j]
+    inverse = np.linalg.inv(matrix)
+    products = arms @ inverse
+    norms = np.empty(len(arms))
+    for k in range(len(arms)):
+        total = 0.0
+        for i in range(rank):
+            total += products[k, i] * arms[k, i]
+        norms[k] = total
+    return inverse, norms
+
+
+@njit(cache=True)
+def _largest(values, count):
+    """Indices of the `count` largest values, in decreasing order."""
+    if count < len(values):
+        floor = np.partition(values, len(values) - count)[len(values) - count]
+        index = np.flatnonzero(values >= floor)
+    else:
+        index = np.arange(len(values))
+    return index[np.argsort(-values[index])[:count]]
+
+
+@njit(cache=True)
+def _move(arms, inverse, weights, first, second):
+    """The best exchange of weight between two arms, in place on the weights and on A^-1."""
+    ray, other = inverse @ arms[first], inverse @ arms[second]
+    q, q_other, cross = ray @ arms[first], other @ arms[second], ray @ arms[second]
+    if q < q_other:
+        first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
+    curvature = 2.0 * (q * q_other - cross * cross)
+    mass = weights[second]
+    if curvature * mass > q - q_other:
+        mass = (q - q_other) / curvature
+        weights[second] -= mass
+    else:
+        weights[second] = 0.0
+    weights[first] += mass
+    gain = mass / (1.0 + mass * q)  # Sherman and Morrison, first for one arm, then for the other
+    loss = mass / (1.0 - mass * (q_other - gain * cross * cross))
+    other -= gain * cross * ray
+    for i in range(len(inverse)):
+        for j in range(len(inverse)):
+            inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
+
+
+@njit(cache=True)
+def d_optimal(arms, tol, most):
+    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the number of sweeps.
+
+    Starts from r spanning arms, so the support stays small (Kumar and Yildirim 2005). Gives up after `most` sweeps.
+    """
+    rank = arms.shape[1]
+    weights = np.zeros(len(arms))
+    weights[spanning_arms(arms)] = 1.0 / rank
+    for sweep in range(most):
+        inverse, norms = _inverse_and_norms(arms, weights)
+        if norms.max() <= (1.0 + tol) * rank:
+            return weights, sweep
+        support = np.flatnonzero(weights)
+        low = support[_largest(-norms[support], PAIRS * rank)]
+        high = _largest(norms, len(low))
+        for i in range(len(low)):
+            if high[i] != low[i]:
+                _move(arms, inverse, weights, high[i], low[i])
+    return weights, most

@@ -1,0 +1,107 @@
+"""The papers' solver, for replication: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019 appendix F).
+
+From uniform weights, step k = 1, 2, ... takes the worst direction y and moves 2/(k+2) of the mass to the arm of largest
+(y'A^-1x)^2; it ends when a step changes the weights by less than 1 % (Euclidean norm, relative), or after 5000.
+The maximum is not smooth, so this need not approach the optimum, and a small step is no certificate: the
+design it returns was .2 to 7 % above the optimum wherever we looked. The certificate added here is `certificate`'s,
+with the running average of the visited directions: the same steps give the k-th of them mass 2(k+1)/((n+1)(n+2)).
+"""
+
+import numpy as np
+
+from bandits_lib.design import check
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import Design, information, inverse_root, lower_bound, value_of
+from bandits_lib.design.pairs import Differences
+from bandits_lib.design.solvers import in_span, problem
+from bandits_lib.design.span import span
+from bandits_lib.estimate import argmax
+
+LIST = 150  # differences of up to this many items are listed
+
+
+def frank_wolfe_design(
+    arms, directions, *, sigma=None, prune=1e-5, pruned="rescaled", value_at="last", stop=0.01, max_iter=5000
+):
+    """Frank-Wolfe XY design with the stop rule of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
+
+    Parameters
+    ----------
+    arms : (K, d) array, not all zero.
+    directions : (n, d) array in the span of the arms, or `pairs(items)`.
+    sigma : None, positive scalar or (K,) standard deviations: A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023).
+    prune : weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
+    pruned : what becomes of the mass of the pruned weights: "rescaled", the others are scaled to sum 1 (the text);
+        "lost" (fiez2019's code of RAGE; the weights then add up to less than 1); "largest", it goes to the largest
+        weight (fiez2019's code of XY-static and the oracle).
+    value_at : "last", the value at the returned weights, or "before", the value that the last step saw before it
+        moved (fiez2019's code).
+    stop : relative change of the weights, in Euclidean norm, at which it ends.
+    max_iter : steps at most, >= 1.
+
+    Returns
+    -------
+    Design
+        `value` is inf if pruning made a direction inestimable. `lower_bound` is a true one, usually
+        well below the optimum; compare `xy_design(...).lower_bound`. `iterations` is the k it stopped at.
+
+    Raises
+    ------
+    ValueError
+        As `weighted_design`, and if an option is out of range.
+    """
+    arms, vectors, name, sigma = problem(arms, directions, 1.0 if sigma is None else sigma)
+    check.option("pruned", pruned, ("rescaled", "lost", "largest"))
+    check.option("value_at", value_at, ("last", "before"))
+    if not 0 <= stop < np.inf:
+        raise ValueError(f"stop must be a non-negative number but is {stop}; the papers use 0.01")
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1 but is {max_iter}; the papers use 5000")
+    if not 0 <= prune < 2 / (max_iter + 2):
+        raise ValueError(f"prune must lie in [0, 2/(max_iter + 2)) but is {prune}; the last step must survive it")
+    options = float(prune), pruned, value_at, float(stop), int(max_iter)
+    return _frank_wolfe_design(arms, vectors, name, sigma, *options)
+
+
+@cached
+def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter):
+    space = span(arms / sigma[:, None])
+    directions = in_span(space, vectors, name)
+    if isinstance(directions, Differences) and len(directions.items) <= LIST:
+        directions = directions.listed()
+    weights, visited, value = frank_wolfe(space.arms, directions, stop, max_iter)
+    bound = _running_bound(space.arms, weights, visited)
+    kept = np.where(weights < prune, 0.0, weights)
+    if pruned == "rescaled":
+        kept /= kept.sum()
+    elif pruned == "largest":
+        kept[argmax(kept)] += weights.sum() - kept.sum()
+    if value_at == "last":
+        value = value_of(space.arms, kept, directions)
+    return Design(kept, float(value), min(bound, float(value)), len(visited))
+
+
+def frank_wolfe(arms, directions, stop, max_iter):
+    """Weights (K,), the directions visited (n, r), and the value that the last step saw before it moved."""
+    weights = np.full(len(arms), 1 / len(arms))
+    matrix = information(arms, weights)
+    visited = []
+    for k in range(1, max_iter + 1):
+        root = np.linalg.inv(np.linalg.cholesky(matrix))
+        worst, value = directions.worst(root)
+        visited.append(worst)
+        vertex = argmax((arms @ (root.T @ (root @ worst))) ** 2)
+        step = 2 / (k + 2)
+        change = -step * weights
+        change[vertex] += step
+        small = np.linalg.norm(change) < stop * np.linalg.norm(weights)
+        weights = weights + change
+        matrix = (1 - step) * matrix + step * np.outer(arms[vertex], arms[vertex])
+        if small:
+            break
+    return weights, np.array(visited), value
+
+
+def _running_bound(arms, weights, visited):
+    masses = np.arange(2.0, len(visited) + 2)
+    return float(lower_bound(arms, inverse_root(arms, weights), visited, masses)[0])

@@ -1,0 +1,50 @@
+"""Differences of items in the plane: only the vertices of the difference body can be longest.
+
+A norm is convex, so it is largest over conv{z_i - z_j} = conv(Z) - conv(Z) at a vertex of that polygon, and its
+vertices are z_top(u) - z_bottom(u) for the outward directions u between two successive edge normals of conv(Z) and
+-conv(Z): at most n up to sign. They are the same in every norm, so they are listed once (and on a line they
+are the one difference of the two ends).
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _chain(x, y, order):
+    """Andrew's (1979) monotone chain: the indices in `order` that turn left, from the first to the last."""
+    kept = np.empty(len(order), np.int64)
+    n = 0
+    for k in order:
+        while n >= 2:
+            i, j = kept[n - 2], kept[n - 1]
+            if (x[j] - x[i]) * (y[k] - y[i]) - (y[j] - y[i]) * (x[k] - x[i]) > 0:
+                break
+            n -= 1
+        kept[n] = k
+        n += 1
+    return kept[:n]
+
+
+def hull(points):
+    """Indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
+    x, y = np.ascontiguousarray(points.T)
+    order = np.lexsort((y, x))
+    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1])[:-1]])
+
+
+def difference_vertices(points):
+    """The vertices, one of each pair +-y, of the difference body of `points` (n, r), r = 1 or 2: an (m, r) array."""
+    if points.shape[1] == 1:
+        return np.ptp(points, axis=0, keepdims=True)
+    vertices = points[hull(points)]
+    edges = np.roll(vertices, -1, axis=0) - vertices
+    angles = np.arctan2(edges[:, 1], edges[:, 0]) % (2 * np.pi)
+    first = int(angles.argmin())
+    vertices, angles = np.roll(vertices, -first, axis=0), np.roll(angles, -first)
+    breaks = np.unique(angles % np.pi)
+    between = (breaks + np.append(breaks[1:], breaks[0] + np.pi)) / 2
+    top = np.searchsorted(angles, between % (2 * np.pi), side="right")
+    bottom = np.searchsorted(angles, (between + np.pi) % (2 * np.pi), side="right")
+    rows = vertices[top % len(vertices)] - vertices[bottom % len(vertices)]
+    return rows[rows.any(axis=1)]

@@ -1,0 +1,177 @@
+"""From weights to whole pulls.
+
+Pukelsheim's efficient apportionment (Pukelsheim and Rieder 1992; Pukelsheim 2006, section 12.4), with p atoms:
+n_i = ceil((n - p/2) lambda_i), then single pulls are added where n_i / lambda_i is least, or taken where
+(n_i - 1) / lambda_i is largest, until they sum to n. For n >= 2p every squared norm is within a factor 1 + 2p/n of the
+design's.
+
+Regret minimisation (Allen-Zhu, Li, Singh and Wang 2017): from any start, swap one pull at a time so that the least
+eigenvalue of Z = sum n_i v_iv_i', v_i = (n A)^-1/2 x_i, rises to 1 - 3 epsilon. The arms are chosen by following the
+regularised leader with the l_1/2 regulariser: P = (cI + alpha Z)^-2 with c such that tr P = 1, and
+alpha = sqrt(r) / epsilon. It needs no sparse support.
+"""
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.design import check
+from bandits_lib.design.span import span
+from bandits_lib.estimate import RANK_TOL, argmax
+
+METHODS = ("pukelsheim", "regret", "largest_remainder")
+EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once
+MAX_SWAPS = 10  # per pull
+
+
+def round_design(weights, n, method="pukelsheim", arms=None):
+    """Whole numbers of pulls close to n times the weights.
+
+    Parameters
+    ----------
+    weights : (K,) array, non-negative, sum 1 (within 1e-6).
+    n : int >= 1, pulls to give out.
+    method : "pukelsheim" (for n below the support size: largest remainder), "regret" (needs `arms`; for n below
+        their rank: largest remainder), or "largest_remainder".
+    arms : (K, d) array, for "regret".
+
+    Returns
+    -------
+    (K,) int64 array
+        Sums to n exactly. "pukelsheim" with n >= 2p, p the support size: every squared norm is at most 1 + 2p/n times
+        that of the weights. "regret": arms without weight may get pulls, if they lie in the span of those with.
+
+    Raises
+    ------
+    ValueError
+        If `weights` is no distribution, `n` no integer >= 1, `method` unknown, or "regret" lacks matching `arms`.
+    """
+    weights = check.simplex("weights", weights)
+    n = _budget(n)
+    check.option("method", method, METHODS)
+    if method == "regret":
+        return _regret(weights, n, _arms_for(weights, arms))
+    if method == "pukelsheim" and n >= np.count_nonzero(weights):
+        return _pukelsheim(weights, n)
+    return _largest_remainder(weights, n)
+
+
+def _budget(n):
+    if isinstance(n, bool) or not isinstance(n, check.NUMBER) or not 1 <= n <= 2**62 or n != int(n):
+        raise ValueError(f"n must be a whole number of pulls, at least 1, but is {n}; round it up first")
+    return int(n)
+
+
+def _arms_for(weights, arms):
+    if arms is None:
+        raise ValueError("arms must be given for method='regret' but is None; pass the (K, d) arms of the design")
+    arms = check.matrix("arms", arms)
+    if len(arms) != len(weights):
+        raise ValueError(f"arms must have one row per weight, {len(weights)}, but has {len(arms)}; pass all arms")
+    check.some_nonzero("arms", arms[weights > 0])
+    return arms
+
+
+def _largest_remainder(weights, n):
+    """Floors, then one more pull each where the fraction is largest."""
+    quota = n * weights
+    counts = np.floor(quota + 1e-9).astype(np.int64)
+    _adjust(counts, quota - counts, n)
+    return counts
+
+
+@njit(cache=True)
+def _adjust(counts, fraction, n):
+    missing = n - counts.sum()
+    while missing > 0:
+        k = argmax(fraction)
+        counts[k] += 1
+        fraction[k] -= 1.0
+        missing -= 1
+    while missing < 0:
+        k = argmax(np.where(counts > 0, -fraction, -np.inf))
+        counts[k] -= 1
+        fraction[k] += 1.0
+        missing += 1
+
+
+def _pukelsheim(weights, n):
+    support = np.flatnonzero(weights)
+    share = weights[support]
+    ideal = (n - len(support) / 2) * share
+    atoms = np.maximum(np.ceil(ideal - 1e-9 - 1e-15 * ideal), 1).astype(np.int64)  # 5.000000000001 is 5
+    _apportion(atoms, share, n)
+    counts = np.zeros(len(weights), np.int64)
+    counts[support] = atoms
+    return counts
+
+
+@njit(cache=True)
+def _apportion(counts, share, n):
+    """Add at the least n_i / lambda_i or take at the largest (n_i - 1) / lambda_i until the counts sum to n."""
+    missing = n - counts.sum()
+    if missing > 0:
+        score = -counts / share
+        while missing > 0:
+            k = argmax(score)
+            counts[k] += 1
+            score[k] = -counts[k] / share[k]
+            missing -= 1
+    if missing < 0:
+        score = (counts - 1) / share
+        while missing < 0:
+            k = argmax(score)
+            counts[k] -= 1
+            score[k] = (counts[k] - 1) / share[k]
+            missing += 1
+
+
+def _regret(weights, n, arms):
+    counts = _largest_remainder(weights, n)
+    v = _whitened(arms, weights * n)
+    if n < v.shape[1]:
+        return counts
+    alpha = np.sqrt(v.shape[1]) / EPSILON
+    for _ in range(MAX_SWAPS * n):
+        spectrum, axes = np.linalg.eigh((v.T * counts) @ v)
+        if spectrum[0] >= 1 - 3 * EPSILON:
+            break
+        gain, loss = _swap_scores(v, counts, spectrum, axes, alpha)
+        leaving, entering = int(argmax(-loss)), int(argmax(gain))
+        if loss[leaving] >= gain[entering]:
+            break
+        counts[leaving] -= 1
+        counts[entering] += 1
+    return counts
+
+
+def _whitened(arms, mass):
+    """v_i = (sum mass_i x_i x_i')^-1/2 x_i, (K, r), in the span of the arms of positive mass; zero outside it."""
+    space = span(arms[mass > 0])
+    inside = space.coordinates(arms)
+    inside[space.outside(arms) > RANK_TOL * np.linalg.norm(arms, axis=1)] = 0.0
+    spectrum, axes = np.linalg.eigh((inside.T * mass) @ inside)
+    return inside @ (axes / np.sqrt(spectrum)) @ axes.T
+
+
+def _swap_scores(v, counts, spectrum, axes, alpha):
+    """What adding one pull of each arm gains and what taking one loses, (K,) each; 1e300 where none can be taken."""
+    root = 1 / (_leader_shift(alpha * spectrum) + alpha * spectrum)  # P^1/2 in the eigenbasis
+    squares = (v @ axes) ** 2
+    quadratic = squares @ root**2
+    linear = 2 * alpha * (squares @ root)
+    can_go = (counts > 0) & (linear < 1)
+    loss = np.full(len(v), 1e300)
+    loss[can_go] = quadratic[can_go] / (1 - linear[can_go])
+    return quadratic / (1 + linear), loss
+
+
+def _leader_shift(spectrum):
+    """The c with sum (c + spectrum)^-2 = 1 and c > -min(spectrum), by bisection."""
+    low, high = -spectrum.min(), -spectrum.min() + np.sqrt(len(spectrum))
+    for _ in range(100):
+        middle = (low + high) / 2
+        if ((middle + spectrum) ** -2.0).sum() > 1:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,154 @@
+"""The three certified designs: G, XY and weighted.
+
+Checks, coordinates of the span, cache; the mathematics is in the files named there.
+"""
+
+import warnings
+
+import numpy as np
+
+from bandits_lib.design import check
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import Design, value_of
+from bandits_lib.design.d_optimal import d_optimal
+from bandits_lib.design.pairs import Differences, Listed, Pairs
+from bandits_lib.design.plane import difference_vertices
+from bandits_lib.design.span import span
+from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
+from bandits_lib.design.xy import solve_xy
+
+MAX_SWEEPS = 20_000
+LIST = 40  # differences of up to this many items are listed
+
+
+def g_design(arms, tol=1e-3):
+    """G-optimal design: least worst-case variance over the arms themselves, max_x ||x||^2_{A^-1}.
+
+    Parameters
+    ----------
+    arms : (K, d) array, not all zero; they need not span R^d.
+    tol : float in (0, 1), relative gap.
+
+    Returns
+    -------
+    Design
+        `value` <= (1 + tol) r with r the rank of the arms, `lower_bound` = r (Kiefer and Wolfowitz 1960), at most
+        r(r+1)/2 atoms. Solver: exchanges of weight on the equivalent D-problem (`d_optimal`).
+
+    Raises
+    ------
+    ValueError
+        If `arms` is not a finite, non-empty 2-D array with a non-zero row, or `tol` is outside (0, 1).
+
+    Warns
+    -----
+    RuntimeWarning
+        If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
+    """
+    arms = check.matrix("arms", arms)
+    check.some_nonzero("arms", arms)
+    return _g_design(arms, check.tolerance(tol))
+
+
+def xy_design(arms, directions, tol=1e-3):
+    """XY-optimal design: least max over directions of ||y||^2_{A^-1}, the squared rho(Y) of fiez2019 Algorithm 1.
+
+    Parameters
+    ----------
+    arms : (K, d) array, what can be pulled, not all zero.
+    directions : (n, d) array in the span of the arms, or `pairs(items)` for all differences of items. Zero
+        directions are ignored. Divided by their gaps, directions give the oracle design.
+    tol : float in (0, 1), relative gap.
+
+    Returns
+    -------
+    Design
+        lower_bound <= optimum <= value <= (1 + tol) lower_bound, at most r(r+1)/2 atoms. A single direction is solved
+        exactly, by a linear program. A(weights) may be singular; every direction is estimable under it.
+
+    Raises
+    ------
+    ValueError
+        If an array is not finite, 2-D and of the same dimension, if a direction is outside the span of the arms, if
+        all directions are zero or all items equal (there is nothing to compare), or `tol` is outside (0, 1).
+
+    Warns
+    -----
+    RuntimeWarning
+        If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
+    """
+    return weighted_design(arms, directions, 1.0, tol)
+
+
+def weighted_design(arms, directions, sigma, tol=1e-3):
+    """XY-optimal design when noise depends on the arm: A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023 section 4).
+
+    Parameters
+    ----------
+    arms, directions, tol : as for `xy_design`.
+    sigma : positive scalar or (K,) array of standard deviations.
+
+    Returns
+    -------
+    Design
+        As for `xy_design`; `weights` are shares of pulls. With `sigma` the same for all arms the design is that
+        of `xy_design` and the value sigma^2 times as large.
+
+    Raises
+    ------
+    ValueError
+        As for `xy_design`, and if `sigma` is not positive or not one number per arm.
+    """
+    return _weighted_design(*problem(arms, directions, sigma), check.tolerance(tol))
+
+
+def problem(arms, directions, sigma):
+    """Checked `arms` (K, d), vectors (n, d), "directions" or "items" (what the vectors are), `sigma` (K,)."""
+    arms = check.matrix("arms", arms)
+    check.some_nonzero("arms", arms)
+    name = "items" if isinstance(directions, Pairs) else "directions"
+    vectors = check.matrix(name, directions.items if name == "items" else directions)
+    check.same_dimension(name, vectors, arms)
+    if name == "items":
+        vectors = vectors - vectors[0]
+        if not vectors.any():
+            raise ValueError(f"items must hold two distinct rows but all {len(vectors)} are equal: no pair to compare")
+    check.some_nonzero(name, vectors)
+    return arms, vectors, name, check.standard_deviations(sigma, len(arms))
+
+
+@cached
+def _g_design(arms, tol):
+    arms = span(arms).arms
+    rank = arms.shape[1]
+    weights, steps = d_optimal(arms, 0.8 * tol, MAX_SWEEPS)
+    weights = basic_weights(arms, drop_small_leverages(arms, weights, tol / 10))
+    value = value_of(arms, weights, Listed(arms))
+    if not value <= (1 + tol) * rank:
+        warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=3)
+    return Design(weights, max(value, float(rank)), float(rank), steps)
+
+
+@cached
+def _weighted_design(arms, vectors, name, sigma, tol):
+    space = span(arms / sigma[:, None])
+    return solve_xy(space.arms, _few(in_span(space, vectors, name)), tol)
+
+
+def in_span(space, vectors, name):
+    """`Listed` directions, or the `Differences` of items, in coordinates of the `Span`; raises if one is outside."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    if name == "directions":
+        space.require(name, vectors, lengths)
+        return Listed(space.coordinates(vectors[lengths > 0]))
+    space.require(name, vectors, np.full(len(vectors), lengths.max()))
+    return Differences(space.coordinates(vectors))
+
+
+def _few(directions):
+    """Differences in the plane, or of few items, as a list."""
+    if isinstance(directions, Listed):
+        return directions
+    if directions.items.shape[1] <= 2:
+        return Listed(difference_vertices(directions.items))
+    return directions.listed() if len(directions.items) <= LIST else directions

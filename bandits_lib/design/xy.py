@@ -1,0 +1,112 @@
+"""XY-designs of any size: column generation on arms and on directions around the interior-point method.
+
+min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). An optimum needs
+at most r(r+1)/2 arms and as many directions, so a working set of each is solved, the design is tested on *all*
+directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem.
+What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound.
+"""
+
+import warnings
+
+import numpy as np
+
+from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
+from bandits_lib.design.d_optimal import d_optimal, spanning_arms
+from bandits_lib.design.interior_point import interior_point
+from bandits_lib.design.pairs import Listed
+from bandits_lib.design.single import single_direction
+from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
+
+MAX_ROUNDS = 60
+ALL_ARMS = 128  # up to this many arms all are in the working set
+START_GAP = 0.2  # the first working set is a D-optimal design to this gap
+
+
+def solve_xy(arms, directions, tol):
+    """`Design` for arms (K, r) of rank r and `directions` (`Listed` or `Differences`), in coordinates of the span."""
+    if isinstance(directions, Listed) and len(directions.rows) == 1:
+        design = _one_direction(arms, directions)
+        if design.value <= (1 + tol) * design.lower_bound:
+            return design
+    weights, bound, steps = _column_generation(arms, directions, 0.8 * tol)
+    weights, value = _fewer_atoms(arms, weights, directions, tol, bound)
+    if not value <= (1 + tol) * bound:
+        warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
+    return Design(weights, value, min(bound, value), steps)
+
+
+def _one_direction(arms, directions):
+    try:
+        weights, bound, pivots = single_direction(arms, directions.rows[0])
+    except np.linalg.LinAlgError:  # a basis of nearly parallel arms
+        return Design(np.zeros(len(arms)), np.inf, 0.0, 0)
+    value = value_of(arms, weights, directions)
+    return Design(weights, value, min(float(bound), value), pivots)
+
+
+def _column_generation(arms, directions, tol):
+    """Weights (K,), the lower bound that certifies them, Newton steps."""
+    most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
+    weights, _ = d_optimal(arms, START_GAP, 1000)
+    spanning = spanning_arms(arms)
+    chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.flatnonzero(weights)
+    rows = directions.first(inverse_root(arms, weights), most)
+    best_value, best_weights, best_bound, steps, inner = np.inf, weights, 0.0, 0, 0.1
+    for _ in range(MAX_ROUNDS):
+        solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
+        steps += solution.steps
+        weights = np.zeros(len(arms))
+        weights[chosen] = solution.weights
+        root = inverse_root(arms, weights)
+        norms = ((rows @ root.T) ** 2).sum(axis=1)
+        bound, pressure = lower_bound(arms, root, rows, solution.masses)
+        value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
+        best_bound = max(best_bound, bound)
+        if value < best_value:
+            best_value, best_weights = value, weights
+        if best_value <= (1 + tol) * best_bound:
+            break
+        outer = max(value / norms.max(), pressure.max() / pressure[chosen].max()) - 1
+        inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
+        if len(arms) > ALL_ARMS:
+            chosen = np.union1d(_exchange_arms(chosen, weights, pressure, most), spanning)
+        rows = np.vstack([rows[_busy(norms, solution.masses)], beyond])
+    return best_weights, float(best_bound), steps
+
+
+def _interior(weights):
+    """Starting weights for the interior-point method: positive, close to `weights`."""
+    return 0.9 * weights + (0.1 * weights.sum() + 1e-300) / len(weights)
+
+
+def _busy(norms, masses):
+    """Directions to keep: those that carry weight or are nearly tight."""
+    return (masses > 1e-3 / len(masses)) | (norms > 0.95 * norms.max())
+
+
+def _exchange_arms(chosen, weights, pressure, most):
+    """Arms of weight or nearly of full pressure stay; up to `most` of larger pressure than all of them come in."""
+    top = pressure[chosen].max()
+    keep = chosen[(weights[chosen] * pressure[chosen] > 1e-3 / len(chosen)) | (pressure[chosen] > 0.9 * top)]
+    above = np.flatnonzero(pressure > top * (1 + 1e-9))
+    return np.union1d(keep, above[np.argsort(-pressure[above], kind="stable")][:most])
+
+
+def _fewer_atoms(arms, weights, directions, tol, bound):
+    """The weights on few atoms and their exact value; every reduction must keep value <= (1 + tol) bound.
+
+    What the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it.
+    """
+    weights = basic_weights(arms, drop_small_leverages(arms, weights, tol / 10))
+    value = value_of(arms, weights, directions)
+    order = np.argsort(weights, kind="stable")
+    slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
+    for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
+        lighter = weights.copy()
+        lighter[atoms] = 0.0
+        least = value_of(arms, lighter / lighter.sum(), directions) if len(atoms) else np.inf
+        if least <= (1 + tol) * bound:
+            weights, value = lighter / lighter.sum(), least
+            if len(atoms) == len(slight):
+                break
+    return weights, value

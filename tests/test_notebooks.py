@@ -26,6 +26,7 @@ spec.loader.exec_module(run)
 
 # --- the committed notebooks
 
+
 def load(name):
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
 
@@ -105,10 +106,12 @@ def write_notebook(folder, name, *sources):
 
 
 def write_claim(name, estimate):
-    return (f"from pathlib import Path\nfolder = Path(out) / 'figures/claims'\n"
-            f"folder.mkdir(parents=True, exist_ok=True)\n"
-            f"_ = (folder / '{name}.csv').write_text('{CLAIM}\\n'\n"
-            f"    f'{name}/pulls,fiez2019,5a,fewer,{{{estimate}}},0.25,0.75,0.2,0.8,reproduced,')")
+    return (
+        f"from pathlib import Path\nfolder = Path(out) / 'figures/claims'\n"
+        f"folder.mkdir(parents=True, exist_ok=True)\n"
+        f"_ = (folder / '{name}.csv').write_text('{CLAIM}\\n'\n"
+        f"    f'{name}/pulls,fiez2019,5a,fewer,{{{estimate}}},0.25,0.75,0.2,0.8,reproduced,')"
+    )
 
 
 @pytest.fixture
@@ -118,15 +121,24 @@ def project(tmp_path):
     folder.mkdir()
     for name in ("run.py", "conftest.py"):
         shutil.copy(NOTEBOOKS / name, folder)
-    write_notebook(folder, "toy2020_1", write_claim("toy2020_1", "runs / 6"), "print('runs', runs, 'jobs', n_jobs)",
-                   f"import sys\nfrom base64 import b64decode\nfrom IPython.display import Image\n"
-                   f"print('progress', file=sys.stderr)\nImage(b64decode('{PNG}'))",
-                   "'hidden';")
-    write_notebook(folder, "companion_ledger", "from pathlib import Path\n"
-                   "print([p.stem for p in sorted((Path(out) / 'figures/claims').iterdir())])")
+    write_notebook(
+        folder,
+        "toy2020_1",
+        write_claim("toy2020_1", "runs / 6"),
+        "print('runs', runs, 'jobs', n_jobs)",
+        f"import sys\nfrom base64 import b64decode\nfrom IPython.display import Image\n"
+        f"print('progress', file=sys.stderr)\nImage(b64decode('{PNG}'))",
+        "'hidden';",
+    )
+    write_notebook(
+        folder,
+        "companion_ledger",
+        "from pathlib import Path\nprint([p.stem for p in sorted((Path(out) / 'figures/claims').iterdir())])",
+    )
     (folder / "paper.yaml").write_text(
         "toy2020_1: {minutes: 90, figures: [toy2020/1a], parameters: {runs: 4, delta: 1.0e-3}}\n"
-        "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n")
+        "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n"
+    )
     return tmp_path
 
 
@@ -169,8 +181,9 @@ def test_paper_announces_the_time_and_writes_into_figures(project):
     assert "progress" in done.stderr, "progress of the kernel is passed on"
     assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
     assert (project / "figures/claims/toy2020_1.csv").exists() and not (project / "build/figures").exists()
-    assert "scheduler = \"tcp://127.0.0.1:1\"" in (nbformat.read(project / "build/paper/toy2020_1.ipynb", 4).cells[2]
-                                                   .source)
+    assert 'scheduler = "tcp://127.0.0.1:1"' in (
+        nbformat.read(project / "build/paper/toy2020_1.ipynb", 4).cells[2].source
+    )
 
 
 def test_notebooks_in_place_leaves_no_difference_the_second_time(project):
@@ -187,18 +200,27 @@ def test_notebooks_in_place_leaves_no_difference_the_second_time(project):
     assert [output["output_type"] for output in outputs(path)] == ["stream", "execute_result"], "no progress bar"
 
 
-@pytest.mark.parametrize("text, png, verdict", [
-    ("runs 3 jobs 2\n", "AAAA", "5 passed"),  # another platform draws other bytes, and there is no progress bar
-    ("runs 3 jobs 2.0\n", PNG, "1 failed, 4 passed"),
-], ids=["other png", "other text"])
+@pytest.mark.parametrize(
+    "text, png, verdict",
+    [
+        ("runs 3 jobs 2\n", "AAAA", "5 passed"),  # another platform draws other bytes, and there is no progress bar
+        ("runs 3 jobs 2.0\n", PNG, "1 failed, 4 passed"),
+    ],
+    ids=["other png", "other text"],
+)
 def test_nbval_compares_text_exactly_and_no_png(project, text, png, verdict):
     path = project / "notebooks" / "toy2020_1.ipynb"
     notebook = nbformat.read(path, as_version=4)
     for count, cell in enumerate(notebook.cells[1:], start=1):
         cell.execution_count = count
     notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
-    notebook.cells[4].outputs = [nbformat.v4.new_output("execute_result", execution_count=4, data={
-        "image/png": png, "text/plain": "<IPython.core.display.Image object>"})]
+    notebook.cells[4].outputs = [
+        nbformat.v4.new_output(
+            "execute_result",
+            execution_count=4,
+            data={"image/png": png, "text/plain": "<IPython.core.display.Image object>"},
+        )
+    ]
     nbformat.write(notebook, path)
     done = command(project, "-p", "no:cacheprovider", "--nbval", "--nbval-current-env", str(path), module="pytest")
     assert verdict in done.stdout.splitlines()[-1], done.stdout
@@ -217,29 +239,36 @@ def refusal(project, monkeypatch):
             run.main()
         assert not (project / "build").exists()
         return end.value.code
+
     return refuse
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["figures", "toy2020_1", "-p", "rums", "5"], "toy2020_1 has no parameter 'rums'; it has runs, seed,"),
-    (["figures", "toy2020_1", "-p", "delta", "1e-3"], "parameter delta = '1e-3' is str, but the notebook has 0.05"),
-    (["figures", "toy2020_1", "-p", "runs", "1.5"], "parameter runs = 1.5 is float, but the notebook has 3, int"),
-    (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
-    (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
-    (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["figures", "toy2020_1", "-p", "rums", "5"], "toy2020_1 has no parameter 'rums'; it has runs, seed,"),
+        (["figures", "toy2020_1", "-p", "delta", "1e-3"], "parameter delta = '1e-3' is str, but the notebook has 0.05"),
+        (["figures", "toy2020_1", "-p", "runs", "1.5"], "parameter runs = 1.5 is float, but the notebook has 3, int"),
+        (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
+        (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
+        (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
+    ],
+)
 def test_wrong_names_and_values_are_refused(refusal, arguments, message):
     assert message in refusal(*arguments)
 
 
-@pytest.mark.parametrize("file, right, wrong, message", [
-    ("paper.yaml", "runs: 4", "rums: 4", "toy2020_1 has no parameter 'rums'"),
-    ("paper.yaml", "1.0e-3", "1e-3", "parameter delta = '1e-3' is str"),
-    ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
-    ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
-    ("toy2020_1.ipynb", "delta = 0.05", "delta: float = 0.05", "`delta: float = 0.05` is not `name = literal`"),
-    ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has 0 cells tagged `parameters`"),
-])
+@pytest.mark.parametrize(
+    "file, right, wrong, message",
+    [
+        ("paper.yaml", "runs: 4", "rums: 4", "toy2020_1 has no parameter 'rums'"),
+        ("paper.yaml", "1.0e-3", "1e-3", "parameter delta = '1e-3' is str"),
+        ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
+        ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
+        ("toy2020_1.ipynb", "delta = 0.05", "delta: float = 0.05", "`delta: float = 0.05` is not `name = literal`"),
+        ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has 0 cells tagged `parameters`"),
+    ],
+)
 def test_wrong_files_are_refused(project, refusal, file, right, wrong, message):
     path = project / "notebooks" / file
     text = path.read_text(encoding="utf-8")

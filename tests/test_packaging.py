@@ -12,8 +12,13 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKED_ON = {"python_version": "3.11", "python_full_version": "3.11.7", "sys_platform": "linux",
-             "platform_system": "Linux", "os_name": "posix"}
+LOCKED_ON = {
+    "python_version": "3.11",
+    "python_full_version": "3.11.7",
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "os_name": "posix",
+}
 
 
 def read(name):
@@ -38,6 +43,7 @@ def locked():
 
 
 # --- dependencies
+
 
 def test_lock_has_only_exact_pins_and_no_hosts_or_paths():
     for line in read("requirements.lock").splitlines():
@@ -86,6 +92,7 @@ def test_environment_yml_pins_the_same_direct_dependencies():
 
 # --- what people read
 
+
 def test_every_make_target_in_readme_exists():
     targets = set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
     named = set(re.findall(r"(?:`|^\s*)make ([a-z]+)", read("README.md"), flags=re.MULTILINE))
@@ -120,6 +127,7 @@ def test_citation_names_this_version_and_the_four_papers():
 
 def test_versions_agree():
     import bandits_lib
+
     version = project()["project"]["version"]
     assert bandits_lib.__version__ == version, "after a change of version run `make setup` again"
     assert f"\n## {version}" in read("CHANGELOG.md")
@@ -127,5 +135,6 @@ def test_versions_agree():
 
 def test_style_sheet_is_part_of_the_package():
     from importlib.resources import files
+
     assert list(files("bandits_lib").glob("*.mplstyle"))
     assert project()["tool"]["setuptools"]["package-data"]["bandits_lib"] == ["*.mplstyle"]

@@ -1,0 +1,52 @@
+# One command for each thing a reader, a researcher or CI does. All that is needed is Python 3.11 or newer, and make.
+PYTHON ?= python3
+STAMP = .venv/.installed
+PY = .venv/bin/python
+
+# Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes.
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+export NUMBA_NUM_THREADS = 1
+export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
+# Notebooks draw inline, whatever the shell was told.
+unexport MPLBACKEND
+
+.PHONY: help setup figures paper test bench notebooks lint clean
+
+help:           ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (the others do it by themselves)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'This is Python %d.%d; 3.11 or newer is needed: make PYTHON=python3.11' % v[:2])"
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PY) -c "import bandits_lib.warm; bandits_lib.warm.compile_kernels()"
+	@touch $(STAMP)
+
+figures: $(STAMP) ## execute all notebooks at their small default parameters into build/ and print the verdicts
+	$(PY) notebooks/run.py figures
+
+paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SCHEDULER=tcp://...]
+	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)'
+
+test: $(STAMP) ## every test, and every committed notebook compared with its fresh outputs: [ARGS="-m 'not slow'"]
+	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)
+
+bench: $(STAMP) ## run every benchmark in turn
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) "$$script"; done
+
+notebooks: $(STAMP) ## re-execute the committed notebooks in place, without timing metadata: [ONLY="name ..."]
+	$(PY) notebooks/run.py notebooks $(ONLY)
+
+lint: $(STAMP) ## ruff and mypy
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+
+clean: ## remove what was built; .venv, figures/ and the checkpoints of long runs stay
+	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks
+	if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name checkpoints -exec rm -rf {} +; fi
+	find bandits_lib benchmarks notebooks tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,229 @@
+"""Execute the notebooks of this folder without opening them.
+
+python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/notebooks, build/figures
+python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
+python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
+"""
+
+import argparse
+import ast
+import os
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import nbclient
+import nbformat
+import pandas as pd
+import papermill
+import yaml
+
+NOTEBOOKS = Path(__file__).resolve().parent
+ROOT = NOTEBOOKS.parent
+LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
+QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
+
+
+# --- which notebooks, with which parameters
+
+def known_names() -> list[str]:
+    return sorted((path.stem for path in NOTEBOOKS.glob("*.ipynb")), key=lambda name: (name == LEDGER, name))
+
+
+def select(names: list[str]) -> list[str]:
+    """The notebooks asked for, all of them if none is named; `notebooks/x.ipynb` is as good as `x`."""
+    wanted = {Path(name).stem for name in names} or set(known_names())
+    if unknown := wanted - set(known_names()):
+        raise ValueError(f"no notebook {', '.join(sorted(unknown))}; there are {', '.join(known_names())}")
+    return [name for name in known_names() if name in wanted]
+
+
+def default_parameters(name: str) -> dict:
+    """The literals of the one cell tagged `parameters`."""
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(cells) != 1:
+        raise ValueError(f"{name} has {len(cells)} cells tagged `parameters`; it needs exactly one")
+    parameters = {}
+    for line in ast.parse(cells[0].source).body:
+        try:
+            (target,) = line.targets
+            parameters[target.id] = ast.literal_eval(line.value)
+        except (AttributeError, ValueError):
+            raise ValueError(f"{name}: parameter line `{ast.unparse(line)}` is not `name = literal`") from None
+    return parameters
+
+
+def check_parameters(name: str, given: dict) -> None:
+    """Refuse what papermill would let through: an unknown name, or a value of another type than the default."""
+    known = default_parameters(name)
+    for key, value in given.items():
+        if key not in known:
+            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+        kinds = (int, float) if type(known[key]) is float else (type(known[key]),)
+        if known[key] is not None and type(value) not in kinds:
+            raise ValueError(f"{name}: parameter {key} = {value!r} is {type(value).__name__}, "
+                             f"but the notebook has {known[key]!r}, {type(known[key]).__name__}")
+
+
+# --- one notebook
+
+def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -> str:
+    """Run one notebook with papermill into `folder`; progress bars of the kernel go on to our standard error."""
+    folder.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(
+        NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb", parameters, kernel_name="python3", language="python",
+        progress_bar=False, stderr_file=sys.stderr if progress else None, extra_arguments=QUIET)
+    return "done"
+
+
+def refresh(name: str) -> str:
+    """Re-execute a committed notebook in place; if it fails, the file stays as it is."""
+    path = NOTEBOOKS / f"{name}.ipynb"
+    before = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(before, as_version=4)
+    nbclient.NotebookClient(notebook, kernel_name="python3", record_timing=False, coalesce_streams=True,
+                            extra_arguments=QUIET).execute()
+    strip(notebook)
+    after = nbformat.writes(notebook) + "\n"
+    if after != before:
+        path.write_text(after, encoding="utf-8")
+    return "unchanged" if after == before else "rewritten"
+
+
+def strip(notebook: nbformat.NotebookNode) -> None:
+    """Keep outputs and counts; drop what changes from run to run or machine to machine."""
+    notebook.metadata = nbformat.from_dict({
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"name": "python", "pygments_lexer": "ipython3"}})
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("tags", "jupyter")
+                                            if cell.metadata.get(key)})
+        if cell.cell_type == "code":
+            cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"]  # progress bars
+
+
+# --- many notebooks
+
+def attempt(function, name: str, *arguments) -> tuple[str, float, str, bool]:
+    """Run `function(name, ...)`: a notebook that fails is reported and does not stop the others."""
+    start = time.perf_counter()
+    try:
+        message, ok = function(name, *arguments), True
+    except Exception as error:
+        message, ok = f"FAILED\n{error}", False
+    return name, time.perf_counter() - start, message, ok
+
+
+def side_by_side(function, names: list[str], *arguments) -> list[str]:
+    """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through.
+
+    Threads are enough: each notebook has a kernel of its own. And kernels, unlike worker processes, end with us.
+    """
+    succeeded = []
+    for group in ([name for name in names if name != LEDGER], [name for name in names if name == LEDGER]):
+        parallel = joblib.Parallel(joblib.cpu_count(), backend="threading", return_as="generator_unordered")
+        for name, seconds, message, ok in parallel(joblib.delayed(attempt)(function, n, *arguments) for n in group):
+            print(f"{name:<40} {seconds:6.1f} s  {message}", flush=True)
+            succeeded += [name] * ok
+    return succeeded
+
+
+def print_verdicts(out: Path, names: list[str]) -> None:
+    """The claims of these notebooks, one line each: id, estimate [95 % interval], where the claim holds, verdict."""
+    files = [out / "figures" / "claims" / f"{name}.csv" for name in names]
+    tables = [pd.read_csv(file, dtype={"id": str}) for file in files if file.exists()]
+    if not tables:
+        return
+    claims = pd.concat(tables, ignore_index=True)
+    width = max(claims["id"].str.len())
+    print(f"\n{'claim':<{width}}  {'estimate':>10}  {'95 % interval':<24} {'holds in':<24} verdict")
+    for c in claims.itertuples():
+        interval, holds = f"[{c.low:.4g}, {c.high:.4g}]", f"[{c.holds_low:.4g}, {c.holds_high:.4g}]"
+        print(f"{c.id:<{width}}  {c.estimate:>10.4g}  {interval:<24} {holds:<24} {c.verdict}")
+    print(", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items()))
+
+
+# --- the three commands
+
+def figures(names: list[str], parameters: dict) -> bool:
+    selected = select(names)
+    parameters = {"n_jobs": 1, **parameters}
+    for name in selected:
+        check_parameters(name, parameters)
+    succeeded = side_by_side(execute, selected, parameters, ROOT / "build" / "notebooks")
+    print_verdicts(NOTEBOOKS / parameters.get("out", "../build"), sorted(succeeded))
+    return len(succeeded) == len(selected)
+
+
+def paper_plan(paper: str, figure: str) -> dict[str, dict]:
+    """The entries of paper.yaml that belong to a paper or a figure, in the order of execution."""
+    entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
+    if missing := set(known_names()) ^ set(entries):
+        raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
+    plan = {name: entries[name] for name in known_names()
+            if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])}
+    if not plan:
+        known = sorted({name.split("_")[0] for name in entries} | {f for e in entries.values() for f in e["figures"]})
+        raise ValueError(f"nothing belongs to paper {paper!r}, figure {figure!r}; known are {', '.join(known)}")
+    return plan
+
+
+def paper(paper: str, figure: str, scheduler: str) -> bool:
+    plan, cores = paper_plan(paper, figure), joblib.cpu_count()
+    jobs = {}
+    for name, entry in plan.items():
+        jobs[name] = {"n_jobs": cores, **entry["parameters"], "out": ".."}
+        if scheduler:
+            jobs[name]["scheduler"] = scheduler
+        check_parameters(name, jobs[name])
+    print(f"About {duration(sum(entry['minutes'] for entry in plan.values()))}, measured on 2 cores; here {cores}:")
+    for name, entry in plan.items():
+        print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
+    print("A run that is stopped goes on where it was: give the same command again.", flush=True)
+    succeeded = []
+    for name, parameters in jobs.items():
+        print(f"{name} ...", flush=True)
+        _, seconds, message, ok = attempt(execute, name, parameters, ROOT / "build" / "paper", True)
+        print(f"{name:<40} {duration(seconds / 60):>12}  {message}", flush=True)
+        succeeded += [name] * ok
+    print_verdicts(ROOT, succeeded)
+    return len(succeeded) == len(plan)
+
+
+def duration(minutes: float) -> str:
+    return f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    small = commands.add_parser("figures")
+    small.add_argument("names", nargs="*", metavar="NAME")
+    small.add_argument("-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters")
+    large = commands.add_parser("paper")
+    for option in ("--paper", "--figure", "--scheduler"):
+        large.add_argument(option, default="")
+    commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
+    args = parser.parse_args()
+    os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval
+    try:
+        if args.command == "figures":
+            success = figures(args.names, {name: yaml.safe_load(value) for name, value in args.parameters})
+        elif args.command == "paper":
+            success = paper(args.paper, args.figure, args.scheduler)
+        else:
+            selected = select(args.names)
+            success = len(side_by_side(refresh, selected)) == len(selected)
+    except ValueError as error:
+        sys.exit(f"run.py: {error}")
+    except KeyboardInterrupt:
+        print("run.py: stopped", file=sys.stderr, flush=True)
+        os._exit(130)  # a thread that waits for its kernel cannot be interrupted; the kernels notice and end
+    return 0 if success else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

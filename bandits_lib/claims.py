@@ -25,7 +25,7 @@ class Claim(NamedTuple):
 
     @property
     def verdict(self):
-        """"reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided"."""
+        """ "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided"."""
         if self.holds[0] <= self.low and self.high <= self.holds[1]:
             return "reproduced"
         if self.high < self.holds[0] or self.low > self.holds[1]:
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
             return 1
         to_boundary = min(abs(self.estimate - edge) for edge in self.holds)
         half = max(self.high - self.estimate, self.estimate - self.low)
-        return inf if to_boundary == 0 or half == inf else ceil((half / to_boundary) ** 2)
+        return inf if to_boundary == 0 or half == inf else ceil((half / to_boundary) ** 2 - 1e-9)
 
 
 def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
@@ -54,8 +54,20 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
     if id.count("/") != 1:
         raise ValueError(f"id must be '<notebook>/<short name>'; got {id!r}")
     if any(map(isnan, (estimate, low, high, *holds))) or not low <= estimate <= high or holds[0] > holds[1]:
-        raise ValueError(f"claim {id} needs low <= estimate <= high and an ordered holds; got {low}, {estimate}, {high}")
-    return Claim(id, paper, place, statement, float(estimate), float(low), float(high), tuple(map(float, holds)), explanation)
+        raise ValueError(
+            f"claim {id} needs low <= estimate <= high and an ordered holds; got {low}, {estimate}, {high}"
+        )
+    return Claim(
+        id,
+        paper,
+        place,
+        statement,
+        float(estimate),
+        float(low),
+        float(high),
+        (float(holds[0]), float(holds[1])),
+        explanation,
+    )
 
 
 def table(claims):

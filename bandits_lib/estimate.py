@@ -13,7 +13,7 @@ TIE = 1e-9  # relative slack within which two values are the same to `argmax`
 RANK_TOL = 1e-7  # singular values below RANK_TOL times the largest are zero
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def argmax(values):
     """First index k with `values[k] >= max(values) - 1e-9 * |max(values)|`.
 
@@ -93,7 +93,7 @@ def basel_delta(delta, t):
     return 6 * delta / (np.pi * t) ** 2
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def rank_one_update(inverse, theta, arm, reward, u):
     """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
 
@@ -103,13 +103,15 @@ def rank_one_update(inverse, theta, arm, reward, u):
     d = theta.shape[0]
     gain, residual = 1.0, reward
     for i in range(d):
-        u[i] = 0.0
+        along = 0.0
         for j in range(d):
-            u[i] += inverse[i, j] * arm[j]
-        gain += u[i] * arm[i]
+            along += inverse[i, j] * arm[j]
+        u[i] = along
+        gain += along * arm[i]
         residual -= theta[i] * arm[i]
     for i in range(d):
-        theta[i] += u[i] * residual / gain
+        scaled = u[i] / gain
+        theta[i] += scaled * residual
         for j in range(d):
-            inverse[i, j] -= u[i] * u[j] / gain
+            inverse[i, j] -= scaled * u[j]
     return gain

@@ -68,10 +68,10 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
 
 
 def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
-    """fiez2019 Figure 1d: arms e_1, ..., e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2; theta = e_1.
+    """fiez2019 Figure 1d: arms e_1 ... e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2; theta e_1.
 
     d : the paper's d; reading "text": D = d, d even; "code": D = 2 d (the published sweep d = 20 ... 80 counts half).
-    Returns arms (D, D), items (D, D); best item 0. Raises ValueError for an odd or non-positive d in the text's reading.
+    Returns arms (D, D), items (D, D); best item 0. Raises ValueError for d < 1, or d odd in the text's reading.
     """
     check_option("reading", reading, ("text", "code"))
     _check_dimension("d", d, 2 if reading == "text" else 1)
@@ -95,7 +95,7 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     check_option("weights", weights, ("text", "code"))
     _check_dimension("D", D, 2)
     layouts = np.array(list(product((-1.0, 1.0), repeat=D)))
-    interactions = [layouts[:, k] * layouts[:, l] for k, l in combinations(range(D), 2)]
+    interactions = [layouts[:, j] * layouts[:, k] for j, k in combinations(range(D), 2)]
     arms = np.column_stack([np.ones(len(layouts)), layouts, *interactions])
     halved = slice(D + 1, None) if weights == "text" else slice(D + 1, D + 2)
     low, high = (-30, 31) if weights == "text" else (-10, 10)
@@ -108,7 +108,7 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
 
 
 def option_set(name):
-    """Keyword arguments by algorithm that reproduce published numbers: `rage(..., **option_set("fiez2019_code")["rage"])`.
+    """Keyword arguments by algorithm that reproduce published numbers: `rage(arms, **option_set(name)["rage"], ...)`.
 
     "fiez2019_code": the published code of fiez2019. RAGE takes log(2|Z|^2/delta_t) for the pulls and
     log(2|X|^2/delta_t) for the widths, Frank-Wolfe designs with the value before the last step, weights below 1e-5

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bandits_lib.fingerprint import fingerprint
-from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, total, unroll
+from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, one_pull, total, unroll
 
 COLUMNS = ("request", "arm", "count", "sum", "squares")
 
@@ -36,7 +36,9 @@ class Lab:
         self.log: list[Sample] = []
         self.requests: list[int] = []
         self.result: Result | None = None
-        self._request, self._parts = 0, []
+        self._request = 0
+        self._parts: list[Sample] = []
+        self._missing: np.ndarray | None = None
         self._algorithm = unroll(algorithm)
         self._advance(None)
         entries = _read(log, self) if isinstance(log, str | os.PathLike) else ((None, None, s) for s in log)
@@ -56,8 +58,8 @@ class Lab:
         self.log.append(sample)
         self.requests.append(self._request)
         self._parts.append(sample)
-        self._missing = self._missing - sample.counts
-        if not self._missing.any():
+        self._missing = left = self._missing - sample.counts
+        if not left.any():
             self._advance(total(self._parts))
 
     def save(self, path):
@@ -94,7 +96,8 @@ class Lab:
         K = len(self._missing)
         counts, sums, squares = (np.asarray(field) for field in sample)
         if not counts.shape == sums.shape == squares.shape == (K,):
-            raise ValueError(f"a Sample has counts, sums and squares of shape ({K},); got {counts.shape}, {sums.shape}")
+            shapes = counts.shape, sums.shape, squares.shape
+            raise ValueError(f"a Sample has counts, sums and squares of shape ({K},); got {shapes}")
         if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
             raise ValueError(f"counts must be non-negative integers; got {counts}")
         if (surplus := np.flatnonzero(counts > self._missing)).size:
@@ -133,7 +136,9 @@ def _check_rewards(counts, sums, squares):
 def _identify(algorithm):
     """Name and hash of a fresh generator: function, arguments (arms, items, ...) and the state of its rng."""
     if not inspect.isgenerator(algorithm):
-        raise ValueError(f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}")
+        raise ValueError(
+            f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
+        )
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments = inspect.getgeneratorlocals(algorithm)
@@ -163,11 +168,11 @@ def _parse(line, row, lab):
     try:
         request, arm, count = (json.loads(field) for field in row[:3])
         sums, squares = (float(field) for field in row[3:])
-        counts = np.zeros(len(missing), dtype=np.int64)
-        if not (isinstance(request, int) and isinstance(arm, int) and 0 <= arm < len(counts) and count == int(count) > 0):
+        if not all(isinstance(number, int) for number in (request, arm, count)) or count < 1 or arm < 0:
             raise ValueError
-    except (ValueError, TypeError):
-        raise ValueError(f"line {line}: {','.join(row)!r} is not {','.join(COLUMNS)} of an arm 0..{len(missing) - 1}") from None
-    counts[arm] = count
+        counts = one_pull(arm, len(missing)) * count
+    except (ValueError, TypeError, IndexError):
+        wanted = f"{','.join(COLUMNS)} of an arm 0..{len(missing) - 1}"
+        raise ValueError(f"line {line}: {','.join(row)!r} is not {wanted}") from None
     sample = Sample(counts, np.where(counts > 0, sums, 0.0), np.where(counts > 0, squares, 0.0))
     return line, request, sample

@@ -1,10 +1,13 @@
 """Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it."""
 
 import contextlib
+import functools
 import json
 import os
+import threading
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
+from typing import TextIO
 
 import joblib
 import numpy as np
@@ -16,6 +19,7 @@ from bandits_lib.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.intervals import student_interval, wilson_interval
 from bandits_lib.protocol import play
 
+BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # a minute of silence, then a bar
 COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]
 
 
@@ -65,14 +69,32 @@ def monte_carlo(
     left = [r for r in range(runs) if r not in done]
     with keep, _backend(scheduler):
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        finished = parallel(joblib.delayed(one_run)(r, *task) for r in left)
-        for r, rows in tqdm(finished, total=len(left), desc="runs", delay=60, leave=False, disable=not progress):
+        finished = parallel(joblib.delayed(_run_below)(os.getpid(), r, *task) for r in left)
+        for r, rows in tqdm(finished, total=len(left), disable=not progress, **BAR):
             done[r] = rows
             keep.append(r, rows)
     rows = [row for r in range(runs) for row in done[r]]
     order = {name: position for position, name in enumerate(algorithms)}
     rows.sort(key=lambda row: order[row["algorithm"]])
     return pd.DataFrame(rows, columns=[*COLUMNS, *(key for key in rows[0] if key not in COLUMNS)])
+
+
+def _run_below(parent, *task):
+    end_with(parent)
+    return one_run(*task)
+
+
+@functools.cache
+def end_with(parent):
+    """End this process when its parent does: a joblib worker does not notice a kill, and would compute on."""
+
+    def watch():
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
@@ -113,7 +135,8 @@ def summary(table, by=(), level=0.95):
     (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean as they are).
     """
     keys = [*by, "algorithm"]
-    rows = [dict(zip(keys, key, strict=True)) | _estimates(group, level) for key, group in table.groupby(keys, sort=False)]
+    groups = table.groupby(keys, sort=False)
+    rows = [dict(zip(keys, key, strict=True)) | _estimates(rows, level) for key, rows in groups]
     return pd.DataFrame(rows).set_index(keys)
 
 
@@ -131,7 +154,8 @@ class _Checkpoint:
     """A file of JSON lines: the hash of the experiment, then one line per finished run."""
 
     def __init__(self, path, identity):
-        self.path, self.identity, self.file = path, identity, None
+        self.path, self.identity = path, identity
+        self.file: TextIO | None = None
 
     def __enter__(self):
         if self.path is not None:
@@ -151,8 +175,7 @@ class _Checkpoint:
             self._line({"run": r, "rows": rows})
 
     def _line(self, content):
-        self.file.write(json.dumps(content) + "\n")
-        self.file.flush()
+        print(json.dumps(content), file=self.file, flush=True)
 
     def read(self):
         """{run: rows} of the finished runs; a last line cut short by a kill is dropped from the file."""
@@ -208,8 +231,9 @@ def check_workers(client):
     ours = source_fingerprint()
     for worker, theirs in client.run(_worker_source, on_error="return").items():
         if theirs != ours:
-            reason = f"cannot import bandits_lib ({theirs!r})" if isinstance(theirs, Exception) else "holds another version"
-            raise RuntimeError(f"dask worker {worker} {reason}: install this version of bandits_lib there and restart it")
+            failed = isinstance(theirs, Exception)
+            reason = f"cannot import bandits_lib ({theirs!r})" if failed else "holds another version of bandits_lib"
+            raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
 
 
 def _worker_source():

@@ -49,7 +49,7 @@ class LinearBandit:
         self.link = check_option("link", link, ("identity", "logistic"))
         self.noise = "bernoulli" if link == "logistic" else check_option("noise", noise, ("gaussian", "bernoulli"))
         if (theta is None) == (means is None):
-            raise ValueError("theta or means must be given, and not both: theta (d,) for a linear model, means (K,) else")
+            raise ValueError("theta or means must be given, not both: theta (d,) for a linear model, else means (K,)")
         if means is None:
             self._set_theta(theta)
         else:

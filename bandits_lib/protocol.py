@@ -69,10 +69,11 @@ class Round(NamedTuple):
 
     index : phase number, from 1; active : (m,) items still in play when the phase began; counts : (K,) pulls;
     design_value, lower_bound : value of the phase's design and its certificate (squared norm per unit of pulls);
-    width : largest confidence width after the phase (units of reward); theta_hat : (d,) the phase's estimate.
+    width : largest confidence width of a comparison with the leader (units of reward);
+    theta_hat : (d,) the phase's estimate.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     active: np.ndarray
     counts: np.ndarray
     design_value: float
@@ -138,6 +139,7 @@ def unroll(algorithm: Algorithm) -> Algorithm:
             continue
         while (arm := request.choose(request.state)) >= 0:
             sample = yield one_pull(arm, len(request.state.counts))
+            assert sample is not None
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
 

@@ -173,31 +173,34 @@ def _values_and_norms(rows, inverse, theta, values, squares):
                 squares[m] += rows[m, i] * inverse[i, j] * rows[m, j]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def select_pair(state):
     """Leader i, rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum (Alg. 1, select-direction).
 
     C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound.
     """
-    M, d = state.items.shape
-    leader = argmax(state.values)
+    items, inverse, values, squares, leads = state.items, state.inverse, state.values, state.squares, state.leads
+    M, d = items.shape
+    leader = argmax(values)
     width = state.limits[0] * np.sqrt(2 * (state.limits[1] + 0.5 * state.logdet[0])) + state.limits[2]
+    leading = state.scratch
     for i in range(d):
-        state.scratch[i] = 0.0
+        along = 0.0
         for j in range(d):
-            state.scratch[i] += state.inverse[i, j] * state.items[leader, j]
+            along += inverse[i, j] * items[leader, j]
+        leading[i] = along
     for m in range(M):
         cross = 0.0
         for i in range(d):
-            cross += state.items[m, i] * state.scratch[i]
-        square = max(0.0, state.squares[m] + state.squares[leader] - 2 * cross)
-        state.leads[m] = state.values[m] - state.values[leader] + np.sqrt(square) * width
-    state.leads[leader] = -np.inf
-    rival = argmax(state.leads)
+            cross += items[m, i] * leading[i]
+        square = max(0.0, squares[m] + squares[leader] - 2 * cross)
+        leads[m] = values[m] - values[leader] + np.sqrt(square) * width
+    leads[leader] = -np.inf
+    rival = argmax(leads)
     if state.pair[0] != leader or state.pair[1] != rival:
         state.known[1] = find_pair(state, min(leader, rival), max(leader, rival))
     state.pair[0], state.pair[1] = leader, rival
-    state.bound[0], state.bound[1] = state.leads[rival], width
+    state.bound[0], state.bound[1] = leads[rival], width
 
 
 @njit(cache=True)
@@ -209,21 +212,20 @@ def find_pair(state, i, j):
     return -1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def choose_ratio(state):
     """The arm of the pair's allocation with the least counts / share; -1 when done, at a new pair or a look."""
     select_pair(state)
     row = state.known[1]
     if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1] or row < 0:
         return -1
-    for s in range(state.scratch.shape[0]):
-        share = state.shares[row, s]
-        ratio = state.counts[state.support[row, s]] / share
-        state.scratch[s] = -ratio if share > 0 else -np.inf
-    return state.support[row, argmax(state.scratch)]
+    counts, support, shares, lack = state.counts, state.support[row], state.shares[row], state.scratch
+    for s in range(lack.shape[0]):
+        lack[s] = -counts[support[s]] / shares[s] if shares[s] > 0 else -np.inf
+    return support[argmax(lack)]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def choose_greedy(state):
     """The arm that shrinks ||z_i - z_j|| most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x); -1 when done or at a look."""
     select_pair(state)
@@ -241,29 +243,31 @@ def choose_greedy(state):
     return argmax(gains)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def update_ratio(state, arm, reward):
     """Tell one reward: rank-one update of inverse, theta, values and norms."""
     state.counts[arm] += 1
     state.clock[0] += 1
-    d = state.arms.shape[1]
+    pulled, items, theta, u = state.arms[arm], state.items, state.theta, state.scratch
+    response, values, squares = state.response, state.values, state.squares
+    M, d = items.shape
     for i in range(d):
-        state.response[i] += reward * state.arms[arm, i]
+        response[i] += reward * pulled[i]
     if state.clock[0] % REFRESH == 0:
         refresh(state)
         return
-    gain = rank_one_update(state.inverse, state.theta, state.arms[arm], reward, state.scratch)
+    gain = rank_one_update(state.inverse, theta, pulled, reward, u)
     state.logdet[0] += np.log(gain)
-    for m in range(state.items.shape[0]):
+    for m in range(M):
         along, value = 0.0, 0.0
         for i in range(d):
-            along += state.items[m, i] * state.scratch[i]
-            value += state.items[m, i] * state.theta[i]
-        state.squares[m] -= along**2 / gain
-        state.values[m] = value
+            along += items[m, i] * u[i]
+            value += items[m, i] * theta[i]
+        squares[m] -= along * along / gain
+        values[m] = value
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def update_greedy(state, arm, reward):
     """As `update_ratio`, with the norms of the arms as well."""
     update_ratio(state, arm, reward)

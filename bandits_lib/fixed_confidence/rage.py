@@ -67,7 +67,8 @@ def rage(
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
 
-    active, history = np.arange(len(items)), []
+    active = np.arange(len(items))
+    history: list[Round] = []
     while len(active) > 1:
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
@@ -75,7 +76,8 @@ def rage(
         lam = design(arms, pairs(items[active]))  # lambda_t and rho(Y(Z_t))
         n = ceil(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log)  # N_t
         n = max(n, ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # r(epsilon)
-        sample = yield round_design(lam.weights, _feasible(n, t, items, active), method=rounding, arms=arms)
+        shares = lam.weights / lam.weights.sum()
+        sample = yield round_design(shares, _feasible(n, t, active), method=rounding, arms=arms)
         fit = least_squares(arms, sample)
         radius = sigma * np.sqrt(2 * width_log)
         kept, width = eliminated_by(items[active], fit, radius, eliminate or _default_comparison(active))
@@ -118,7 +120,7 @@ def _default_comparison(active):
     return "leader" if len(active) > MANY_ITEMS else "pairs"
 
 
-def _feasible(n, t, items, active):
+def _feasible(n, t, active):
     if n > MOST_PULLS:
         raise ValueError(
             f"items {', '.join(map(str, active[:5]))} cannot be told apart at the scale 2^-{t}: phase {t} would need "

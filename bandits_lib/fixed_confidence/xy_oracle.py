@@ -5,6 +5,7 @@ weights of about 3e-5; drawn i.i.d. these arms are pulled a handful of times, an
 pulls than with the papers' Frank-Wolfe, whose early stop leaves them more. So Frank-Wolfe is the default.
 """
 
+from collections.abc import Callable
 from functools import partial
 from math import log, sqrt
 
@@ -12,12 +13,15 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.complexity import oracle_directions
-from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.design import Design, frank_wolfe_design, xy_design
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_confidence.fixed_design import draw_until, separated
 from bandits_lib.protocol import Result
 
-SOLVERS = {"frank_wolfe": partial(frank_wolfe_design, pruned="kept"), "certified": xy_design}
+SOLVERS: dict[str, Callable[..., Design]] = {
+    "frank_wolfe": partial(frank_wolfe_design, prune=0.0),
+    "certified": xy_design,
+}
 
 
 def xy_oracle(

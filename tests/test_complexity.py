@@ -1,0 +1,141 @@
+"""Characteristic times and bounds against closed forms, and the fixed-design rules that rest on them."""
+
+from math import ceil, log
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, instances, play
+from bandits_lib.complexity import (
+    binary_divergence,
+    characteristic_time,
+    lower_bound,
+    oracle_design,
+    oracle_directions,
+    rage_upper_bound,
+)
+from bandits_lib.design import Design, frank_wolfe_design, xy_design
+from bandits_lib.estimate import LeastSquares
+from bandits_lib.fixed_confidence import xy_oracle, xy_static
+from bandits_lib.fixed_confidence.fixed_design import separated
+
+
+def test_two_orthogonal_arms_need_eight_over_the_gap_squared():
+    """psi* = (1/w + 1/(1-w)) / gap^2 is least at w = 1/2: 4 / gap^2; T* = 2 psi*; sigma enters squared."""
+    for gap, sigma in ((1.0, 1.0), (0.1, 2.0)):
+        time = characteristic_time(np.eye(2), theta=[gap, 0.0], sigma=sigma)
+        assert time == pytest.approx(8 * sigma**2 / gap**2, rel=1e-3)
+    assert characteristic_time(np.eye(2), theta=[1.0, 0.0], convention="fiez2019") == pytest.approx(4, rel=1e-3)
+
+
+def test_unequal_noise_is_sampled_in_proportion_to_its_standard_deviation():
+    design = oracle_design(np.eye(2), theta=[1.0, 0.0], sigma=[1.0, 3.0])
+    np.testing.assert_allclose(design.weights, [0.25, 0.75], atol=1e-3)
+    assert design.value == pytest.approx(16, rel=1e-3)
+
+
+def test_lower_bounds_in_both_conventions():
+    args = {"arms": np.eye(2), "theta": [0.5, 0.0], "delta": 0.05}
+    assert lower_bound(**args) == pytest.approx(32 * 0.9 * log(19), rel=1e-3)
+    assert lower_bound(**args, convention="fiez2019") == pytest.approx(16 * log(1 / 0.12), rel=1e-3)
+    assert binary_divergence(0.05) == pytest.approx(0.9 * log(19))
+
+
+def test_the_benchmark_is_as_hard_as_its_closest_direction():
+    """e_1 - x' alone bounds psi* from below, and the other arms cost little more (fiez2019, section 5)."""
+    problem = instances.benchmark(5)
+    design = oracle_design(problem.arms, theta=problem.theta)
+    alone = xy_design(problem.arms, (problem.arms[0] - problem.arms[5])[None, :]).value / np.sort(problem.gaps)[1] ** 2
+    assert alone <= design.value <= 1.05 * alone and np.argmax(design.weights) == 1
+
+
+def test_the_bound_of_theorem_2_is_its_formula():
+    problem = instances.benchmark(3, angle=0.5)
+    bound = rage_upper_bound(problem.arms, theta=problem.theta, delta=0.05)
+    assert len(bound) == ceil(np.log2(4 / np.sort(problem.gaps)[1]))
+    alone = xy_design(problem.arms, (problem.arms[0] - problem.arms[3])[None, :]).value
+    t = len(bound) - 1  # in the last phase only the best item is left in view
+    assert bound[t] == 0 and bound[t - 1] == ceil(2 * 4**t * 1.1 * alone * log(16 * np.pi**2 * t**2 / (6 * 0.05)))
+    with pytest.raises(ValueError, match="gaps of at most 2"):
+        rage_upper_bound(np.eye(2), theta=[3.0, 0.0], delta=0.05)
+
+
+def test_oracle_directions_are_differences_over_gaps():
+    items = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]])
+    np.testing.assert_allclose(oracle_directions(items, [1.0, 0.5]), [[4 / 3, -2 / 3], [2.0, -2.0]])
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"theta": [1.0, 1.0]}, "unique"),
+        ({"theta": [1.0]}, "theta must be"),
+        ({"theta": [1.0, np.nan]}, "theta must be"),
+        ({"theta": [1.0, 0.0], "items": [[1.0, 0.0]]}, "at least two"),
+        ({"theta": [1.0, 0.0], "sigma": 0.0}, "sigma must be positive"),
+    ],
+)
+def test_no_complexity_for_what_has_none(kwargs, words):
+    with pytest.raises(ValueError, match=words):
+        oracle_design(np.eye(2), **kwargs)
+
+
+def test_phases_grow_as_the_papers_say_and_as_the_code_does():
+    problem = instances.benchmark(3, angle=0.5)
+    for phases, step in (("every", 1), ("odd", 2)):
+        rule = xy_static(problem.arms, delta=0.05, phases=phases, rng=np.random.default_rng(0))
+        history = play(rule, problem, np.random.default_rng(0)).result.history
+        assert [h.index for h in history[:4]] == [1, 1 + step, 1 + 2 * step, 1 + 3 * step]
+        assert all(h.counts.sum() == ceil(1.35**h.index) for h in history)
+
+
+def test_the_code_counts_d_pulls_that_it_never_makes():
+    problem = instances.benchmark(3, angle=0.5)
+    plain, counted = (
+        play(
+            xy_static(problem.arms, delta=0.05, start=s, rng=np.random.default_rng(0)),
+            problem,
+            np.random.default_rng(0),
+        )
+        for s in (0, "d")
+    )
+    assert counted.counts[0] >= 3 and counted.counts.sum() - 3 == sum(h.counts.sum() for h in counted.result.history)
+    assert plain.counts.sum() == sum(h.counts.sum() for h in plain.result.history)
+
+
+def test_a_leader_is_separated_only_in_directions_that_were_measured():
+    items = np.eye(3)
+    fit = LeastSquares(np.array([9.0, 0.0, 0.0]), np.diag([1.0, 1.0, 0.0]))
+    assert separated(items, 0, fit, 1.0) == (False, np.inf)
+    fit = LeastSquares(np.array([9.0, 0.0, 0.0]), np.diag([1.0, 1.0, 1.0]))
+    assert separated(items, 0, fit, 1.0) == (True, pytest.approx(np.sqrt(2)))
+    assert not separated(items, 0, fit, 9.0)[0]
+
+
+def test_the_solver_decides_what_the_oracle_needs():
+    """Certified weights starve the arms of large gaps, and i.i.d. draws then cost the oracle about a quarter more."""
+    problem = instances.benchmark(5, angle=0.05)
+    pulls = {}
+    for solver in ("frank_wolfe", "certified"):
+        runs = [
+            play(
+                xy_oracle(
+                    problem.arms, theta_star=problem.theta, delta=0.05, solver=solver, rng=np.random.default_rng(s)
+                ),
+                problem,
+                np.random.default_rng(1000 + s),
+            )
+            for s in range(60)
+        ]
+        assert all(run.result.recommendation == 0 for run in runs)
+        pulls[solver] = np.mean([run.counts.sum() for run in runs])
+    assert pulls["certified"] > pulls["frank_wolfe"]
+
+
+def test_a_design_may_be_given():
+    problem = LinearBandit(np.eye(2), theta=[1.0, 0.0])
+    lopsided = Design(np.array([0.9, 0.1]), 1.0, 0.5, 0)
+    rule = xy_static(problem.arms, delta=0.1, design=lambda arms, directions: lopsided, rng=np.random.default_rng(0))
+    counts = play(rule, problem, np.random.default_rng(0)).counts
+    assert counts[0] > 4 * counts[1]
+    assert frank_wolfe_design(np.eye(2), np.array([[1.0, -1.0]])).value == pytest.approx(4, rel=0.01)

@@ -1,0 +1,66 @@
+"""Figures: one colour per algorithm, intervals drawn, files that say where they came from and carry no date."""
+
+import json
+import subprocess
+import sys
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from bandits_lib import style
+
+matplotlib.use("agg")
+
+
+@pytest.fixture
+def estimates():
+    index = pd.MultiIndex.from_product([[5, 10], ["rage", "xy_static"]], names=["d", "algorithm"])
+    frame = pd.DataFrame({"mean": [100.0, 200.0, 110.0, 900.0]}, index=index)
+    frame["low"], frame["high"] = frame["mean"] - 40, frame["mean"] + 40
+    return frame.assign(error_rate=0.01, error_low=0.0, error_high=0.05)
+
+
+def test_labels_and_colours_are_known_and_distinct():
+    assert set(style.COLOUR) == set(style.LABEL) and len(set(style.COLOUR.values())) == len(style.COLOUR)
+
+
+def test_plots_take_ax_draw_intervals_and_return_it(estimates):
+    fig, (one, two) = plt.subplots(2)
+    assert style.sample_complexity(one, estimates, "d") is one and style.error_rates(two, estimates, "d", 0.05) is two
+    assert one.get_yscale() == "log" and one.get_ylabel() == "pulls" and len(one.containers) == 2
+    segments = one.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose(segments[0][:, 1], [60, 140])
+    assert one.containers[0].lines[0].get_color() == style.COLOUR["rage"]
+    plt.close(fig)
+
+
+SAVE = """
+import sys, pandas as pd, matplotlib
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from bandits_lib import style
+style.use()
+fig, ax = plt.subplots()
+ax.plot([1, 2], [3, 4])
+frame = pd.DataFrame({"x": [1 / 3]}, index=pd.Index(["rage"], name="algorithm"))
+runs = pd.DataFrame({"algorithm": ["rage"], "pulls": [7], "seconds": [0.1]})
+style.save(fig, "p/fig_1", sys.argv[1], estimates=frame, runs=runs, parameters={"runs": 3, "dims": [1]}, notebook="nb", alt="words")
+"""  # noqa: E501
+
+
+def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(tmp_path):
+    for folder in ("a", "b"):
+        subprocess.run([sys.executable, "-c", SAVE, str(tmp_path / folder)], check=True)
+    one, other = (tmp_path / folder / "figures" / "p" for folder in ("a", "b"))
+    names = {path.name for path in one.iterdir()}
+    assert names == {"fig_1.png", "fig_1.pdf", "fig_1.csv", "fig_1.json", "fig_1_runs.csv"}
+    for name in names - {"fig_1.json"}:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    assert "0.33333333333333331" in (one / "fig_1.csv").read_text()
+    assert (one / "fig_1_runs.csv").read_text() == "algorithm,pulls\nrage,7\n"
+    said = json.loads((one / "fig_1.json").read_text())
+    assert said["parameters"] == {"runs": 3, "dims": [1]} and said["alt"] == "words" and said["commit"]
+    assert "papermill notebooks/nb.ipynb" in said["command"] and said["wall_seconds"] >= 0

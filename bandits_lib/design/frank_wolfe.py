@@ -12,7 +12,8 @@ import numpy as np
 from bandits_lib.design import check
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, information, inverse_root, lower_bound, value_of
-from bandits_lib.design.pairs import Differences
+from bandits_lib.design.pairs import Listed
+from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
 from bandits_lib.design.span import span
 from bandits_lib.estimate import argmax
@@ -66,9 +67,7 @@ def frank_wolfe_design(
 @cached
 def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter):
     space = span(arms / sigma[:, None])
-    directions = in_span(space, vectors, name)
-    if isinstance(directions, Differences) and len(directions.items) <= LIST:
-        directions = directions.listed()
+    directions = _visible(in_span(space, vectors, name))
     weights, visited, value = frank_wolfe(space.arms, directions, stop, max_iter)
     bound = _running_bound(space.arms, weights, visited)
     kept = np.where(weights < prune, 0.0, weights)
@@ -79,6 +78,15 @@ def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, sto
     if value_at == "last":
         value = value_of(space.arms, kept, directions)
     return Design(kept, float(value), min(bound, float(value)), len(visited))
+
+
+def _visible(directions):
+    """Differences of few items as a list, in order; of many in the plane, those that can be longest."""
+    if isinstance(directions, Listed):
+        return directions
+    if len(directions.items) <= LIST:
+        return directions.listed()
+    return Listed(difference_vertices(directions.items)) if directions.items.shape[1] <= 2 else directions
 
 
 def frank_wolfe(arms, directions, stop, max_iter):

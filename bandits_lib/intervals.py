@@ -47,12 +47,14 @@ def _log_ratio(rows, first, second, level):
     return mean, low, high
 
 
-def growth_exponent(table, algorithm, x, level=0.95):
+def growth_exponent(table, algorithm, x, against=None, level=0.95):
     """Exponent a in pulls ~ x^a: slope of log pulls against log x over all runs. Returns estimate, low, high.
 
-    table : as `monte_carlo` returns it with a column `x`. The interval is Student's for the slope.
+    table : as `monte_carlo` returns it with a column `x`. against : the exponent of the ratio of `algorithm`'s pulls
+    to those of this one, paired by run. The interval is Student's for the slope.
     """
-    rows = table[table["algorithm"] == algorithm]
-    fit = stats.linregress(np.log(rows[x].astype(float)), np.log(rows["pulls"].astype(float)))
+    pulls = np.log(table.pivot(index=[x, "run"], columns="algorithm", values="pulls").astype(float))
+    rows = (pulls[algorithm] if against is None else pulls[algorithm] - pulls[against]).dropna()
+    fit = stats.linregress(np.log(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy())
     half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
     return float(fit.slope), float(fit.slope - half), float(fit.slope + half)

@@ -57,6 +57,7 @@ def monte_carlo(
     checkpoint : a file that survives a kill: finished runs are appended and not played again. Its first line holds a
         hash of everything that decides the rows (the library's source included); a file of another experiment is
         refused. A folder (it exists, or the path ends in /): the file is named by the hash, so none is ever refused.
+        "" or None: nothing is kept.
 
     Returns a DataFrame with columns algorithm, run, pulls, correct, stopped, recommendation, seconds and those of
     `measure`, ordered by algorithm (as given) and run. `correct` is False for runs that did not stop.
@@ -197,7 +198,7 @@ class _Checkpoint:
 
 def _resume(checkpoint, identity):
     """({run: rows} already done, the checkpoint to append to)."""
-    if checkpoint is None:
+    if not checkpoint:
         path = None
     else:
         folder = str(checkpoint).endswith(("/", os.sep)) or Path(checkpoint).is_dir()

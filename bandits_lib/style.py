@@ -15,7 +15,6 @@ import seaborn as sns
 
 LABEL = {
     "rage": "RAGE",
-    "rage_certified": "RAGE, certified design",
     "xy_static": "XY-static",
     "xy_oracle": "Oracle",
     "xy_adaptive": "XY-adaptive",
@@ -26,7 +25,6 @@ LABEL = {
 _PALETTE = sns.color_palette("colorblind", 10).as_hex()
 COLOUR = {
     "rage": _PALETTE[0],
-    "rage_certified": _PALETTE[9],
     "xy_static": _PALETTE[1],
     "xy_oracle": _PALETTE[2],
     "lingape": _PALETTE[3],
@@ -36,7 +34,6 @@ COLOUR = {
 }
 MARKER = {
     "rage": "o",
-    "rage_certified": "P",
     "xy_static": "s",
     "xy_oracle": "^",
     "lingape": "D",

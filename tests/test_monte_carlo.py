@@ -216,3 +216,24 @@ def test_paired_ratio_and_growth_recover_what_was_put_in():
     assert low < 1.5 < high
     with pytest.raises(ValueError, match="no complete runs of c"):
         paired_ratio(frame, "a", "c", by="d")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and two workers, each in a process of its own."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster
+
+
+def test_a_dask_cluster_gives_the_same_rows(serial, cluster, tmp_path):
+    pd.testing.assert_frame_equal(table(scheduler=cluster.scheduler_address), serial)
+    table(scheduler=cluster.scheduler_address, checkpoint=tmp_path / "c.jsonl", runs=3)
+    pd.testing.assert_frame_equal(table(checkpoint=tmp_path / "c.jsonl"), serial)
+
+
+def test_workers_without_this_package_are_named(cluster, monkeypatch):
+    monkeypatch.setattr(sys.modules["bandits_lib.monte_carlo"], "source_fingerprint", lambda: "another version")
+    with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
+        table(scheduler=cluster.scheduler_address)

@@ -1,0 +1,152 @@
+"""RAGE from end to end: against a plain-numpy twin of the published way, with peak memory, and what its cost depends on.
+
+python benchmarks/bench_rage.py
+
+Twin and ours run one after the other in this process; the ratio is what counts. The published column quotes what the
+authors' code took on another machine. Peak memory is that of a fresh process, imports included.
+"""
+
+import subprocess
+import sys
+from math import ceil, log
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+
+from bandits_lib import LinearBandit, instances, play
+from bandits_lib.design import cache_clear
+from bandits_lib.fixed_confidence import rage
+
+PUBLISHED = {"K = 1,000": "1.85 s", "K = 30,000": "needs more than 14 GB"}
+
+
+def twin(arms, delta, draw):
+    """RAGE as published, in plain numpy: all ordered pairs formed, Frank-Wolfe on them, one row per comparison."""
+    active, t = np.arange(len(arms)), 0
+    while len(active) > 1:
+        t += 1
+        k, union = len(active), 2 * len(arms) ** 2 * t**2 / delta
+        differences = (arms[active][None] - arms[active][:, None]).reshape(k * k, -1)
+        design, value = twin_design(arms, differences)
+        counts = np.round(ceil(2 * 4**t * 1.1 * value * log(union)) * design).astype(int)
+        inverse = np.linalg.pinv((arms.T * counts) @ arms)
+        theta = inverse @ (arms.T @ draw(counts))
+        widths = np.sqrt(2 * log(union) * np.einsum("nd,nd->n", differences @ inverse, differences))
+        beaten = (widths < differences @ theta).reshape(k, k).any(axis=1)
+        active = active[~beaten]
+    return int(active[0])
+
+
+def twin_design(arms, differences):
+    """Frank-Wolfe with step 2 / (k + 2), stopped at a relative step of 1 % (fiez2019, appendix F)."""
+    design = np.full(len(arms), 1 / len(arms))
+    for k in range(1, 5001):
+        inverse = np.linalg.pinv((arms.T * design) @ arms)
+        norms = np.einsum("nd,nd->n", differences @ inverse, differences)
+        y = differences[np.argmax(norms)]
+        step = -2 / (k + 2) * design
+        step[np.argmax((arms @ inverse @ y) ** 2)] += 2 / (k + 2)
+        small = np.linalg.norm(step) < 0.01 * np.linalg.norm(design)
+        design = design + step
+        if small:
+            break
+    return np.where(design < 1e-5, 0, design), norms.max()
+
+
+def seconds(function, *args, repeat=3):
+    """Least wall time of `repeat` calls, designs forgotten before each."""
+    times = []
+    for _ in range(repeat):
+        cache_clear()
+        start = perf_counter()
+        function(*args)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def run(problem, seed=0):
+    return play(rage(problem.arms, problem.items, delta=0.05), problem, np.random.default_rng(seed))
+
+
+def run_twin(problem, seed=0):
+    rng = np.random.default_rng(seed)
+    return twin(problem.arms, 0.05, lambda counts: problem.pull(counts, rng).sums)
+
+
+def many_arms(n):
+    return instances.many_arms(n, np.random.default_rng(1), "code")
+
+
+PEAK = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from bench_rage import many_arms, run
+run(many_arms(int(sys.argv[1])))
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def peak_megabytes(n):
+    """Peak resident memory (Linux) of one run on `n` arms in a fresh process, imports included."""
+    command = [sys.executable, "-c", PEAK, str(n), sys.path[0]]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024
+
+
+def against_the_published_way():
+    rows = []
+    for n in (100, 300, 1_000, 10_000, 30_000):
+        problem = many_arms(n)
+        theirs = seconds(run_twin, problem, repeat=1) if n <= 1_000 else np.nan
+        ours = seconds(run, problem)
+        label = f"K = {n:,}"
+        rows.append((label, theirs, ours, theirs / ours, peak_megabytes(n), PUBLISHED.get(label, "")))
+    columns = ["many arms, d = 2", "twin s", "ours s", "ratio", "peak MB", "published (other machine)"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+
+
+def against_items_and_dimension():
+    rows = []
+    for d in (2, 5, 10, 20):
+        for n in (100, 1_000, 10_000):
+            problem = instances.sphere(n, np.random.default_rng(1), d=d, mix=0.0)
+            gap = np.sort(problem.gaps)[1]
+            sharper = LinearBandit(problem.arms, theta=problem.theta / gap)  # gaps of one and above: few phases
+            rows.append((d, n, seconds(run, sharper, repeat=1)))
+    return pd.DataFrame(rows, columns=["d", "n", "s"]).pivot(index="d", columns="n", values="s")
+
+
+def against_pulls():
+    """Ever smaller gaps: the pulls grow by 100 a row, the time by two or three phases."""
+    rows = []
+    for angle in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003):
+        problem = instances.benchmark(5, angle=angle, scale=1.0)
+        made = run(problem)
+        largest = max(phase.counts.sum() for phase in made.result.history)
+        phases = len(made.result.history)
+        time = seconds(run, problem)
+        rows.append((angle, phases, largest, made.counts.sum(), 1e3 * time, 1e3 * time / phases))
+    columns = ["angle", "phases", "pulls of the largest phase", "pulls", "ms", "ms per phase"]
+    return pd.DataFrame(rows, columns=columns).set_index("angle")
+
+
+def against_the_size_of_one_batch():
+    """The world alone: time to draw a batch on 1,000 arms, flat in its pulls."""
+    problem, rows = many_arms(1_000), []
+    rng = np.random.default_rng(0)
+    for pulls in (10**3, 10**5, 10**7, 10**9, 10**12):
+        counts = np.full(1_000, pulls // 1_000)
+        rows.append((f"{pulls:.0e}", 1e6 * seconds(problem.pull, counts, rng, repeat=20)))
+    return pd.DataFrame(rows, columns=["pulls of the batch", "microseconds"]).set_index("pulls of the batch")
+
+
+if __name__ == "__main__":
+    run(many_arms(50))
+    pd.set_option("display.width", 200)
+    for table in (
+        against_the_published_way(),
+        against_items_and_dimension(),
+        against_pulls(),
+        against_the_size_of_one_batch(),
+    ):
+        print(table.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"), end="\n\n")

@@ -10,6 +10,7 @@ from bandits_lib.design import cache as cache_module
 from bandits_lib.design import (
     cache_clear,
     cache_off,
+    design_value,
     frank_wolfe_design,
     g_design,
     pairs,
@@ -294,6 +295,29 @@ def test_difference_body_in_the_plane(seed):
             root = rng.normal(size=(2, 2)) * 10 ** rng.uniform(-1, 1, (2, 1))
             far = ((differences(points) @ root) ** 2).sum(axis=1).max()
             assert ((rows @ root) ** 2).sum(axis=1).max() == pytest.approx(far, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_items_on_a_line_in_the_plane(seed):
+    """Collinear up to rounding: arms (1, u), the items of a linear regression in one variable."""
+    rng = np.random.default_rng(seed)
+    arms = np.column_stack([np.ones(7), rng.normal(size=7).round(4)])
+    across, listed = xy_design(arms, pairs(arms)), xy_design(arms, differences(arms))
+    certified(across)
+    assert across.value == pytest.approx(listed.value, rel=2e-3)
+    assert design_value(arms, across.weights, differences(arms)) == pytest.approx(across.value, rel=1e-9)
+
+
+def test_value_of_weights_and_counts():
+    arms, sigma = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), np.array([1.0, 2.0, 1.0])
+    counts = np.array([3, 4, 0])
+    y = np.array([1.0, -1.0])
+    information = sum(n * np.outer(x, x) / s**2 for n, x, s in zip(counts, arms, sigma, strict=True))
+    assert design_value(arms, counts, y[None], sigma) == pytest.approx(y @ np.linalg.solve(information, y))
+    assert design_value(arms, [1.0, 0.0, 0.0], pairs(arms)) == np.inf
+    for weights in ([1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 0.0]):
+        with pytest.raises(ValueError, match="weights must be"):
+            design_value(arms, weights, pairs(arms))
 
 
 def test_thirty_thousand_items_in_the_plane():

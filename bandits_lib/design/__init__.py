@@ -1,7 +1,7 @@
 """Experimental designs for linear bandits: which share of the pulls each arm should get.
 
 Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), the papers' Frank-Wolfe solver for
-replication (`frank_wolfe_design`), and the way from weights to whole pulls (`round_design`).
+replication (`frank_wolfe_design`), the way from weights to whole pulls (`round_design`), and what given weights are worth (`design_value`).
 """
 
 from bandits_lib.design.cache import cache_clear, cache_off
@@ -9,12 +9,13 @@ from bandits_lib.design.certificate import Design
 from bandits_lib.design.frank_wolfe import frank_wolfe_design
 from bandits_lib.design.pairs import pairs
 from bandits_lib.design.rounding import round_design
-from bandits_lib.design.solvers import g_design, weighted_design, xy_design
+from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
 
 __all__ = [
     "Design",
     "cache_clear",
     "cache_off",
+    "design_value",
     "frank_wolfe_design",
     "g_design",
     "pairs",

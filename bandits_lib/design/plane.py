@@ -9,6 +9,8 @@ are the one difference of the two ends).
 import numpy as np
 from numba import njit
 
+COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
+
 
 @njit(cache=True)
 def _chain(x, y, order):
@@ -37,14 +39,25 @@ def difference_vertices(points):
     """The vertices, one of each pair +-y, of the difference body of `points` (n, r), r = 1 or 2: an (m, r) array."""
     if points.shape[1] == 1:
         return np.ptp(points, axis=0, keepdims=True)
-    vertices = points[hull(points)]
-    edges = np.roll(vertices, -1, axis=0) - vertices
+    centred = points - points.mean(axis=0)
+    _, lengths, axes = np.linalg.svd(centred, full_matrices=False)
+    if lengths[1] <= COLLINEAR * lengths[0]:
+        along = centred @ axes[0]
+        return points[[along.argmax()]] - points[[along.argmin()]]
+    top, bottom = _opposite(centred @ axes.T / lengths)  # vertices stay vertices, and the angles are well apart
+    rows = points[top] - points[bottom]
+    return rows[rows.any(axis=1)]
+
+
+def _opposite(points):
+    """Indices (m,), (m,) of the points farthest in the directions u and -u, for every u between two edge normals."""
+    vertices = hull(points)
+    edges = points[np.roll(vertices, -1)] - points[vertices]
     angles = np.arctan2(edges[:, 1], edges[:, 0]) % (2 * np.pi)
     first = int(angles.argmin())
-    vertices, angles = np.roll(vertices, -first, axis=0), np.roll(angles, -first)
+    vertices, angles = np.roll(vertices, -first), np.roll(angles, -first)
     breaks = np.unique(angles % np.pi)
     between = (breaks + np.append(breaks[1:], breaks[0] + np.pi)) / 2
     top = np.searchsorted(angles, between % (2 * np.pi), side="right")
     bottom = np.searchsorted(angles, (between + np.pi) % (2 * np.pi), side="right")
-    rows = vertices[top % len(vertices)] - vertices[bottom % len(vertices)]
-    return rows[rows.any(axis=1)]
+    return vertices[top % len(vertices)], vertices[bottom % len(vertices)]

@@ -102,6 +102,32 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
     return _weighted_design(*problem(arms, directions, sigma), check.tolerance(tol))
 
 
+def design_value(arms, weights, directions, sigma=1.0):
+    """max over directions of ||y||^2_{A^-1} for weights or counts at hand: what a design promises, or a rounding keeps.
+
+    Parameters
+    ----------
+    arms, directions, sigma : as for `weighted_design`.
+    weights : (K,) non-negative: shares of pulls, or counts (the value is then per experiment and not per pull).
+
+    Returns
+    -------
+    float
+        Infinite if some direction cannot be estimated from the arms of positive weight.
+
+    Raises
+    ------
+    ValueError
+        As `weighted_design`, and if `weights` are not one finite, non-negative number per arm, or all zero.
+    """
+    arms, vectors, name, sigma = problem(arms, directions, sigma)
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (len(arms),) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"weights must be ({len(arms)},) finite, non-negative, not all zero; got {weights}")
+    space = span(arms / sigma[:, None])
+    return float(value_of(space.arms, weights, _few(in_span(space, vectors, name))))
+
+
 def problem(arms, directions, sigma):
     """Checked `arms` (K, d), vectors (n, d), "directions" or "items" (what the vectors are), `sigma` (K,)."""
     arms = check.matrix("arms", arms)

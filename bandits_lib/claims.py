@@ -37,9 +37,16 @@ class Claim(NamedTuple):
         """How many times as many runs would decide it, if the estimate stays: 1 when decided, inf on a boundary."""
         if self.verdict != "undecided":
             return 1
-        to_boundary = min(abs(self.estimate - edge) for edge in self.holds)
-        half = max(self.high - self.estimate, self.estimate - self.low)
-        return inf if to_boundary == 0 or half == inf else ceil((half / to_boundary) ** 2 - 1e-9)
+        crossed = [edge for edge in self.holds if self.low < edge < self.high]
+        return max(map(self._times_to_clear, crossed), default=inf)
+
+    def _times_to_clear(self, edge):
+        """How many times as many runs would shrink the interval to this side of `edge`."""
+        half = self.estimate - self.low if edge < self.estimate else self.high - self.estimate
+        distance = abs(self.estimate - edge)
+        if half == inf or distance == 0:
+            return inf
+        return ceil((half / distance) ** 2 - 1e-9)
 
 
 def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
@@ -108,4 +115,4 @@ def show(claims):
 
 
 def _more(times):
-    return "no number of runs" if times == inf else f"{times} times the runs"
+    return "no number of runs" if times == inf else f"{times:.3g} times the runs"

@@ -28,10 +28,11 @@ def wilson_interval(successes, trials, level=0.95):
 def paired_ratio(table, first, second, by=None, worst=max, level=0.95):
     """How many times the pulls of `second` does `first` take, run by run on the same problem?
 
-    table : as `monte_carlo` returns it, with a column `by` when it holds several settings.
+    table : as `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the
+    two has played are left out.
     The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
     `worst` (max or min) of the ratios, with Bonferroni's simultaneous interval. Returns estimate, low, high.
-    Raises ValueError if a run lacks one of the two algorithms.
+    Raises ValueError if they have no run in common.
     """
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
     ratios = [_log_ratio(rows, first, second, 1 - (1 - level) / len(groups)) for rows in groups]
@@ -40,9 +41,10 @@ def paired_ratio(table, first, second, by=None, worst=max, level=0.95):
 
 def _log_ratio(rows, first, second, level):
     pulls = rows.pivot(index="run", columns="algorithm", values="pulls")
-    missing = [name for name in (first, second) if name not in pulls or pulls[name].isna().any()]
-    if missing:
-        raise ValueError(f"table has no complete runs of {', '.join(missing)}; it holds {', '.join(pulls.columns)}")
+    pulls = pulls.reindex(columns=[first, second]).dropna()
+    if pulls.empty:
+        held = ", ".join(rows["algorithm"].unique())
+        raise ValueError(f"table has no run of both {first} and {second}; it holds {held}")
     mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), level)
     return mean, low, high
 

@@ -12,7 +12,7 @@ from typing import TextIO
 import joblib
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from bandits_lib.fingerprint import fingerprint, source_fingerprint
@@ -98,10 +98,15 @@ def end_with(parent):
         threading.Thread(target=watch, daemon=True).start()
 
 
+@functools.cache
+def _threads():
+    return ThreadpoolController()
+
+
 def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
     """(r, rows) of run r, as plain JSON values, so that computed, sent and resumed rows are the same to the digit."""
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
-    with threadpool_limits(1):
+    with _threads().limit(limits=1):
         problem = make_problem(np.random.default_rng(problem_seed))
         rows = []
         for name, make in algorithms.items():

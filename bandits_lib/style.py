@@ -11,6 +11,7 @@ from time import perf_counter
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 
 LABEL = {
@@ -45,9 +46,10 @@ _started = perf_counter()
 
 
 def use():
-    """Set matplotlib to the look of this project and start the clock that `save` reports."""
+    """Set matplotlib and pandas to the look of this project and start the clock that `save` reports."""
     global _started
     plt.style.use(Path(__file__).with_name("paper.mplstyle"))
+    pd.set_option("display.max_colwidth", None, "display.width", 160)
     _started = perf_counter()
 
 
@@ -78,8 +80,24 @@ def error_rates(ax, estimates, x, delta):
         spread = np.abs(points[["error_low", "error_high"]].to_numpy().T - rate)
         ax.errorbar(at, rate, yerr=spread, ls="none", label=LABEL[name], color=COLOUR[name], marker=MARKER[name])
     ax.axhline(delta, color="0.35", ls="--", lw=1)
-    ax.annotate(f"$\\delta$ = {delta:g}", (1, delta), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    ax.annotate("$\\delta$", (1.01, delta), xycoords=("axes fraction", "data"), va="center")
     ax.set(xlabel=x, ylabel="error rate", xticks=range(len(settings)), xticklabels=settings)
+    return ax
+
+
+def pooled_error_rates(ax, estimates, delta):
+    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate `delta`.
+
+    estimates : a `summary` indexed by algorithm alone. Returns ax.
+    """
+    for row, (name, points) in enumerate(estimates.iterrows()):
+        spread = [[points["error_rate"] - points["error_low"]], [points["error_high"] - points["error_rate"]]]
+        ax.errorbar(points["error_rate"], row, xerr=spread, color=COLOUR[name], marker=MARKER[name], clip_on=False)
+    ax.axvline(delta, color="0.35", ls="--", lw=1)
+    ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
+    names = [LABEL[name] for name in estimates.index]
+    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="error rate", xlim=(0, None))
+    ax.invert_yaxis()
     return ax
 
 
@@ -101,7 +119,8 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
     fig.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Creator": None, "Producer": None})
     save_table(estimates, path.with_suffix(".csv"))
     if runs is not None:
-        save_table(runs.drop(columns="seconds", errors="ignore").set_index("algorithm"), f"{path}_runs.csv")
+        kept = runs.drop(columns="seconds", errors="ignore")
+        save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
     path.with_suffix(".json").write_text(json.dumps(provenance(parameters, notebook) | {"alt": alt}, indent=1) + "\n")
 
 

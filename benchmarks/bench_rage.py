@@ -1,4 +1,4 @@
-"""RAGE from end to end: against a plain-numpy twin of the published way, with peak memory, and what its cost depends on.
+"""RAGE from end to end: beside a plain-numpy twin of the published way, with peak memory, and what drives its cost.
 
 python benchmarks/bench_rage.py
 

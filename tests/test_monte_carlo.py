@@ -214,7 +214,7 @@ def test_paired_ratio_and_growth_recover_what_was_put_in():
     assert low < 1 / 3 * 1.05 < high and high - low < 0.1 and estimate >= 1 / 3 * 0.95
     exponent, low, high = growth_exponent(frame, "a", "d")
     assert low < 1.5 < high
-    with pytest.raises(ValueError, match="no complete runs of c"):
+    with pytest.raises(ValueError, match="no run of both a and c"):
         paired_ratio(frame, "a", "c", by="d")
 
 

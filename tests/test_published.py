@@ -63,7 +63,7 @@ def test_published_means_are_met():
 
 @pytest.mark.parametrize(("d", "mean"), [(5, 711_635), (10, 785_633)])
 def test_the_published_mean_of_rage_is_a_mixture_of_our_two_totals(d, mean):
-    """Runs stop in phase 13 or 14, with totals that designs and N_t fix: (j N_13 + (20 - j) N_14) / 20 for a whole j."""
+    """Runs stop in phase 13 or 14, whose totals N_t fixes: (j N_13 + (20 - j) N_14) / 20 for a whole j."""
     problem = instances.benchmark(d)
     rule = partial(rage, problem.arms, delta=0.05, **CODE["rage"])
     runs = [play(rule(), problem, np.random.default_rng(seed)).counts.sum() for seed in range(40)]

@@ -1,7 +1,8 @@
 """Experimental designs for linear bandits: which share of the pulls each arm should get.
 
 Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), the papers' Frank-Wolfe solver for
-replication (`frank_wolfe_design`), the way from weights to whole pulls (`round_design`), and what given weights are worth (`design_value`).
+replication (`frank_wolfe_design`), the way from weights to whole pulls (`round_design`), and what given weights are
+worth (`design_value`).
 """
 
 from bandits_lib.design.cache import cache_clear, cache_off

@@ -10,8 +10,9 @@ from itertools import combinations, product
 import numpy as np
 from scipy.spatial import KDTree
 
-from bandits_lib.checks import check_option, check_positive
+from bandits_lib.checks import check_matrix, check_option, check_positive
 from bandits_lib.design import frank_wolfe_design
+from bandits_lib.estimate import RANK_TOL, argmax
 from bandits_lib.problem import LinearBandit
 
 
@@ -107,12 +108,46 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
             return LinearBandit(arms, theta=theta, sigma=sigma)
 
 
+def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
+    """Click-through rates, fiez2019 Figure 2b: n records of a click log as arms, Bernoulli rewards of mean x'theta.
+
+    The best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until they are distinct
+    and span what all records span (the published code asks for rank 36).
+
+    features : (N, d), as `data.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms.
+    tol : directions in which the features extend less than `tol` times the farthest are dropped. Memberships of a user
+        or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors: theta leaves
+        these alone, but a rule would have to measure them. 0 keeps whatever double precision can hold.
+    Returns arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r dimensions that are left.
+    Raises ValueError for means outside [0, 1], fewer than n - 1 records with that gap, n < r, or 1,000 failed draws.
+    """
+    _check_dimension("n", n, 2)
+    features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
+    _, extent, basis = np.linalg.svd(np.linalg.qr(features, mode="r"))
+    span = basis[extent > max(tol, RANK_TOL) * extent[0]].T
+    arms, theta = features @ span, span.T @ theta
+    best = int(argmax(arms @ theta))
+    others = np.flatnonzero((arms[best] - arms) @ theta >= min_gap)
+    if len(others) < n - 1 or n < len(theta):
+        raise ValueError(
+            f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"
+            f" features hold {len(others)} such records: lower n or min_gap, or raise n"
+        )
+    for _ in range(1_000):
+        chosen = arms[np.append(best, rng.choice(others, n - 1, replace=False))]
+        if len(np.unique(chosen, axis=0)) == n and np.linalg.matrix_rank(chosen, rtol=RANK_TOL) == len(theta):
+            return LinearBandit(chosen, theta=theta, noise="bernoulli")
+    raise ValueError(f"no {n} records in 1,000 draws were distinct and spanned {len(theta)} dimensions: raise n")
+
+
 def option_set(name):
     """Keyword arguments by algorithm that reproduce published numbers: `rage(arms, **option_set(name)["rage"], ...)`.
 
     "fiez2019_code": the published code of fiez2019. RAGE takes log(2|Z|^2/delta_t) for the pulls and
     log(2|X|^2/delta_t) for the widths, Frank-Wolfe designs with the value before the last step, weights below 1e-5
-    lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest.
+    lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest;
+    XY-adaptive divides its value by n once more and counts a ridge as d pulls; ALBA's pulls grow by 1.1^2 a phase.
+    LinGapE has no difference.
     Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
     """
     check_option("name", name, ("fiez2019_code",))
@@ -126,6 +161,8 @@ def option_set(name):
         },
         "xy_static": {"phases": "odd", "start": "d", "design": partial(as_published, pruned="largest")},
         "xy_oracle": {"phases": "odd", "design": partial(as_published, pruned="largest")},
+        "xy_adaptive": {"ratio": "per_pull", "start": "ridge"},
+        "alba": {"growth": 1.1},
     }
 
 

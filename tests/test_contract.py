@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import Lab, LinearBandit, Result, fixed_confidence, play
-from bandits_lib.fixed_confidence import lingape, rage, xy_oracle, xy_static
+from bandits_lib.fixed_confidence import alba, lingape, rage, xy_adaptive, xy_oracle, xy_static
 from bandits_lib.protocol import Loop, Round, Trace, unroll
 
 ALGORITHMS = {
@@ -15,6 +15,12 @@ ALGORITHMS = {
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
     "xy_oracle": lambda arms, items, rng: xy_oracle(arms, items, theta_star=THETA, delta=0.05, rng=rng),
+    "xy_adaptive": lambda arms, items, rng: xy_adaptive(arms, items, delta=0.05),
+    "xy_adaptive (published)": lambda arms, items, rng: xy_adaptive(
+        arms, items, delta=0.05, ratio="per_pull", start="ridge"
+    ),
+    "alba": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, rng=rng),
+    "alba (published)": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, growth=1.1, rng=rng),
     "lingape": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, trace=7),
     "lingape (greedy)": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, rule="greedy"),
 }
@@ -23,8 +29,21 @@ ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
 EASY = LinearBandit(ARMS, theta=THETA)
 TRANSDUCTIVE = LinearBandit(ARMS, items=[[0.0, 0.3, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], theta=THETA)
 
+
+def ranks_items(name):
+    """Whether the rule takes items; those that do not recommend an arm."""
+    return "items" in inspect.signature(getattr(fixed_confidence, name.partition(" ")[0])).parameters
+
+
+ON_ARMS = {name: (make, EASY) for name, make in ALGORITHMS.items()}
+ON_ITEMS = {f"{name}, items": (make, TRANSDUCTIVE) for name, make in ALGORITHMS.items() if ranks_items(name)}
+FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
+
 each = pytest.mark.parametrize("make", ALGORITHMS.values(), ids=ALGORITHMS.keys())
-both = pytest.mark.parametrize("problem", [EASY, TRANSDUCTIVE], ids=["arms", "items"])
+each_for_items = pytest.mark.parametrize("make", FOR_ITEMS.values(), ids=FOR_ITEMS.keys())
+each_on_both = pytest.mark.parametrize(
+    ("make", "problem"), [*ON_ARMS.values(), *ON_ITEMS.values()], ids=[*ON_ARMS, *ON_ITEMS]
+)
 
 
 def fresh(make, problem, seed=0):
@@ -43,16 +62,14 @@ def test_every_algorithm_is_under_contract():
     assert set(fixed_confidence.__all__) <= {name.partition(" ")[0] for name in ALGORITHMS}
 
 
-@each
-@both
+@each_on_both
 def test_same_streams_same_result(make, problem):
     runs = [play(fresh(make, problem), problem, np.random.default_rng(1)) for _ in range(2)]
     same(runs[0].result, runs[1].result)
     assert (runs[0].counts == runs[1].counts).all()
 
 
-@each
-@both
+@each_on_both
 def test_play_equals_unrolled_equals_lab(make, problem):
     played = play(fresh(make, problem), problem, np.random.default_rng(1))
     opened = play(unroll(fresh(make, problem)), problem, np.random.default_rng(1))
@@ -93,8 +110,7 @@ def test_requests_are_non_negative_integers_that_add_up(make):
         assert sum(entry.counts.sum() for entry in result.history) == pulled.sum()
 
 
-@each
-@both
+@each_on_both
 def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
     answers = [
         play(fresh(make, problem, s), problem, np.random.default_rng(s)).result.recommendation for s in range(20)
@@ -102,7 +118,7 @@ def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
     assert answers == [problem.best_item] * 20
 
 
-@each
+@each_for_items
 def test_one_item_is_answered_at_once(make):
     problem = LinearBandit(ARMS, items=[[1.0, 2.0, 3.0]], theta=THETA)
     run = play(fresh(make, problem), problem, np.random.default_rng(0))
@@ -137,22 +153,31 @@ def test_no_pull_is_made_beyond_max_pulls(make):
 
 
 BAD_ARMS = {
-    "nan": (np.array([[1.0, np.nan], [0.0, 1.0]]), None, r"arms\[0, 1\] is nan"),
-    "infinite": (np.array([[1.0, np.inf], [0.0, 1.0]]), None, "arms must be finite"),
-    "flat": (np.ones(3), None, "arms must be a matrix"),
-    "none": (np.empty((0, 2)), None, "arms must not be empty"),
-    "zero": (np.zeros((2, 2)), None, "arms must not all be zero"),
-    "identical": (np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), None, "rows 0 and 2 are identical"),
-    "identical items": (np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]]), "rows 0 and 1 are identical"),
-    "items too wide": (np.eye(2), np.eye(3), "items must have as many columns"),
-    "items outside": (np.array([[1.0, 0.0], [2.0, 0.0]]), np.eye(2), "span of the arms"),
-    "items nan": (np.eye(2), np.array([[1.0, np.nan]]), r"items\[0, 1\] is nan"),
+    "nan": (np.array([[1.0, np.nan], [0.0, 1.0]]), r"arms\[0, 1\] is nan"),
+    "infinite": (np.array([[1.0, np.inf], [0.0, 1.0]]), "arms must be finite"),
+    "flat": (np.ones(3), "arms must be a matrix"),
+    "none": (np.empty((0, 2)), "arms must not be empty"),
+    "zero": (np.zeros((2, 2)), "arms must not all be zero"),
+    "identical": (np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), "rows 0 and 2 are identical"),
+}
+BAD_ITEMS = {
+    "identical": (np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]]), "rows 0 and 1 are identical"),
+    "too wide": (np.eye(2), np.eye(3), "items must have as many columns"),
+    "outside": (np.array([[1.0, 0.0], [2.0, 0.0]]), np.eye(2), "span of the arms"),
+    "nan": (np.eye(2), np.array([[1.0, np.nan]]), r"items\[0, 1\] is nan"),
 }
 
 
-@pytest.mark.parametrize(("arms", "items", "words"), BAD_ARMS.values(), ids=BAD_ARMS.keys())
+@pytest.mark.parametrize(("arms", "words"), BAD_ARMS.values(), ids=BAD_ARMS.keys())
 @each
-def test_bad_arms_are_refused_before_any_pull(make, arms, items, words):
+def test_bad_arms_are_refused_before_any_pull(make, arms, words):
+    with pytest.raises(ValueError, match=words):
+        next(make(arms, None, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize(("arms", "items", "words"), BAD_ITEMS.values(), ids=BAD_ITEMS.keys())
+@each_for_items
+def test_bad_items_are_refused_before_any_pull(make, arms, items, words):
     with pytest.raises(ValueError, match=words):
         next(make(arms, items, np.random.default_rng(0)))
 
@@ -163,6 +188,8 @@ RULES = {
     "xy_oracle": lambda **kwargs: xy_oracle(
         ARMS, theta_star=THETA, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)
     ),
+    "xy_adaptive": lambda **kwargs: xy_adaptive(ARMS, **({"delta": 0.1} | kwargs)),
+    "alba": lambda **kwargs: alba(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
     "lingape": lambda **kwargs: lingape(ARMS, **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
 }
 
@@ -193,6 +220,10 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("xy_static", "start", 1),
         ("xy_oracle", "phases", "even"),
         ("xy_oracle", "solver", "simplex"),
+        ("xy_adaptive", "ratio", "both"),
+        ("xy_adaptive", "start", "none"),
+        ("alba", "growth", 1.5),
+        ("alba", "theta_bound", np.nan),
         ("lingape", "rule", "random"),
         ("lingape", "epsilon", -1.0),
         ("lingape", "theta_bound", 0.0),
@@ -202,6 +233,12 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
 def test_unknown_options_are_refused(rule, option, value):
     with pytest.raises(ValueError, match="must be"):
         next(RULES[rule](**{option: value}))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, np.nan])
+def test_alpha_outside_its_range_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1"):
+        next(RULES["xy_adaptive"](alpha=alpha))
 
 
 def test_an_oracle_needs_a_unique_best_item():

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from bandits_lib import instances, play
 from bandits_lib.design import cache as cache_module
 from bandits_lib.design import (
     cache_clear,
@@ -20,6 +21,8 @@ from bandits_lib.design import (
 from bandits_lib.design.pairs import Differences, Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
+from bandits_lib.design.two_players import two_players
+from bandits_lib.fixed_confidence import rage
 
 
 @pytest.fixture(autouse=True)
@@ -537,3 +540,26 @@ BAD = [
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("D", "seed"), [(5, 12), (5, 14), (5, 18), (6, 17), (6, 19)])
+def test_few_items_left_on_a_cube(D, seed):
+    """Directions that do not need all dimensions, many optimal designs: where the interior point stalls."""
+    problem = instances.multivariate(D, np.random.default_rng(seed), weights="code")
+    gaps = []
+
+    def watched(arms, directions):
+        design = xy_design(arms, directions)
+        gaps.append(design.value / design.lower_bound - 1)
+        return design
+
+    play(rage(problem.arms, delta=0.05, design=watched), problem, np.random.default_rng(seed))
+    assert len(gaps) > 1 and max(gaps) <= 1e-3
+
+
+def test_the_game_of_two_players_reaches_its_tolerance_with_an_honest_bound():
+    arms = sphere(30, 5)
+    rows = differences(arms)
+    weights, bound, _ = two_players(arms, rows, 1e-3)
+    optimum = xy_design(arms, rows, tol=1e-6)
+    assert bound <= optimum.value and optimum.lower_bound <= design_value(arms, weights, rows) <= 1.001 * bound

@@ -3,7 +3,8 @@
 min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). An optimum needs
 at most r(r+1)/2 arms and as many directions, so a working set of each is solved, the design is tested on *all*
 directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem.
-What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound.
+What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Where the interior
+point stalls, because the directions left do not need all dimensions, the game of `two_players` goes on from there.
 """
 
 import warnings
@@ -16,8 +17,10 @@ from bandits_lib.design.interior_point import interior_point
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
+from bandits_lib.design.two_players import two_players
 
 MAX_ROUNDS = 60
+PATIENCE = 6  # rounds in which the gap must halve
 ALL_ARMS = 128  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
 
@@ -28,7 +31,10 @@ def solve_xy(arms, directions, tol):
         design = _one_direction(arms, directions)
         if design.value <= (1 + tol) * design.lower_bound:
             return design
-    weights, bound, steps = _column_generation(arms, directions, 0.8 * tol)
+    weights, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
+    if not value_of(arms, weights, directions) <= (1 + 0.9 * tol) * bound:
+        weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound)
+        steps += more
     weights, value = _fewer_atoms(arms, weights, directions, tol, bound)
     if not value <= (1 + tol) * bound:
         warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
@@ -45,13 +51,14 @@ def _one_direction(arms, directions):
 
 
 def _column_generation(arms, directions, tol):
-    """Weights (K,), the lower bound that certifies them, Newton steps."""
+    """Weights (K,), the lower bound that certifies them, Newton steps, the directions in view at the end."""
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
     weights, _ = d_optimal(arms, START_GAP, 1000)
     spanning = spanning_arms(arms)
     chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.flatnonzero(weights)
     rows = directions.first(inverse_root(arms, weights), most)
     best_value, best_weights, best_bound, steps, inner = np.inf, weights, 0.0, 0, 0.1
+    gaps: list[float] = []
     for _ in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         steps += solution.steps
@@ -64,14 +71,30 @@ def _column_generation(arms, directions, tol):
         best_bound = max(best_bound, bound)
         if value < best_value:
             best_value, best_weights = value, weights
-        if best_value <= (1 + tol) * best_bound:
+        gaps.append(best_value / best_bound - 1)
+        if gaps[-1] <= tol or (len(gaps) > PATIENCE and gaps[-1] > gaps[-1 - PATIENCE] / 2):
             break
         outer = max(value / norms.max(), pressure.max() / pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
         if len(arms) > ALL_ARMS:
             chosen = np.union1d(_exchange_arms(chosen, weights, pressure, most), spanning)
         rows = np.vstack([rows[_busy(norms, solution.masses)], beyond])
-    return best_weights, float(best_bound), steps
+    return best_weights, float(best_bound), steps, rows
+
+
+def _play_on(arms, directions, rows, tol, bound):
+    """Weights (K,), their lower bound (at least `bound`) and steps by `two_players`, violators added as they appear."""
+    best_value, best_weights, steps = np.inf, np.full(len(arms), 1 / len(arms)), 0
+    for _ in range(MAX_ROUNDS):
+        weights, found, played = two_players(arms, rows, tol)
+        value, beyond = directions.beyond(inverse_root(arms, weights), bound, len(rows))
+        steps, bound = steps + played, max(bound, found)
+        if value < best_value:
+            best_value, best_weights = value, weights
+        if best_value <= (1 + tol) * bound:
+            break
+        rows = np.unique(np.vstack([rows, beyond]), axis=0)
+    return best_weights, bound, steps
 
 
 def _interior(weights):

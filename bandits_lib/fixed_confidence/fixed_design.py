@@ -37,7 +37,7 @@ def separated(items, leader, fit, radius):
     """
     directions = items[leader] - np.delete(items, leader, axis=0)
     squared = norms(fit.inverse, directions)
-    widths = np.where(estimable(directions, fit.inverse), radius * np.sqrt(squared), np.inf)
+    widths = np.where(estimable(directions, fit.inverse), radius * np.sqrt(np.maximum(squared, 0)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
 
 

@@ -1,0 +1,40 @@
+"""The XY-design problem as a game of two players, for what the interior-point method cannot finish.
+
+One player puts masses v on directions, the other weights lambda on arms. With M = sum v_y yy' and a = tr(A^-1 M),
+    v_y      <- v_y exp(eta_k (||y||^2 / max ||y||^2 - 1)),        eta_k = 5 min(1, 3 / sqrt(k)),
+    lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
+and both sums are scaled to one. A is that of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular
+where the directions do not need all dimensions, which is where the interior-point method stalls (few items left on
+the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step.
+"""
+
+import numpy as np
+
+from bandits_lib.design.certificate import information, lower_bound
+
+STEPS = 20_000
+
+
+def two_players(arms, directions, tol):
+    """Weights (K,) and a lower bound, for arms (K, r) of rank r and directions (n, r): value <= (1 + tol) bound.
+
+    Ends after STEPS steps at the latest, with the best weights and the best bound seen.
+    """
+    K, n = len(arms), len(directions)
+    weights, masses = np.full(K, 1 / K), np.full(n, 1 / n)
+    best_value, best_weights, best_bound = np.inf, weights, 0.0
+    for k in range(1, STEPS + 1):
+        mixed = (1 - tol / 10) * weights + tol / 10 / K
+        root = np.linalg.inv(np.linalg.cholesky(information(arms, mixed)))
+        norms = ((directions @ root.T) ** 2).sum(axis=1)
+        bound, pressure = lower_bound(arms, root, directions, masses)
+        best_bound = max(best_bound, float(bound))
+        if norms.max() < best_value:
+            best_value, best_weights = float(norms.max()), mixed
+        if best_value <= (1 + tol) * best_bound:
+            break
+        masses = masses * np.exp(5 * min(1, 3 / np.sqrt(k)) * (norms / norms.max() - 1))
+        masses /= masses.sum()
+        weights = weights * np.sqrt(pressure)
+        weights /= weights.sum()
+    return best_weights, best_bound, k

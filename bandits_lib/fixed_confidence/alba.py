@@ -1,0 +1,132 @@
+"""ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019, section 5 and appendix F.
+
+Run r = 0, 1, ... of Y-ElimTil leaves floor(d / 2^r) arms. Its phase s draws n_s arms i.i.d. from the G-optimal design
+lambda of all arms in the span of the active ones, and estimates by the *expected* information matrix,
+    theta_hat = (n_s A(lambda))^-1 (sum of x times reward),
+which needs no rounding but is noisier by the fluctuation of the draws, in proportion to theta. The confidence width
+of y = leader - x therefore has a term for the variance of the draws, a Bernstein remainder and a term for the noise.
+
+Departures and readings:
+- The analysis asks for arms of length at most 1 and noise of variance 1. Here L = theta_bound times the longest arm
+  bounds the means and epsilon_s = sigma 2^-s the accuracy, so that a change of units changes nothing.
+- The variance of the draws is bounded by L^2 ||y||^2 or, as in the published code, by the phase's own estimate, the
+  smaller of two widths: without the second there are ten times more pulls. The second takes the means to be known to
+  epsilon_s / 2, which n_s is made for when growth is 2.
+- growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, but the width keeps 2^-s. It is not
+  a proved width; how far the errors stay below it is measured in the tests.
+- The design's maximum is over all arms in the span; over the active ones alone it would hardly measure what
+  separates them. floor(d / 2^r) = 0 is read as 1.
+"""
+
+from itertools import count
+from math import ceil, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
+from bandits_lib.design import g_design
+from bandits_lib.design.span import basis
+from bandits_lib.estimate import RANK_TOL, argmax, basel_delta, information_inverse, norms
+from bandits_lib.protocol import Result, Round
+
+MOST_PULLS = 10**18  # of one phase; more do not fit the counters
+
+
+def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, design=g_design, rng):
+    """Best arm with probability at least 1 - delta, halving the number of arms run by run (Tao et al. 2018).
+
+    Parameters
+    ----------
+    arms : (K, d), which are also what is ranked; delta : error probability allowed.
+    theta_bound : bound on the Euclidean norm of theta, which the number of pulls and the widths need.
+    sigma : standard deviation of the noise; of several the largest is used.
+    growth : 2, accuracies 2^-s as in the paper, or 1.1, the published code's (see above).
+    design : function (arms) -> Design, G-optimal; rng : draws the arms.
+
+    Returns Result(arm (int), history of Round), one Round for every phase of every run. One arm: at once.
+    Raises ValueError for bad input, or arms that are too close to tell apart.
+    """
+    arms = check_items(None, check_arms(arms))
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    theta_bound = check_positive("theta_bound", theta_bound)
+    check_option("growth", growth, (2, 1.1))
+
+    active, history = np.arange(len(arms)), ()
+    for r in count():
+        if len(active) == 1:
+            return Result(int(active[0]), history)
+        most = max(1, arms.shape[1] // 2**r)
+        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, design, rng)
+        active, rounds = yield from run
+        history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
+
+
+def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rng):
+    """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
+    rounds: list[Round] = []
+    size, d = len(active), arms.shape[1]
+    limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
+    while len(active) > most:
+        s = len(rounds) + 1
+        scale = pulls_scale(s, growth, d, limit / sigma)  # l_s
+        n = _feasible(ceil(scale * log(5 * size**2 / (2 * basel_delta(delta, s)))), active)
+        rows = np.flatnonzero(in_span(arms, arms[active]))  # X_S
+        lam = design(arms[rows])
+        weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
+        weights[rows] = lam.weights / lam.weights.sum()
+        counts[rows] = rng.multinomial(n, weights[rows])
+        sample = yield counts
+        inverse = information_inverse(arms[weights > 0], weights[weights > 0])
+        theta_hat = inverse @ (arms.T @ sample.sums) / n
+        leader = active[argmax(arms[active] @ theta_hat)]
+        directions = arms[leader] - arms[active]
+        known = scale, theta_bound, sigma, sigma * 2.0**-s
+        widths = np.minimum(*confidence(directions, arms, weights, inverse, theta_hat, *known))
+        rounds.append(Round(s, active, counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
+        active = active[widths >= directions @ theta_hat]
+    return active, rounds
+
+
+def pulls_scale(s, growth, d, limit):
+    """l_s, the number of pulls of phase s but for its logarithm; limit : L in units of the noise."""
+    c0 = max(4 * limit**2, 3)
+    if growth == 2:
+        half = 2.0**-s / 2  # epsilon_s / 2
+        return c0 * (2 + (6 + half) * d) / half**2
+    return 4 * c0 * (2 + (6 + 4 / growth**s) * d) * (growth**s / 4) ** 2
+
+
+def confidence(directions, arms, weights, inverse, theta_hat, scale, theta_bound, sigma, accuracy):
+    """Widths of y'theta_hat for the rows y of `directions` (n, d): blind and informed, (n,) each.
+
+    weights : (K,), the design; inverse : (d, d) of A(weights); scale : l_s, pulls over the logarithm; sigma : of the
+    noise; accuracy : epsilon_s. The draws have variance at most L^2 ||y||^2 (blind), or sum over x of
+    lambda_x (y'A^-1x)^2 (|x'theta_hat| + epsilon_s / 2)^2 (informed); the noise has the same part in both.
+    """
+    d = arms.shape[1]
+    limit = theta_bound * np.linalg.norm(arms, axis=1).max()
+    squares, means = norms(inverse, directions), np.abs(arms @ theta_hat) + accuracy / 2
+    influence = np.sqrt(squares * d)  # bounds |y'A^-1x|, since ||x||^2 <= d for a G-optimal design
+    noise = sigma * np.sqrt(2 * squares / scale * (sqrt(3 * d / scale) + 1))
+    lengths = theta_bound * np.linalg.norm(directions, axis=1)  # bounds |y'theta|
+    blind = limit * np.sqrt(2 * squares / scale) + 2 * (lengths + limit * influence) / (3 * scale)
+    variance = (directions @ inverse @ arms.T) ** 2 @ (weights * means**2)
+    values = np.abs(directions @ theta_hat) + accuracy / 2
+    informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
+    return blind + noise, informed + noise
+
+
+def in_span(arms, spanning):
+    """(K,) of bool: which arms lie in the span of the rows of `spanning` (m, d), which are not all zero."""
+    axes = basis(spanning)
+    outside = np.linalg.norm(arms - arms @ axes @ axes.T, axis=1)
+    return outside <= RANK_TOL * np.linalg.norm(arms, axis=1)
+
+
+def _feasible(n, active):
+    if n > MOST_PULLS:
+        raise ValueError(
+            f"arms {', '.join(map(str, active[:5]))} cannot be told apart: the next phase would need {n:.2g} pulls. "
+            "The best arm must be unique; drop one of them, or stop earlier with max_pulls"
+        )
+    return n

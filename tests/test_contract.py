@@ -241,6 +241,11 @@ def test_alpha_outside_its_range_is_refused(alpha):
         next(RULES["xy_adaptive"](alpha=alpha))
 
 
+def test_arms_that_drown_the_published_ridge_are_refused():
+    with pytest.raises(ValueError, match="arms must be of length 100000 or less beside a ridge; got 1e"):
+        next(xy_adaptive(1e8 * ARMS, delta=0.1, start="ridge"))
+
+
 def test_an_oracle_needs_a_unique_best_item():
     with pytest.raises(ValueError, match="best item must be unique"):
         next(xy_oracle(ARMS, theta_star=np.array([1.0, 1.0, 0.0]), delta=0.1, rng=np.random.default_rng(0)))

@@ -134,6 +134,27 @@ def test_where_all_arms_tie_the_pulls_go_round():
     assert (allocation(instances.benchmark(5), 1_000)[0][:5] > 150).all()
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_units_change_nothing(scale):
+    """The default start has no unit of its own; K = 70 goes through lists of pairs."""
+    for n in (12, 70):
+        problem = instances.sphere(n, np.random.default_rng(5), d=3)
+        scaled = LinearBandit(scale * problem.arms, theta=problem.theta / scale)
+        one, other = (
+            play(xy_adaptive(p.arms, delta=0.05), p, np.random.default_rng(0), max_pulls=10**6)
+            for p in (problem, scaled)
+        )
+        np.testing.assert_array_equal(one.counts, other.counts)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_the_published_start_is_robust_to_units_though_it_depends_on_them(scale):
+    problem = instances.sphere(70, np.random.default_rng(5), d=3)
+    scaled = LinearBandit(scale * problem.arms, theta=problem.theta / scale)
+    run = play(xy_adaptive(scaled.arms, delta=0.05, **CODE), scaled, np.random.default_rng(0), max_pulls=10**5)
+    assert run.counts.sum() > 0 and (not run.stopped or run.result.recommendation == problem.best_item)
+
+
 def test_a_phase_ends_with_the_first_pull_below_alpha_times_the_phase_before():
     problem = PROBLEMS["sphere"]
     history = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history

@@ -136,7 +136,7 @@ def least_worst(columns, points, inverse, arm_squares, pairs, squares, left, tak
             square = squares[n] - along * along * share
             if square > most:
                 worst, most = n, square
-        if most <= -left[arm] * (1 + SLACK):
+        if not most > -left[arm] * (1 + SLACK):
             return arm
         take(worst, columns, points, inverse, arm_squares, pairs, step, arms_along, arms_along)
         for k in range(left.shape[0]):

@@ -31,6 +31,7 @@ from bandits_lib.fixed_confidence.rage import eliminated_by
 from bandits_lib.protocol import Result, Round, one_pull, total
 
 BATCH = 10**7  # pulls asked for at once: some seconds of computation, between which max_pulls can end a run
+LONGEST = 1e5  # arms of the published start: beside longer ones the identity is lost to rounding
 REMEMBERED = 64  # phases whose counts are kept for other runs: every run of an experiment shares its first
 
 _known: OrderedDict = OrderedDict()
@@ -57,6 +58,10 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     check_option("start", start, ("pull", "ridge"))
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie strictly between 0 and 1 (share of a phase's value); got {alpha}")
+
+    longest = np.linalg.norm(arms, axis=1).max()
+    if start == "ridge" and longest > LONGEST:
+        raise ValueError(f"arms must be of length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
 
     K, d = arms.shape
     axes = basis(arms)  # norms are computed in the span of the arms

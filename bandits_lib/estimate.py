@@ -13,7 +13,7 @@ TIE = 1e-9  # relative slack within which two values are the same to `argmax`
 RANK_TOL = 1e-7  # singular values below RANK_TOL times the largest are zero
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def argmax(values):
     """First index k with `values[k] >= max(values) - 1e-9 * |max(values)|`.
 
@@ -93,7 +93,7 @@ def basel_delta(delta, t):
     return 6 * delta / (np.pi * t) ** 2
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def rank_one_update(inverse, theta, arm, reward, u):
     """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
 

@@ -144,7 +144,7 @@ def unroll(algorithm: Algorithm) -> Algorithm:
         reply = None
 
 
-@njit
+@njit(error_model="numpy")
 def run_loop(choose, update, state, draw, means, sigma, rng, counts, pulls, max_pulls):
     """Play a Loop. counts (K,) and pulls (1,) belong to the simulator. False: max_pulls came first."""
     while True:

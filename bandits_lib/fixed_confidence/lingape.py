@@ -142,7 +142,7 @@ def _with_allocation(state, design):
     return state
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def refresh(state):
     """Compute inverse, theta, values, norms and log-determinant afresh from counts and responses."""
     K, d = state.arms.shape
@@ -161,7 +161,7 @@ def refresh(state):
         _values_and_norms(state.arms, state.inverse, state.theta, np.empty(K), state.arm_squares)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _values_and_norms(rows, inverse, theta, values, squares):
     n, d = rows.shape
     for m in range(n):
@@ -173,7 +173,7 @@ def _values_and_norms(rows, inverse, theta, values, squares):
                 squares[m] += rows[m, i] * inverse[i, j] * rows[m, j]
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def select_pair(state):
     """Leader i, rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum (Alg. 1, select-direction).
 
@@ -203,7 +203,7 @@ def select_pair(state):
     state.bound[0], state.bound[1] = leads[rival], width
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def find_pair(state, i, j):
     """Row of the pair i < j in the table, -1 if it is new."""
     for row in range(state.known[0]):
@@ -212,20 +212,20 @@ def find_pair(state, i, j):
     return -1
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def choose_ratio(state):
     """The arm of the pair's allocation with the least counts / share; -1 when done, at a new pair or a look."""
     select_pair(state)
     row = state.known[1]
     if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1] or row < 0:
         return -1
-    counts, support, shares, lack = state.counts, state.support[row], state.shares[row], state.scratch
+    counts, support, shares, lack = state.counts, state.support, state.shares, state.scratch
     for s in range(lack.shape[0]):
-        lack[s] = -counts[support[s]] / shares[s] if shares[s] > 0 else -np.inf
-    return support[argmax(lack)]
+        lack[s] = -counts[support[row, s]] / shares[row, s] if shares[row, s] > 0 else -np.inf
+    return support[row, argmax(lack)]
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def choose_greedy(state):
     """The arm that shrinks ||z_i - z_j|| most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x); -1 when done or at a look."""
     select_pair(state)
@@ -243,7 +243,7 @@ def choose_greedy(state):
     return argmax(gains)
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def update_ratio(state, arm, reward):
     """Tell one reward: rank-one update of inverse, theta, values and norms."""
     state.counts[arm] += 1
@@ -267,7 +267,7 @@ def update_ratio(state, arm, reward):
         values[m] = value
 
 
-@njit(cache=True, forceinline=True)
+@njit(cache=True, forceinline=True, error_model="numpy")
 def update_greedy(state, arm, reward):
     """As `update_ratio`, with the norms of the arms as well."""
     update_ratio(state, arm, reward)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import instances, play
+from bandits_lib.complexity import oracle_design
 from bandits_lib.design import cache as cache_module
 from bandits_lib.design import (
     cache_clear,
@@ -563,3 +564,12 @@ def test_the_game_of_two_players_reaches_its_tolerance_with_an_honest_bound():
     weights, bound, _ = two_players(arms, rows, 1e-3)
     optimum = xy_design(arms, rows, tol=1e-6)
     assert bound <= optimum.value and optimum.lower_bound <= design_value(arms, weights, rows) <= 1.001 * bound
+
+
+@pytest.mark.parametrize(("n", "seed"), [(1_000, 20), (10_000, 1), (30_000, 24)])
+def test_the_oracle_of_many_arms_with_tiny_gaps(n, seed):
+    """Gaps of 1e-7, one direction that decides: the working set of arms changes many times before it is found."""
+    problem = instances.many_arms(n, np.random.default_rng([0, seed]), "variance.09")
+    design = oracle_design(problem.arms, theta=problem.theta)
+    certified(design)
+    assert design.iterations < 1_000  # thousands where the search gives up too early and plays on with all arms

@@ -12,7 +12,7 @@ import numpy as np
 
 from bandits_lib.design.certificate import information, lower_bound
 
-STEPS = 20_000
+STEPS = 5_000
 
 
 def two_players(arms, directions, tol):

@@ -20,7 +20,7 @@ from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
 from bandits_lib.design.two_players import two_players
 
 MAX_ROUNDS = 60
-PATIENCE = 6  # rounds in which the gap must halve
+PATIENCE = 6  # rounds in which the gap must halve, once all arms are in the working set
 ALL_ARMS = 128  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
 
@@ -72,7 +72,8 @@ def _column_generation(arms, directions, tol):
         if value < best_value:
             best_value, best_weights = value, weights
         gaps.append(best_value / best_bound - 1)
-        if gaps[-1] <= tol or (len(gaps) > PATIENCE and gaps[-1] > gaps[-1 - PATIENCE] / 2):
+        stalled = len(chosen) == len(arms) and len(gaps) > PATIENCE and gaps[-1] > gaps[-1 - PATIENCE] / 2
+        if gaps[-1] <= tol or stalled:
             break
         outer = max(value / norms.max(), pressure.max() / pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
@@ -89,9 +90,10 @@ def _play_on(arms, directions, rows, tol, bound):
         weights, found, played = two_players(arms, rows, tol)
         value, beyond = directions.beyond(inverse_root(arms, weights), bound, len(rows))
         steps, bound = steps + played, max(bound, found)
-        if value < best_value:
+        better = value < best_value
+        if better:
             best_value, best_weights = value, weights
-        if best_value <= (1 + tol) * bound:
+        if best_value <= (1 + tol) * bound or not better:
             break
         rows = np.unique(np.vstack([rows, beyond]), axis=0)
     return best_weights, bound, steps

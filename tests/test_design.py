@@ -558,6 +558,13 @@ def test_few_items_left_on_a_cube(D, seed):
     assert len(gaps) > 1 and max(gaps) <= 1e-3
 
 
+@pytest.mark.parametrize("d", [35, 64])
+@pytest.mark.parametrize("angle", [0.4, 0.025])
+def test_the_benchmark_in_many_dimensions(d, angle):
+    """Thousands of pairs that enter a few at a time: a gap that stays open while pairs come in is no stall."""
+    certified(xy_design(instances.benchmark(d, angle=angle).arms, pairs(instances.benchmark(d, angle=angle).arms)))
+
+
 def test_the_game_of_two_players_reaches_its_tolerance_with_an_honest_bound():
     arms = sphere(30, 5)
     rows = differences(arms)

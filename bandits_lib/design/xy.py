@@ -20,7 +20,7 @@ from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
 from bandits_lib.design.two_players import two_players
 
 MAX_ROUNDS = 60
-PATIENCE = 6  # rounds in which the gap must halve, once all arms are in the working set
+PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
 ALL_ARMS = 128  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
 
@@ -58,7 +58,7 @@ def _column_generation(arms, directions, tol):
     chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.flatnonzero(weights)
     rows = directions.first(inverse_root(arms, weights), most)
     best_value, best_weights, best_bound, steps, inner = np.inf, weights, 0.0, 0, 0.1
-    gaps: list[float] = []
+    stalled = 0
     for _ in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         steps += solution.steps
@@ -71,9 +71,8 @@ def _column_generation(arms, directions, tol):
         best_bound = max(best_bound, bound)
         if value < best_value:
             best_value, best_weights = value, weights
-        gaps.append(best_value / best_bound - 1)
-        stalled = len(chosen) == len(arms) and len(gaps) > PATIENCE and gaps[-1] > gaps[-1 - PATIENCE] / 2
-        if gaps[-1] <= tol or stalled:
+        stalled = stalled + 1 if len(chosen) == len(arms) and len(beyond) == 0 else 0
+        if best_value <= (1 + tol) * best_bound or stalled > PATIENCE:
             break
         outer = max(value / norms.max(), pressure.max() / pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
@@ -90,10 +89,9 @@ def _play_on(arms, directions, rows, tol, bound):
         weights, found, played = two_players(arms, rows, tol)
         value, beyond = directions.beyond(inverse_root(arms, weights), bound, len(rows))
         steps, bound = steps + played, max(bound, found)
-        better = value < best_value
-        if better:
+        if value < best_value:
             best_value, best_weights = value, weights
-        if best_value <= (1 + tol) * bound or not better:
+        if best_value <= (1 + tol) * bound or len(beyond) == 0:
             break
         rows = np.unique(np.vstack([rows, beyond]), axis=0)
     return best_weights, bound, steps

@@ -110,7 +110,8 @@ def confidence(directions, arms, weights, inverse, theta_hat, scale, theta_bound
     noise = sigma * np.sqrt(2 * squares / scale * (sqrt(3 * d / scale) + 1))
     lengths = theta_bound * np.linalg.norm(directions, axis=1)  # bounds |y'theta|
     blind = limit * np.sqrt(2 * squares / scale) + 2 * (lengths + limit * influence) / (3 * scale)
-    variance = (directions @ inverse @ arms.T) ** 2 @ (weights * means**2)
+    drawn = weights > 0
+    variance = (directions @ inverse @ arms[drawn].T) ** 2 @ (weights * means**2)[drawn]
     values = np.abs(directions @ theta_hat) + accuracy / 2
     informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
     return blind + noise, informed + noise

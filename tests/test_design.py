@@ -580,3 +580,10 @@ def test_the_oracle_of_many_arms_with_tiny_gaps(n, seed):
     design = oracle_design(problem.arms, theta=problem.theta)
     certified(design)
     assert design.iterations < 1_000  # thousands where the search gives up too early and plays on with all arms
+
+
+def test_a_working_set_of_arms_that_would_cycle():
+    """150 arms with entries -1, 0, 1, half of them twice: arms that leave the working set come back for ever."""
+    for seed in range(30):
+        arms = np.random.default_rng(seed).integers(-1, 2, (150, 4)).astype(float)
+        certified(xy_design(arms, pairs(arms)))

@@ -5,7 +5,8 @@ One player puts masses v on directions, the other weights lambda on arms. With M
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
 and both sums are scaled to one. A is that of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular
 where the directions do not need all dimensions, which is where the interior-point method stalls (few items left on
-the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step.
+the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step; every LOOK steps the bound of the
+average masses is tried as well, which settle where the masses themselves go on cycling among many optimal ones.
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from bandits_lib.design.certificate import information, lower_bound
 
 STEPS = 5_000
+LOOK = 10
 
 
 def two_players(arms, directions, tol):
@@ -21,20 +23,22 @@ def two_players(arms, directions, tol):
     Ends after STEPS steps at the latest, with the best weights and the best bound seen.
     """
     K, n = len(arms), len(directions)
-    weights, masses = np.full(K, 1 / K), np.full(n, 1 / n)
+    weights, masses, average = np.full(K, 1 / K), np.full(n, 1 / n), np.zeros(n)
     best_value, best_weights, best_bound = np.inf, weights, 0.0
     for k in range(1, STEPS + 1):
         mixed = (1 - tol / 10) * weights + tol / 10 / K
         root = np.linalg.inv(np.linalg.cholesky(information(arms, mixed)))
         norms = ((directions @ root.T) ** 2).sum(axis=1)
         bound, pressure = lower_bound(arms, root, directions, masses)
-        best_bound = max(best_bound, float(bound))
+        average += masses
+        settled = lower_bound(arms, root, directions, average)[0] if k % LOOK == 0 else bound
+        best_bound = max(best_bound, float(bound), float(settled))
         if norms.max() < best_value:
             best_value, best_weights = float(norms.max()), mixed
         if best_value <= (1 + tol) * best_bound:
             break
         masses = masses * np.exp(5 * min(1, 3 / np.sqrt(k)) * (norms / norms.max() - 1))
         masses /= masses.sum()
-        weights = weights * np.sqrt(pressure)
+        weights = weights * np.sqrt(np.maximum(pressure, 0.0))
         weights /= weights.sum()
     return best_weights, best_bound, k

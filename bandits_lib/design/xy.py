@@ -21,6 +21,7 @@ from bandits_lib.design.two_players import two_players
 
 MAX_ROUNDS = 60
 PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
+CYCLE = 12  # rounds after which no arm leaves the working set any more
 ALL_ARMS = 128  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
 
@@ -59,7 +60,7 @@ def _column_generation(arms, directions, tol):
     rows = directions.first(inverse_root(arms, weights), most)
     best_value, best_weights, best_bound, steps, inner = np.inf, weights, 0.0, 0, 0.1
     stalled = 0
-    for _ in range(MAX_ROUNDS):
+    for rounds in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         steps += solution.steps
         weights = np.zeros(len(arms))
@@ -76,8 +77,11 @@ def _column_generation(arms, directions, tol):
             break
         outer = max(value / norms.max(), pressure.max() / pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
+        if rounds > CYCLE:
+            inner = max(tol / 4, inner / 4)
         if len(arms) > ALL_ARMS:
-            chosen = np.union1d(_exchange_arms(chosen, weights, pressure, most), spanning)
+            kept = chosen if rounds > CYCLE else spanning
+            chosen = np.union1d(_exchange_arms(chosen, weights, pressure, most), kept)
         rows = np.vstack([rows[_busy(norms, solution.masses)], beyond])
     return best_weights, float(best_bound), steps, rows
 
@@ -91,9 +95,10 @@ def _play_on(arms, directions, rows, tol, bound):
         steps, bound = steps + played, max(bound, found)
         if value < best_value:
             best_value, best_weights = value, weights
-        if best_value <= (1 + tol) * bound or len(beyond) == 0:
+        wider = np.unique(np.vstack([rows, beyond]), axis=0)
+        if best_value <= (1 + tol) * bound or len(wider) == len(rows):
             break
-        rows = np.unique(np.vstack([rows, beyond]), axis=0)
+        rows = wider
     return best_weights, bound, steps
 
 

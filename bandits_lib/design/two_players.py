@@ -5,8 +5,8 @@ One player puts masses v on directions, the other weights lambda on arms. With M
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
 and both sums are scaled to one. A is that of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular
 where the directions do not need all dimensions, which is where the interior-point method stalls (few items left on
-the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step; every LOOK steps the bound of the
-average masses is tried as well, which settle where the masses themselves go on cycling among many optimal ones.
+the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step; every LOOK
+steps the bound of the average masses is tried as well, which settle where the masses go on cycling among many optima.
 """
 
 import numpy as np

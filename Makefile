@@ -8,6 +8,9 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export NUMBA_NUM_THREADS = 1
+# One instruction set for the linear algebra: notebooks compare text, and kernels of other processors round differently.
+OPENBLAS_CORETYPE ?= Haswell
+export OPENBLAS_CORETYPE
 export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
 # Notebooks draw inline, whatever the shell was told.
 unexport MPLBACKEND

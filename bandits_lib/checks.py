@@ -70,8 +70,8 @@ def check_span(directions, arms, name):
 
 def check_delta(delta):
     """`delta`, the error probability allowed, as a float in (0, 1)."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta}")
+    if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
     return float(delta)
 
 
@@ -80,9 +80,18 @@ def check_sigma(sigma, K, name="sigma", zero=False):
     sigma = np.asarray(sigma, dtype=float)
     if sigma.shape not in ((), (K,)):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
-    if not np.isfinite(sigma).all() or (sigma < 0).any() or (not zero and (sigma == 0).any()):
-        raise ValueError(f"{name} must be positive and finite (a standard deviation); got {sigma.min()}")
+    wrong = ~np.isfinite(sigma) | (sigma < 0) | ((sigma == 0) & (not zero))
+    if wrong.any():
+        raise ValueError(f"{name} must be positive and finite (a standard deviation); got {sigma[wrong][0]}")
     return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
+
+
+def check_theta(name, theta, d):
+    """`theta` as a float array of `d` finite numbers."""
+    theta = np.asarray(theta, dtype=float)
+    if theta.shape != (d,) or not np.isfinite(theta).all():
+        raise ValueError(f"{name} must be {d} finite numbers, one per column of items; got {theta}")
+    return theta
 
 
 def check_positive(name, value):

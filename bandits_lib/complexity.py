@@ -9,7 +9,7 @@ from math import ceil, log, log2
 import numpy as np
 from scipy.special import rel_entr
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
 from bandits_lib.design import pairs, weighted_design, xy_design
 from bandits_lib.estimate import argmax
 
@@ -21,9 +21,7 @@ def oracle_directions(items, theta):
 
     items : (M, d), M >= 2; theta : (d,). Raises ValueError if the best value is attained twice.
     """
-    theta = np.asarray(theta, dtype=float)
-    if theta.shape != items.shape[1:] or not np.isfinite(theta).all():
-        raise ValueError(f"theta must be {items.shape[1:]} finite numbers; got {theta}")
+    theta = check_theta("theta", theta, items.shape[1])
     best = int(argmax(items @ theta))
     differences = items[best] - np.delete(items, best, axis=0)
     gaps = differences @ theta

@@ -6,6 +6,7 @@ import inspect
 import types
 from pathlib import Path
 
+import joblib
 import numpy as np
 
 PACKAGE = __name__.partition(".")[0]
@@ -44,25 +45,42 @@ def _describe(value, seen):
         return "{" + ",".join(f"{key!r}:{_describe(item, seen)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "(" + ",".join(_describe(item, seen) for item in value) + ")"
-    return _describe_code(value, seen) if callable(value) else _describe_object(value, seen)
+    if isinstance(value, set | frozenset):
+        return "{" + ",".join(sorted(_describe(item, seen) for item in value)) + "}"
+    if inspect.isgenerator(value):
+        return value.__qualname__ + _describe(dict(sorted(inspect.getgeneratorlocals(value).items())), seen)
+    if inspect.ismethod(value):
+        return "method" + _describe((value.__self__, value.__func__), seen)
+    if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func"):
+        return _describe_code(value, seen)
+    return _describe_object(value, seen)
 
 
 def _describe_object(value, seen):
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value)
-    fields = getattr(value, "__dict__", {})
-    return type(value).__qualname__ + _describe(fields, seen)
+    name = type(value).__qualname__
+    if hasattr(value, "__array__") or not getattr(value, "__dict__", None):
+        return name + joblib.hash(value)
+    return name + _describe(vars(value), seen)
 
 
 def _describe_code(function, seen):
     function = getattr(function, "py_func", inspect.unwrap(function))
-    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    name = f"{getattr(function, '__module__', '')}.{function.__qualname__}"
     if not isinstance(function, types.FunctionType) or name.startswith(PACKAGE + "."):
         return name
-    referred = inspect.getclosurevars(function)
-    values = {**referred.nonlocals, **referred.globals}
-    values = {key: item for key, item in values.items() if not isinstance(item, types.ModuleType)}
+    referred = {key: function.__globals__[key] for key in _names(function.__code__) if key in function.__globals__}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    referred |= {key: cell.cell_contents for key, cell in cells}
+    values = {key: item for key, item in sorted(referred.items()) if not isinstance(item, types.ModuleType)}
     return name + _code(function.__code__) + _describe((function.__defaults__, function.__kwdefaults__, values), seen)
+
+
+def _names(code):
+    """Names that a function's code refers to, lambdas and comprehensions within it included."""
+    inner = (item for item in code.co_consts if isinstance(item, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def _code(code):

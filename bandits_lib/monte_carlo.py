@@ -77,7 +77,7 @@ def monte_carlo(
     rows = [row for r in range(runs) for row in done[r]]
     order = {name: position for position, name in enumerate(algorithms)}
     rows.sort(key=lambda row: order[row["algorithm"]])
-    return pd.DataFrame(rows, columns=[*COLUMNS, *(key for key in rows[0] if key not in COLUMNS)])
+    return pd.DataFrame(rows, columns=list(dict.fromkeys([*COLUMNS, *(key for row in rows for key in row)])))
 
 
 def _run_below(parent, *task):

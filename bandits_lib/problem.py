@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from bandits_lib.checks import check_arms, check_items, check_matrix, check_option, check_sigma
+from bandits_lib.checks import check_arms, check_items, check_matrix, check_option, check_sigma, check_theta
 from bandits_lib.estimate import argmax
 from bandits_lib.protocol import Sample
 
@@ -62,9 +62,7 @@ class LinearBandit:
         self.draw = draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def _set_theta(self, theta):
-        theta = np.asarray(theta, dtype=float)
-        if theta.shape != self.arms.shape[1:] or not np.isfinite(theta).all():
-            raise ValueError(f"theta must be {self.arms.shape[1:]} finite numbers, one per column of arms; got {theta}")
+        theta = check_theta("theta", theta, self.arms.shape[1])
         mean = expit if self.link == "logistic" else np.asarray
         self.theta, self.means, self.item_values = theta, mean(self.arms @ theta), mean(self.items @ theta)
 

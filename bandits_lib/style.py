@@ -136,7 +136,7 @@ def provenance(parameters, notebook):
         "parameters": parameters,
         "versions": {name: version(name) for name in _PACKAGES},
         "commit": _commit(),
-        "command": f"papermill notebooks/{notebook}.ipynb build/{notebook}.ipynb --cwd notebooks {given}",
+        "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
         "wall_seconds": round(perf_counter() - _started, 1),
     }
 
@@ -151,7 +151,7 @@ def _shown(value):
 
 
 def _commit():
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
     try:
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

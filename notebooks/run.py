@@ -22,6 +22,7 @@ import yaml
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
+os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # as in the Makefile: the same digits on every processor
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
 QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
 

@@ -4,5 +4,6 @@ import os
 
 for library in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # or the last digits depend on the processor
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning

@@ -14,6 +14,9 @@ ALGORITHMS = {
     "rage (leader)": lambda arms, items, rng: rage(arms, items, delta=0.05, eliminate="leader"),
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
+    "xy_static (published)": lambda arms, items, rng: xy_static(
+        arms, items, delta=0.05, phases="odd", start="d", rng=rng
+    ),
     "xy_oracle": lambda arms, items, rng: xy_oracle(arms, items, theta_star=THETA, delta=0.05, rng=rng),
     "xy_adaptive": lambda arms, items, rng: xy_adaptive(arms, items, delta=0.05),
     "xy_adaptive (published)": lambda arms, items, rng: xy_adaptive(
@@ -186,7 +189,7 @@ RULES = {
     "rage": lambda **kwargs: rage(ARMS, **({"delta": 0.1} | kwargs)),
     "xy_static": lambda **kwargs: xy_static(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)),
     "xy_oracle": lambda **kwargs: xy_oracle(
-        ARMS, theta_star=THETA, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)
+        ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_star": THETA} | kwargs)
     ),
     "xy_adaptive": lambda **kwargs: xy_adaptive(ARMS, **({"delta": 0.1} | kwargs)),
     "alba": lambda **kwargs: alba(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
@@ -194,7 +197,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan])
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, "a", None])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 def test_delta_outside_its_range_is_refused(rule, delta):
     with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1"):
@@ -218,6 +221,10 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("rage", "epsilon", 0.0),
         ("xy_static", "phases", "even"),
         ("xy_static", "start", 1),
+        ("xy_static", "growth", 0.5),
+        ("xy_oracle", "growth", np.nan),
+        ("xy_oracle", "theta_star", np.ones(2)),
+        ("xy_oracle", "theta_star", np.full(3, np.nan)),
         ("xy_oracle", "phases", "even"),
         ("xy_oracle", "solver", "simplex"),
         ("xy_adaptive", "ratio", "both"),

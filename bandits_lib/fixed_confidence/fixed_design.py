@@ -9,6 +9,12 @@ from bandits_lib.estimate import least_squares, norms
 from bandits_lib.protocol import Round, total
 
 
+def check_growth(growth):
+    """Refuse a growth of the phases that is not a finite number above 1."""
+    if not 1 < growth < np.inf:
+        raise ValueError(f"growth must be finite and above 1 (phase t draws ceil(growth^t) arms); got {growth}")
+
+
 def draw_until(arms, design, *, growth, phases, decide, rng):
     """Sub-generator: in phase t draw ceil(growth^t) arms i.i.d. from the design, until `decide(fit, t)` answers.
 

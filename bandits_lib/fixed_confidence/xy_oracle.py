@@ -9,13 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from math import log, sqrt
 
-import numpy as np
-
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import Design, frank_wolfe_design, xy_design
 from bandits_lib.estimate import argmax
-from bandits_lib.fixed_confidence.fixed_design import draw_until, separated
+from bandits_lib.fixed_confidence.fixed_design import check_growth, draw_until, separated
 from bandits_lib.protocol import Result
 
 SOLVERS: dict[str, Callable[..., Design]] = {
@@ -52,11 +50,13 @@ def xy_oracle(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("solver", solver, tuple(SOLVERS))
     if len(items) == 1:
         return Result(0)
-    best = int(argmax(items @ np.asarray(theta_star, dtype=float)))
+    theta_star = check_theta("theta_star", theta_star, items.shape[1])
+    best = int(argmax(items @ theta_star))
 
     def decide(fit, t):
         radius = sigma * sqrt(2 * log(2 * t**2 * len(items) / delta))

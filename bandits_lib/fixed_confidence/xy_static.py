@@ -9,7 +9,7 @@ from math import log, sqrt
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.estimate import argmax
-from bandits_lib.fixed_confidence.fixed_design import draw_until, separated
+from bandits_lib.fixed_confidence.fixed_design import check_growth, draw_until, separated
 from bandits_lib.protocol import Result, one_pull
 
 
@@ -31,6 +31,7 @@ def xy_static(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))
     if len(items) == 1:
@@ -43,7 +44,8 @@ def xy_static(
         return (leader if won else None), width
 
     lam = design(arms, pairs(items))
+    unseen = (arms.shape[1] if start == "d" else 0) * one_pull(0, len(arms))
     if start == "d":
-        yield arms.shape[1] * one_pull(0, len(arms))
-    item, history = yield from draw_until(arms, lam, growth=growth, phases=phases, decide=decide, rng=rng)
-    return Result(item, history)
+        yield unseen
+    item, (first, *others) = yield from draw_until(arms, lam, growth=growth, phases=phases, decide=decide, rng=rng)
+    return Result(item, (first._replace(counts=first.counts + unseen), *others))

@@ -63,9 +63,3 @@ def simplex(name, weights):
     if abs(array.sum() - 1) > 1e-6:
         raise ValueError(f"{name} must sum to 1 but sums to {array.sum()}; pass {name} / {name}.sum()")
     return array / array.sum()
-
-
-def option(name, value, allowed):
-    """Raise unless `value` is one of `allowed`."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))} but is {value!r}")

@@ -9,7 +9,7 @@ with the running average of the visited directions: the same steps give the k-th
 
 import numpy as np
 
-from bandits_lib.design import check
+from bandits_lib.checks import check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, information, inverse_root, lower_bound, value_of
 from bandits_lib.design.pairs import Listed
@@ -52,8 +52,8 @@ def frank_wolfe_design(
         As `weighted_design`, and if an option is out of range.
     """
     arms, vectors, name, sigma = problem(arms, directions, 1.0 if sigma is None else sigma)
-    check.option("pruned", pruned, ("rescaled", "lost", "largest"))
-    check.option("value_at", value_at, ("last", "before"))
+    check_option("pruned", pruned, ("rescaled", "lost", "largest"))
+    check_option("value_at", value_at, ("last", "before"))
     if not 0 <= stop < np.inf:
         raise ValueError(f"stop must be a non-negative number but is {stop}; the papers use 0.01")
     if not max_iter >= 1:

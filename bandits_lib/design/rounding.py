@@ -14,6 +14,7 @@ alpha = sqrt(r) / epsilon. It needs no sparse support.
 import numpy as np
 from numba import njit
 
+from bandits_lib.checks import check_option
 from bandits_lib.design import check
 from bandits_lib.design.span import span
 from bandits_lib.estimate import RANK_TOL, argmax
@@ -47,7 +48,7 @@ def round_design(weights, n, method="pukelsheim", arms=None):
     """
     weights = check.simplex("weights", weights)
     n = _budget(n)
-    check.option("method", method, METHODS)
+    check_option("method", method, METHODS)
     if method == "regret":
         return _regret(weights, n, _arms_for(weights, arms))
     if method == "pukelsheim" and n >= np.count_nonzero(weights):

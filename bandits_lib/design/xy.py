@@ -32,8 +32,8 @@ def solve_xy(arms, directions, tol):
         design = _one_direction(arms, directions)
         if design.value <= (1 + tol) * design.lower_bound:
             return design
-    weights, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
-    if not value_of(arms, weights, directions) <= (1 + 0.9 * tol) * bound:
+    weights, value, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
+    if not value <= (1 + 0.9 * tol) * bound:
         weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound)
         steps += more
     weights, value = _fewer_atoms(arms, weights, directions, tol, bound)
@@ -52,7 +52,7 @@ def _one_direction(arms, directions):
 
 
 def _column_generation(arms, directions, tol):
-    """Weights (K,), the lower bound that certifies them, Newton steps, the directions in view at the end."""
+    """Weights (K,), their value, the bound that certifies them, Newton steps, the directions in view at the end."""
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
     weights, _ = d_optimal(arms, START_GAP, 1000)
     spanning = spanning_arms(arms)
@@ -83,7 +83,7 @@ def _column_generation(arms, directions, tol):
             kept = chosen if rounds > CYCLE else spanning
             chosen = np.union1d(_exchange_arms(chosen, weights, pressure, most), kept)
         rows = np.vstack([rows[_busy(norms, solution.masses)], beyond])
-    return best_weights, float(best_bound), steps, rows
+    return best_weights, best_value, float(best_bound), steps, rows
 
 
 def _play_on(arms, directions, rows, tol, bound):

@@ -21,6 +21,7 @@ import yaml
 
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
+WIDGET = "application/vnd.jupyter.widget-view+json"
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # as in the Makefile: the same digits on every processor
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
@@ -103,7 +104,8 @@ def strip(notebook: nbformat.NotebookNode) -> None:
         cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("tags", "jupyter")
                                             if cell.metadata.get(key)})
         if cell.cell_type == "code":
-            cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"]  # progress bars
+            cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"  # progress bars
+                            and WIDGET not in out.get("data", {})]  # sliders need a running kernel
 
 
 # --- many notebooks
@@ -166,6 +168,8 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
         raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
     plan = {name: entries[name] for name in known_names()
             if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])}
+    if plan and LEDGER in entries:  # whatever ran, its claims go into the ledger
+        plan[LEDGER] = entries[LEDGER]
     if not plan:
         known = sorted({name.split("_")[0] for name in entries} | {f for e in entries.values() for f in e["figures"]})
         raise ValueError(f"nothing belongs to paper {paper!r}, figure {figure!r}; known are {', '.join(known)}")

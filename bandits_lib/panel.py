@@ -1,0 +1,116 @@
+"""Arms in the plane, moved by hand: the optimal design and its confidence ellipse follow. Needs ipywidgets."""
+
+from io import BytesIO
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_option, check_theta
+from bandits_lib.complexity import oracle_design
+from bandits_lib.design import g_design, pairs, xy_design
+
+DESIGNS = ("XY", "G", "oracle", "uniform")
+COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e73"}
+
+
+def weights_of(design, arms, theta):
+    """(K,) shares of the pulls under the design called "XY", "G", "oracle" (for theta) or "uniform"."""
+    if check_option("design", design, DESIGNS) == "uniform":
+        return np.full(len(arms), 1 / len(arms))
+    if design == "G":
+        return g_design(arms).weights
+    return (oracle_design(arms, theta=theta) if design == "oracle" else xy_design(arms, pairs(arms))).weights
+
+
+def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
+    """A figure of two panels: the shares of the pulls, and what they say about theta.
+
+    arms : (K, 2), also the items; theta : (2,); design : "XY", "G", "oracle" or "uniform"; delta : error probability;
+    pulls : number of them. Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the
+    grey cone is where the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019,
+    section 2.1). Raises ValueError for arms not in the plane, two best arms or arms on one line (the ellipse is open).
+    """
+    arms = check_arms(arms)
+    theta = check_theta("theta", theta, 2)
+    if arms.shape[1] != 2 or np.linalg.matrix_rank(arms) < 2:
+        raise ValueError(f"arms must span the plane; got shape {arms.shape}: give rows (x1, x2), not all on one line")
+    weights = weights_of(design, arms, theta)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3))
+    _draw_arms(left, arms, weights, COLOURS[design])
+    _draw_ellipse(right, arms, weights, theta, np.sqrt(2 * np.log(len(arms) / delta) / pulls), COLOURS[design])
+    return fig
+
+
+def _draw_arms(ax, arms, weights, colour):
+    ax.scatter(*arms.T, s=700 * weights, color=colour, alpha=0.5, lw=0)
+    ax.scatter(*arms.T, s=8, color="k", zorder=3)
+    for k, arm in enumerate(arms):
+        ax.annotate(f"{k}: {weights[k]:.0%}", arm, xytext=(5, 5), textcoords="offset points", fontsize=7)
+    reach = 1.35 * np.abs(arms).max()
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+
+
+def _draw_ellipse(ax, arms, weights, theta, radius, colour):
+    turn = np.linspace(0, 2 * np.pi, 200)
+    root = np.linalg.cholesky(np.linalg.inv((arms.T * weights) @ arms))
+    reach = 1.6 * max(np.abs(theta).max(), 0.5)
+    first, second = np.meshgrid(*2 * [np.linspace(-reach, reach, 300)]) + theta[:, None, None]
+    best = int(np.argmax(arms @ theta))
+    margin = np.min([y[0] * first + y[1] * second for y in arms[best] - np.delete(arms, best, axis=0)], axis=0)
+    ax.contourf(first, second, margin, levels=[0, np.inf], colors=["0.9"])
+    ax.plot(*(theta[:, None] + radius * root @ [np.cos(turn), np.sin(turn)]), color=colour)
+    ax.plot(*theta, "k.")
+    limits = [(middle - reach, middle + reach) for middle in theta]
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
+
+
+def panel(arms, theta):
+    """Sliders that move one arm, the confidence and the pulls, above the picture that follows them.
+
+    arms : (K, 2); theta : (2,). Returns an ipywidgets box; its attribute `controls` names the sliders, and the last
+    child is the image. Raises ValueError as `picture` does.
+    """
+    import ipywidgets as widgets
+
+    arms = check_arms(arms).copy()
+    size = float(np.ceil(np.abs(arms).max() * 1.25))
+    still = {"continuous_update": False}
+    move = {"min": -size, "max": size, "step": 0.05, **still}
+    controls = {
+        "arm": widgets.Dropdown(options=range(len(arms)), description="arm"),
+        "x1": widgets.FloatSlider(arms[0, 0], **move, description="its x1"),
+        "x2": widgets.FloatSlider(arms[0, 1], **move, description="its x2"),
+        "design": widgets.Dropdown(options=DESIGNS, description="design"),
+        "delta": widgets.FloatLogSlider(0.05, min=-6, max=-0.5, step=0.25, description="delta", **still),
+        "pulls": widgets.IntSlider(200, min=20, max=2000, step=20, description="pulls", **still),
+    }
+    image, note = widgets.Image(format="png"), widgets.Label()
+
+    def choose(change):
+        controls["x1"].value, controls["x2"].value = arms[change["new"]].tolist()
+
+    def draw(change=None):
+        k = controls["arm"].value
+        if change is not None and change["owner"] in (controls["x1"], controls["x2"]):
+            arms[k] = controls["x1"].value, controls["x2"].value
+        try:
+            options = {name: controls[name].value for name in ("design", "delta", "pulls")}
+            image.value, note.value = _png(picture(arms, theta, **options)), ""
+        except ValueError as error:
+            note.value = str(error)
+
+    controls["arm"].observe(choose, "value")
+    for name in ("x1", "x2", "design", "delta", "pulls"):
+        controls[name].observe(draw, "value")
+    draw()
+    sliders = widgets.GridBox([*controls.values()], layout={"grid_template_columns": "1fr 1fr"})
+    box = widgets.VBox([sliders, note, image])
+    box.controls = controls
+    return box
+
+
+def _png(fig):
+    file = BytesIO()
+    fig.savefig(file, format="png", dpi=110)
+    plt.close(fig)
+    return file.getvalue()

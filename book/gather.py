@@ -1,0 +1,161 @@
+"""Collect what the site is made of into one folder, and let sphinx make build/book/html of it.
+
+python book/gather.py [FOLDER]     the folder is build/book by default
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+import bandits_lib
+
+BOOK = Path(__file__).resolve().parent
+ROOT = BOOK.parent
+PARTS = {
+    "fiez2019": "Fiez et al. 2019: RAGE",
+    "jedra2020": "Jedra and Proutiere 2020: Lazy Track-and-Stop",
+    "azizi2022": "Azizi et al. 2022: GSE, fixed budget",
+    "weltz2023": "Weltz et al. 2023: HEAD and H-RAGE",
+    "companion": "Companion",
+}
+FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "instances", "protocol"]
+PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "api", "CONTRIBUTING", "CHANGELOG"]
+
+
+# --- notebooks, with the pictures described
+
+
+def saved_figure(source):
+    """The name that a cell gives to `style.save`, or None."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "style.save" and len(node.args) > 1:
+            name = node.args[1]
+            return name.value if isinstance(name, ast.Constant) else None
+    return None
+
+
+def alternative_texts(notebook):
+    """(cell with a picture, its description): that of the first figure saved in or after the cell."""
+    title = notebook.cells[0].source.partition("\n")[0].lstrip("# ")
+    waiting = []
+    for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
+        if any("image/png" in output.get("data", {}) for output in cell.outputs):
+            waiting.append(cell)
+        description = ROOT / "figures" / f"{saved_figure(cell.source)}.json"
+        if description.exists():
+            alt = json.loads(description.read_text(encoding="utf-8"))["alt"]
+            yield from ((picture, alt) for picture in waiting)
+            waiting = []
+    yield from ((picture, f"Figure of the notebook: {title}") for picture in waiting)
+
+
+def copy_notebook(path, folder):
+    notebook = nbformat.read(path, as_version=4)
+    for cell, alt in alternative_texts(notebook):
+        cell.metadata["mystnb"] = {"image": {"alt": " ".join(alt.split())}}
+    nbformat.write(notebook, folder / path.name)
+
+
+# --- pages made from what is there
+
+
+def start_page(names):
+    """The README, and the contents of the whole."""
+    parts = []
+    for paper, title in PARTS.items():
+        entries = "\n".join(f"notebooks/{name}" for name in names if name.startswith(f"{paper}_"))
+        parts.append(f"```{{toctree}}\n:caption: {title}\n:hidden:\n\n{entries}\n```")
+    pages = "\n".join(page for page in PAGES)
+    parts.append(f"```{{toctree}}\n:caption: Results and reference\n:hidden:\n\n{pages}\n```")
+    return "```{include} README.md\n```\n\n" + "\n\n".join(parts) + "\n"
+
+
+def gallery():
+    """Every figure of figures/ with its description, the data behind it and the command that redraws it."""
+    parts = ["# All figures", "Drawn at the papers' own scale by `make paper`."]
+    for paper in PARTS:
+        for file in sorted((ROOT / "figures" / paper).glob("*.json")):
+            if not file.with_suffix(".png").exists():
+                continue
+            about, picture = json.loads(file.read_text(encoding="utf-8")), f"{paper}/{file.stem}"
+            notebook = about["command"].partition("notebooks/")[2].partition(".ipynb")[0]
+            parts += [
+                f"## {picture}",
+                f"![{' '.join(about['alt'].split())}]({picture}.png)",
+                f"{' '.join(about['alt'].split())}",
+                f"[The notebook](../notebooks/{notebook}.ipynb) · [estimates]({picture}.csv) · [pdf]({picture}.pdf)",
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+def public_names():
+    """{module: names}: what each package says in `__all__`, and else the public functions and classes it defines."""
+    names = ["bandits_lib", *(f"bandits_lib.{module.name}" for module in pkgutil.iter_modules(bandits_lib.__path__))]
+    modules = {name: importlib.import_module(name) for name in sorted(names, key=position)}
+    return {name: getattr(module, "__all__", None) or own_names(module) for name, module in modules.items()}
+
+
+def position(module):
+    """The order of the reference: what a reader needs first, then the alphabet."""
+    name = module.rpartition(".")[2]
+    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
+def own_names(module):
+    """The public functions and classes that a module defines, in the order of its source."""
+    own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
+    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_")]
+
+
+def reference():
+    """The public names with their docstrings, module by module."""
+    parts = ["# Reference", "What the library offers, in the words of its docstrings."]
+    for module, names in public_names().items():
+        entries = "\n\n".join(entry(module, name) for name in names)
+        first = (importlib.import_module(module).__doc__ or "").partition("\n")[0]
+        parts += [f"## {module}", first, f"```{{eval-rst}}\n{entries}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def entry(module, name):
+    item = getattr(importlib.import_module(module), name)
+    kind = "autoclass" if inspect.isclass(item) else "autofunction" if callable(item) else "autodata"
+    return f".. {kind}:: {module}.{name}" + ("\n   :members:" if kind == "autoclass" else "")
+
+
+# --- the site
+
+
+def gather(source):
+    shutil.rmtree(source, ignore_errors=True)
+    (source / "notebooks").mkdir(parents=True)
+    shutil.copytree(ROOT / "figures", source / "figures")
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        copy_notebook(path, source / "notebooks")
+    names = [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
+    (source / "index.md").write_text(start_page(names), encoding="utf-8")
+    (source / "figures" / "gallery.md").write_text(gallery(), encoding="utf-8")
+    (source / "api.md").write_text(reference(), encoding="utf-8")
+
+
+def main(folder):
+    gather(folder / "source")
+    options = ["-q", "-W", "--keep-going", "-j", "auto", "-c", BOOK, "-d", folder / "doctrees"]
+    done = subprocess.run([sys.executable, "-m", "sphinx", *options, folder / "source", folder / "html"])
+    if done.returncode == 0:
+        print(f"open {folder / 'html' / 'index.html'}")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "book"))

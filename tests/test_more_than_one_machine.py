@@ -1,0 +1,75 @@
+"""A cluster that loses a worker, or whose worker has no such package."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from bandits_lib import instances, monte_carlo
+from bandits_lib.fixed_confidence import rage
+
+distributed = pytest.importorskip("distributed")
+
+
+def slow_problem(rng):
+    time.sleep(0.15)
+    return instances.many_arms(20, rng, "code")
+
+
+def make_rage(problem, rng):
+    return rage(problem.arms, delta=0.05)
+
+
+def table(**kwargs):
+    return monte_carlo({"rage": make_rage}, slow_problem, runs=16, **kwargs).drop(columns="seconds")
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path):
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        victim, rows, finished = cluster.workers[0].pid, {}, tmp_path / "c.jsonl"
+        where = {"scheduler": cluster.scheduler_address, "checkpoint": finished}
+        thread = threading.Thread(target=lambda: rows.update(table=table(**where)))
+        thread.start()
+        while not finished.exists() or finished.read_text().count("\n") < 3:
+            time.sleep(0.05)
+            assert thread.is_alive(), "the runs ended before the kill"
+        os.kill(victim, signal.SIGKILL)
+        assert finished.read_text().count("\n") < 17, "the kill came too late"
+        thread.join(60)
+    pd.testing.assert_frame_equal(rows["table"], table())
+
+
+BARE = """
+import sys
+from distributed.cli.dask_worker import main
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "bandits_lib":
+            raise ModuleNotFoundError("No module named 'bandits_lib'", name="bandits_lib")
+sys.meta_path.insert(0, Missing())
+main()
+"""
+
+
+def test_a_worker_without_the_package_is_named_within_seconds():
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        worker = subprocess.Popen(
+            [sys.executable, "-c", BARE, address, "--no-nanny", "--no-dashboard", "--nthreads", "1"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            with distributed.Client(address) as client:
+                client.wait_for_workers(1, timeout=60)
+            start = time.monotonic()
+            with pytest.raises(RuntimeError, match=r"dask worker tcp://\S+ .*bandits_lib"):
+                table(scheduler=address)
+            assert time.monotonic() - start < 15
+        finally:
+            worker.terminate()
+            worker.wait()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -23,8 +24,19 @@ def estimates():
     return frame.assign(error_rate=0.01, error_low=0.0, error_high=0.05)
 
 
-def test_labels_and_colours_are_known_and_distinct():
-    assert set(style.COLOUR) == set(style.LABEL) and len(set(style.COLOUR.values())) == len(style.COLOUR)
+FIGURES = Path(__file__).resolve().parent.parent / "figures"
+DRAWN = [file for file in sorted(FIGURES.glob("*/*.csv")) if file.with_suffix(".png").exists()]
+
+
+def test_every_algorithm_has_a_label_a_colour_and_a_marker():
+    assert set(style.COLOUR) == set(style.LABEL) and set(style.MARKER) | {"lower_bound"} >= set(style.LABEL)
+
+
+@pytest.mark.parametrize("file", DRAWN, ids=[f"{file.parent.name}/{file.stem}" for file in DRAWN])
+def test_colours_are_distinct_within_every_figure(file):
+    table = pd.read_csv(file)
+    names = set(table.get("algorithm", pd.Series(dtype=str))) & set(style.COLOUR)
+    assert len({style.COLOUR[name] for name in names}) == len(names), names
 
 
 def test_plots_take_ax_draw_intervals_and_return_it(estimates):

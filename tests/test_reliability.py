@@ -1,0 +1,159 @@
+"""How far the library can be relied on, in one table: bad input, kills, ways of running, error rates against delta.
+
+Each test asserts, and records what it saw; tests/conftest.py prints the table when the run ends.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import test_contract as contract
+from reliability import record
+from scipy import stats
+
+from bandits_lib import LinearBandit, monte_carlo, summary
+
+NAN_ARM = np.vstack([contract.ARMS[:-1], [np.nan, 0, 0]])
+BAD = {
+    "NaN in the arms": (NAN_ARM, None),
+    "infinite arm": (np.vstack([contract.ARMS[:-1], [np.inf, 0, 0]]), None),
+    "no arms": (np.empty((0, 3)), None),
+    "arms in one row": (np.ones(3), None),
+    "all arms zero": (np.zeros((3, 3)), None),
+    "NaN in the items": (contract.ARMS, NAN_ARM),
+    "items of another dimension": (contract.ARMS, np.eye(2)),
+    "items outside the arms' span": (contract.ARMS[:2], np.eye(3)),
+    "no items": (contract.ARMS, np.empty((0, 3))),
+}
+
+
+def outcome(make, arms, items):
+    """ "refused" with a reason before any pull, "pulled", or the name of another error."""
+    try:
+        next(make(arms, items, np.random.default_rng(0)))
+    except ValueError as error:
+        return "refused" if len(str(error)) > 20 else "refused without a reason"
+    except StopIteration:
+        return "answered"
+    except Exception as error:
+        return type(error).__name__
+    return "pulled"
+
+
+def test_bad_input_is_refused_by_every_algorithm():
+    rows = []
+    for what, (arms, items) in BAD.items():
+        makes = {
+            name: make for name, make in contract.ALGORITHMS.items() if items is None or contract.ranks_items(name)
+        }
+        outcomes = {name: outcome(make, arms, items) for name, make in makes.items()}
+        refused = sum(result == "refused" for result in outcomes.values())
+        rows.append({"bad input": what, "algorithms tried": len(makes), "refused": refused})
+        assert refused == len(makes), {name: r for name, r in outcomes.items() if r != "refused"}
+    record("1_bad_input", rows)
+
+
+# --- kills
+
+CHILD = """
+import sys, test_reliability as t
+t.table(checkpoint=sys.argv[1])
+"""
+COMPARED = ("rage", "xy_static", "lingape", "gse", "lazy_track_and_stop")
+
+
+def make(name, problem, rng):
+    return contract.ALGORITHMS[name](problem.arms, None, rng)
+
+
+def make_problem(rng):
+    time.sleep(0.01)  # long enough to be killed in the middle
+    return LinearBandit(contract.ARMS, theta=np.append(1.0, 0.3 * rng.standard_normal(2)))
+
+
+def table(runs=40, **kwargs):
+    algorithms = {name: partial(make, name) for name in COMPARED}
+    return monte_carlo(algorithms, make_problem, runs=runs, max_pulls=200_000, **kwargs).drop(columns="seconds")
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return table()
+
+
+def test_kills_lose_nothing(serial, tmp_path):
+    checkpoint, rng, kept = tmp_path / "runs.jsonl", np.random.default_rng(0), []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    for _ in range(4):
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(checkpoint)], env=environment)
+        before, goal = lines(checkpoint), lines(checkpoint) + 1 + int(rng.integers(8))
+        while lines(checkpoint) < goal and child.poll() is None:
+            time.sleep(0.005)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL, "the child ended before it was killed"
+        assert lines(checkpoint) >= before
+        kept.append(lines(checkpoint) - 1)
+    resumed = table(checkpoint=checkpoint)
+    pd.testing.assert_frame_equal(resumed, serial)
+    assert resumed.to_csv(float_format="%.17g") == serial.to_csv(float_format="%.17g")
+    record("2_kills", [{"kills": 4, "finished runs kept at each": str(kept), "csv after resuming": "byte-identical"}])
+
+
+def lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+# --- ways of running
+
+
+def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    table(runs=13, checkpoint=tmp_path / "part.jsonl")
+    ways = {"two processes (loky)": table(n_jobs=2), "resumed": table(checkpoint=tmp_path / "part.jsonl")}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        ways["two workers (dask)"] = table(scheduler=cluster.scheduler_address)
+    for rows in ways.values():
+        pd.testing.assert_frame_equal(rows, serial)
+    record("3_ways", [{"compared with serial": way, "rows": len(rows), "differing": 0} for way, rows in ways.items()])
+
+
+# --- error rates against delta
+
+DELTA = 0.05
+RUNS = 100
+GAPS = LinearBandit(np.vstack([np.eye(2), [np.cos(0.6), np.sin(0.6)]]), theta=np.array([1.0, 0.0]))
+CONFIDENT = [
+    name
+    for name in contract.ALGORITHMS
+    if name not in contract.BUDGETED and not name.startswith(("h_rage", "xy_oracle (truth)", "xy_oracle (weighted)"))
+]
+
+
+def confident(name, problem, rng):
+    return contract.ALGORITHMS[name](problem.arms, None, rng)
+
+
+def test_error_rates_stay_below_delta(monkeypatch):
+    monkeypatch.setattr(contract, "THETA", GAPS.theta)  # what the oracle is told
+    algorithms = {name: partial(confident, name) for name in CONFIDENT}
+    runs = monte_carlo(algorithms, lambda rng: GAPS, runs=RUNS, max_pulls=10**6)
+    rates = summary(runs)[["runs", "mean", "error_rate", "error_low", "error_high", "not_stopped"]]
+    record("4_error_rates", rates.round({"mean": 0, "error_low": 4, "error_high": 4}).reset_index().to_dict("records"))
+    allowed = stats.binom.ppf(0.9999, RUNS, DELTA) / RUNS
+    assert (rates["not_stopped"] == 0).all()
+    assert (rates["error_rate"] <= allowed).all(), rates
+
+
+def test_the_error_rates_could_have_failed():
+    """Negative control: told a tenth of the true sigma, a rule errs more often than delta allows."""
+    from bandits_lib.fixed_confidence import rage
+
+    loud = LinearBandit(GAPS.arms, theta=GAPS.theta, sigma=10.0)
+    runs = monte_carlo({"rage": lambda p, rng: rage(p.arms, delta=DELTA, sigma=0.5)}, lambda rng: loud, runs=RUNS)
+    assert summary(runs)["error_rate"].item() > stats.binom.ppf(0.9999, RUNS, DELTA) / RUNS

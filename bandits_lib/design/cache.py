@@ -1,8 +1,8 @@
 """One bounded cache of designs, shared by all runs of a process.
 
 Designs are pure functions of their arguments and every run of an experiment shares its first rounds. Keys are
-digests of the bytes of all arguments; values are the designs themselves, with read-only weights. With the
-cache off (`cache_off()`) the results are the same, bit for bit.
+digests of the bytes of all arguments; values are the designs themselves, with read-only arrays (any NamedTuple may be
+kept in their place). With the cache off (`cache_off()`) the results are the same, bit for bit.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-MAX_BYTES = 1 << 25  # of weights held; the least recently used go first
+MAX_BYTES = 1 << 25  # of arrays held; the least recently used go first
 
 _designs: OrderedDict = OrderedDict()
 _state = {"on": True, "bytes": 0}
@@ -47,13 +47,18 @@ def cached(solver):
     return remembered
 
 
+def _arrays(design):
+    return [field for field in design if isinstance(field, np.ndarray)]
+
+
 def _frozen(design):
-    design.weights.flags.writeable = False
+    for array in _arrays(design):
+        array.flags.writeable = False
     return design
 
 
 def _size(design):
-    return design.weights.nbytes + 500
+    return sum(array.nbytes for array in _arrays(design)) + 500
 
 
 def cache_clear():

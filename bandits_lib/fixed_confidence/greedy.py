@@ -22,6 +22,7 @@ from numba import njit
 
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.estimate import TIE, argmax
+from bandits_lib.kernels import along_all, inlined, invert, kernel, largest, times
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 LIST = 2_016  # differences in view: all those of 64 items, or the worst of more
@@ -83,7 +84,7 @@ def begin(arms, items, start, d):
     return relisted(phase)
 
 
-@njit(cache=True)
+@kernel
 def pull_greedily(phase, target, per_pull, limit):
     """Pull the arm of `least_worst` until the value is below `target`, the list too short, or n at `limit`.
 
@@ -100,7 +101,7 @@ def pull_greedily(phase, target, per_pull, limit):
         bound[0] = -left[arm]
         if bound[0] < level:
             return SHORT
-        top = squares.max()
+        top = largest(squares)
         if clock[0] > clock[2] and (top / clock[0] if per_pull else top) < target:
             return DONE
         if clock[0] >= limit:
@@ -113,7 +114,7 @@ def pull_greedily(phase, target, per_pull, limit):
             add_pull(arm, columns, inverse, arm_squares, pairs, squares, scratch)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def least_worst(columns, points, inverse, arm_squares, pairs, squares, left, taken, scratch):
     """argmin over arms x of max over the pairs y in view of y'(A + xx')^-1 y, by cutting planes.
 
@@ -144,7 +145,7 @@ def least_worst(columns, points, inverse, arm_squares, pairs, squares, left, tak
         left[arm] = min(left[arm], -most)  # known now: no arm is tested twice, whatever the rounding
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def first_choice(left, taken):
     """The shared argmax of `left` (K,); of arms that tie there, that of `taken` (K,)."""
     top, most = -np.inf, -np.inf
@@ -161,7 +162,7 @@ def first_choice(left, taken):
     return 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def take(pair, columns, points, inverse, arm_squares, pairs, step, arms_along, taken):
     """What one pull of each arm takes from the squared norm of this pair, into `taken` (K,)."""
     i, j = pairs[0, pair], pairs[1, pair]
@@ -175,7 +176,7 @@ def take(pair, columns, points, inverse, arm_squares, pairs, step, arms_along, t
         taken[k] = arms_along[k] * arms_along[k] / (1 + arm_squares[k])
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def add_pull(arm, columns, inverse, arm_squares, pairs, squares, scratch):
     """Sherman-Morrison for one pull of `arm`, whose `step` and `items_along` are at hand."""
     step, arms_along, items_along = scratch
@@ -192,41 +193,30 @@ def add_pull(arm, columns, inverse, arm_squares, pairs, squares, scratch):
         squares[n] -= along * along * share
 
 
-@njit(cache=True, forceinline=True)
-def times(matrix, columns, k, product):
-    """matrix (r, r) times column k of `columns` (r, n), into `product` (r,)."""
-    for c in range(product.shape[0]):
-        along = 0.0
-        for b in range(product.shape[0]):
-            along += matrix[c, b] * columns[b, k]
-        product[c] = along
-
-
-@njit(cache=True, forceinline=True)
-def along_all(columns, vector, products):
-    """Inner products (n,) of `vector` (r,) with every column of `columns` (r, n), into `products`."""
-    products[:] = 0.0
-    for c in range(vector.shape[0]):
-        for k in range(products.shape[0]):
-            products[k] += columns[c, k] * vector[c]
-
-
-@njit(cache=True)
+@kernel
 def refresh(phase):
     """Compute the inverse and all norms afresh from the counts; next at twice the pulls, at most REFRESH later."""
-    columns, points, pairs, r = phase.columns, phase.points, phase.pairs, len(phase.base)
-    phase.inverse[:] = np.linalg.inv(phase.base + (columns * phase.counts) @ columns.T)
-    phase.clock[1] = min(2 * phase.clock[0], phase.clock[0] + REFRESH)
-    phase.arm_squares[:] = 0.0
-    phase.squares[:] = 0.0
+    columns, points, pairs, r = phase.columns, phase.points, phase.pairs, phase.base.shape[0]
+    inverse, counts, arm_squares, squares = phase.inverse, phase.counts, phase.arm_squares, phase.squares
     for c in range(r):
         for b in range(r):
-            weight = phase.inverse[c, b]
+            inverse[c, b] = phase.base[c, b]
             for k in range(columns.shape[1]):
-                phase.arm_squares[k] += weight * columns[c, k] * columns[b, k]
+                inverse[c, b] += counts[k] * columns[c, k] * columns[b, k]
+    invert(inverse)
+    phase.clock[1] = min(2 * phase.clock[0], phase.clock[0] + REFRESH)
+    for k in range(arm_squares.shape[0]):
+        arm_squares[k] = 0.0
+    for n in range(squares.shape[0]):
+        squares[n] = 0.0
+    for c in range(r):
+        for b in range(r):
+            weight = inverse[c, b]
+            for k in range(columns.shape[1]):
+                arm_squares[k] += weight * columns[c, k] * columns[b, k]
             for n in range(pairs.shape[1]):
                 i, j = pairs[0, n], pairs[1, n]
-                phase.squares[n] += weight * (points[c, i] - points[c, j]) * (points[b, i] - points[b, j])
+                squares[n] += weight * (points[c, i] - points[c, j]) * (points[b, i] - points[b, j])
 
 
 def relisted(phase):

@@ -6,19 +6,19 @@ that direction most ("greedy", the rule of the original experiments). The optima
 min |w|_1 subject to X'w = z_i - z_j, which by Elfving's theorem is the XY-design of that one direction.
 
 Departures: items other than the arms are allowed, with i and j among the items and M^2 in the union bound (ours;
-the paper has arms only). The compiled loop keeps values, norms and the inverse by rank-one updates and computes
-them afresh every 1,000 pulls.
+the paper has arms only). The compiled loop keeps the values of the items, their squared distances from the leader and
+the inverse by rank-one updates, and computes them afresh every 1,000 pulls and, the distances, at a new leader.
 """
 
 from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
 from bandits_lib.design import xy_design
 from bandits_lib.estimate import argmax, rank_one_update
+from bandits_lib.kernels import along_all, inlined, invert, kernel
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 REFRESH = 1_000  # pulls between two fresh inversions
@@ -30,14 +30,18 @@ class State(NamedTuple):
 
     arms: np.ndarray  # (K, d)
     items: np.ndarray  # (M, d)
+    columns: np.ndarray  # (d, M), the items once more
     counts: np.ndarray  # (K,)
     clock: np.ndarray  # pulls so far, pulls at the next look (trace)
     inverse: np.ndarray  # (d, d), of ridge I + sum xx'
     theta: np.ndarray  # (d,)
     response: np.ndarray  # (d,), sum of x times reward
     values: np.ndarray  # (M,), items @ theta
-    squares: np.ndarray  # (M,), z' inverse z
-    arm_squares: np.ndarray  # (K,), x' inverse x; empty for the ratio rule, which does not need them
+    squares: np.ndarray  # (M,), squared norms of the differences from the leader, in the norm of the inverse
+    along: np.ndarray  # (M,), scratch: z' inverse x, x the arm pulled
+    arm_columns: np.ndarray  # (d, K), the arms; empty for the ratio rule, as the next two
+    arm_squares: np.ndarray  # (K,), x' inverse x
+    arms_along: np.ndarray  # (K,), scratch: what `along` is for the items, and the gains of the choice
     logdet: np.ndarray  # (1,), log det(I + sum xx' / ridge)
     pair: np.ndarray  # leader i and rival j, rows of items
     leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
@@ -47,7 +51,8 @@ class State(NamedTuple):
     shares: np.ndarray  # (C, d + 1), the arms' shares; -1 after the last
     bound: np.ndarray  # B, the upper bound on the rival's lead; C_t
     limits: np.ndarray  # sigma, log(M^2 / delta), sqrt(ridge) theta_bound, epsilon, ridge
-    scratch: np.ndarray  # (d + 1,)
+    step: np.ndarray  # (d,), scratch: inverse x, x the arm pulled, or inverse (z_i - z_j)
+    lack: np.ndarray  # (d + 1,), scratch: minus counts over share, along an allocation
 
 
 def lingape(
@@ -92,28 +97,34 @@ def lingape(
 
 
 def _start(arms, items, sample, limits, rule, trace):
-    K, d = arms.shape
+    (K, d), (M, _) = arms.shape, items.shape
+    looked_at = K if rule == "greedy" else 0
     state = State(
         arms,
         items,
+        columns=items.T.copy(),
         counts=sample.counts.astype(np.int64),
         clock=np.array([K, K if trace else NO_LIMIT]),
         inverse=np.empty((d, d)),
         theta=np.empty(d),
         response=arms.T @ sample.sums,
-        values=np.empty(len(items)),
-        squares=np.empty(len(items)),
-        arm_squares=np.empty(K if rule == "greedy" else 0),
+        values=np.empty(M),
+        squares=np.empty(M),
+        along=np.empty(M),
+        arm_columns=arms[:looked_at].T.copy(),
+        arm_squares=np.empty(looked_at),
+        arms_along=np.empty(looked_at),
         logdet=np.empty(1),
         pair=np.array([-1, -1]),
-        leads=np.empty(len(items)),
+        leads=np.empty(M),
         known=np.array([0, -1]),
         pairs=np.full((TABLE, 2), -1),
         support=np.zeros((TABLE, d + 1), dtype=np.int64),
         shares=np.full((TABLE, d + 1), -1.0),
         bound=np.full(2, np.inf),
         limits=limits,
-        scratch=np.empty(d + 1),
+        step=np.empty(d),
+        lack=np.empty(d + 1),
     )
     refresh(state)
     return state
@@ -142,68 +153,67 @@ def _with_allocation(state, design):
     return state
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def refresh(state):
-    """Compute inverse, theta, values, norms and log-determinant afresh from counts and responses."""
-    K, d = state.arms.shape
-    ridge = state.limits[4]
-    information = ridge * np.eye(d)
+    """Compute inverse, theta, values, distances and log-determinant afresh from counts and responses."""
+    (K, d), inverse, counts, arms = state.arms.shape, state.inverse, state.counts, state.arms
+    for i in range(d):
+        for j in range(d):
+            inverse[i, j] = state.limits[4] if i == j else 0.0
     for k in range(K):
-        if state.counts[k] > 0:
+        if counts[k] > 0:
             for i in range(d):
                 for j in range(d):
-                    information[i, j] += state.counts[k] * state.arms[k, i] * state.arms[k, j]
-    state.inverse[:] = np.linalg.inv(information)
-    state.theta[:] = state.inverse @ state.response
-    state.logdet[0] = np.linalg.slogdet(information / ridge)[1]
-    _values_and_norms(state.items, state.inverse, state.theta, state.values, state.squares)
-    if state.arm_squares.shape[0] > 0:
-        _values_and_norms(state.arms, state.inverse, state.theta, np.empty(K), state.arm_squares)
+                    inverse[i, j] += counts[k] * arms[k, i] * arms[k, j]
+    state.logdet[0] = invert(inverse) - d * np.log(state.limits[4])
+    along_all(inverse, state.response, state.theta)
+    along_all(state.columns, state.theta, state.values)
+    distances(state.columns, argmax(state.values), inverse, state.squares)
+    arm_squares, arm_columns = state.arm_squares, state.arm_columns
+    for k in range(arm_squares.shape[0]):
+        arm_squares[k] = 0.0
+    for i in range(d):
+        for j in range(d):
+            for k in range(arm_squares.shape[0]):
+                arm_squares[k] += inverse[i, j] * arm_columns[i, k] * arm_columns[j, k]
 
 
-@njit(cache=True, error_model="numpy")
-def _values_and_norms(rows, inverse, theta, values, squares):
-    n, d = rows.shape
-    for m in range(n):
-        values[m] = 0.0
+@kernel
+def distances(columns, leader, inverse, squares):
+    """Squared norms (M,) of the differences of the items, columns (d, M), from the leader, into `squares`."""
+    d, M = columns.shape
+    for m in range(M):
         squares[m] = 0.0
-        for i in range(d):
-            values[m] += rows[m, i] * theta[i]
-            for j in range(d):
-                squares[m] += rows[m, i] * inverse[i, j] * rows[m, j]
+    for i in range(d):
+        for j in range(d):
+            weight, first, second = inverse[i, j], columns[i, leader], columns[j, leader]
+            for m in range(M):
+                squares[m] += weight * (columns[i, m] - first) * (columns[j, m] - second)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def select_pair(state):
     """Leader i, rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum (Alg. 1, select-direction).
 
     C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound.
     """
-    items, inverse, values, squares, leads = state.items, state.inverse, state.values, state.squares, state.leads
-    M, d = items.shape
+    values, squares, leads, pair = state.values, state.squares, state.leads, state.pair
     leader = argmax(values)
+    if leader != pair[0]:
+        distances(state.columns, leader, state.inverse, squares)
     width = state.limits[0] * np.sqrt(2 * (state.limits[1] + 0.5 * state.logdet[0])) + state.limits[2]
-    leading = state.scratch
-    for i in range(d):
-        along = 0.0
-        for j in range(d):
-            along += inverse[i, j] * items[leader, j]
-        leading[i] = along
-    for m in range(M):
-        cross = 0.0
-        for i in range(d):
-            cross += items[m, i] * leading[i]
-        square = max(0.0, squares[m] + squares[leader] - 2 * cross)
-        leads[m] = values[m] - values[leader] + np.sqrt(square) * width
+    ahead = values[leader]
+    for m in range(leads.shape[0]):
+        leads[m] = values[m] - ahead + np.sqrt(max(0.0, squares[m])) * width
     leads[leader] = -np.inf
     rival = argmax(leads)
-    if state.pair[0] != leader or state.pair[1] != rival:
+    if pair[0] != leader or pair[1] != rival:
         state.known[1] = find_pair(state, min(leader, rival), max(leader, rival))
-    state.pair[0], state.pair[1] = leader, rival
+    pair[0], pair[1] = leader, rival
     state.bound[0], state.bound[1] = leads[rival], width
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def find_pair(state, i, j):
     """Row of the pair i < j in the table, -1 if it is new."""
     for row in range(state.known[0]):
@@ -212,73 +222,69 @@ def find_pair(state, i, j):
     return -1
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose_ratio(state):
     """The arm of the pair's allocation with the least counts / share; -1 when done, at a new pair or a look."""
     select_pair(state)
     row = state.known[1]
     if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1] or row < 0:
         return -1
-    counts, support, shares, lack = state.counts, state.support, state.shares, state.scratch
+    counts, support, shares, lack = state.counts, state.support, state.shares, state.lack
     for s in range(lack.shape[0]):
         lack[s] = -counts[support[row, s]] / shares[row, s] if shares[row, s] > 0 else -np.inf
     return support[row, argmax(lack)]
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose_greedy(state):
     """The arm that shrinks ||z_i - z_j|| most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x); -1 when done or at a look."""
     select_pair(state)
     if state.bound[0] <= state.limits[3] or state.clock[0] >= state.clock[1]:
         return -1
-    K, d = state.arms.shape
     i, j = state.pair
-    direction = state.inverse @ (state.items[i] - state.items[j])
-    gains = np.empty(K)
-    for k in range(K):
-        along = 0.0
-        for c in range(d):
-            along += state.arms[k, c] * direction[c]
-        gains[k] = along**2 / (1 + state.arm_squares[k])
+    direction, inverse, columns = state.step, state.inverse, state.columns
+    for c in range(direction.shape[0]):
+        direction[c] = 0.0
+        for b in range(direction.shape[0]):
+            direction[c] += inverse[c, b] * (columns[b, i] - columns[b, j])
+    gains, arm_squares = state.arms_along, state.arm_squares
+    along_all(state.arm_columns, direction, gains)
+    for k in range(gains.shape[0]):
+        gains[k] = gains[k] * gains[k] / (1 + arm_squares[k])
     return argmax(gains)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def update_ratio(state, arm, reward):
-    """Tell one reward: rank-one update of inverse, theta, values and norms."""
+    """Tell one reward: rank-one update of inverse, theta, values and distances."""
     state.counts[arm] += 1
     state.clock[0] += 1
-    pulled, items, theta, u = state.arms[arm], state.items, state.theta, state.scratch
-    response, values, squares = state.response, state.values, state.squares
-    M, d = items.shape
-    for i in range(d):
-        response[i] += reward * pulled[i]
+    arms, response, theta, step = state.arms, state.response, state.theta, state.step
+    values, squares, along = state.values, state.squares, state.along
+    residual = reward
+    for i in range(theta.shape[0]):
+        response[i] += reward * arms[arm, i]
+        residual -= theta[i] * arms[arm, i]
     if state.clock[0] % REFRESH == 0:
         refresh(state)
         return
-    gain = rank_one_update(state.inverse, theta, pulled, reward, u)
+    gain = rank_one_update(state.inverse, theta, arms[arm], reward, step)
     state.logdet[0] += np.log(gain)
-    for m in range(M):
-        along, value = 0.0, 0.0
-        for i in range(d):
-            along += items[m, i] * u[i]
-            value += items[m, i] * theta[i]
-        squares[m] -= along * along / gain
-        values[m] = value
+    along_all(state.columns, step, along)
+    leading, share = along[state.pair[0]], 1 / gain
+    for m in range(values.shape[0]):
+        values[m] += along[m] * share * residual
+        squares[m] -= (along[m] - leading) * (along[m] - leading) * share
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def update_greedy(state, arm, reward):
     """As `update_ratio`, with the norms of the arms as well."""
     update_ratio(state, arm, reward)
     if state.clock[0] % REFRESH == 0:
         return
-    d = state.arms.shape[1]
-    gain = 1.0
-    for i in range(d):
-        gain += state.arms[arm, i] * state.scratch[i]
-    for k in range(state.arms.shape[0]):
-        along = 0.0
-        for i in range(d):
-            along += state.arms[k, i] * state.scratch[i]
-        state.arm_squares[k] -= along**2 / gain
+    along, arm_squares = state.arms_along, state.arm_squares
+    along_all(state.arm_columns, state.step, along)
+    share = 1 / (1 + along[arm])
+    for k in range(arm_squares.shape[0]):
+        arm_squares[k] -= along[k] * along[k] * share

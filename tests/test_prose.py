@@ -1,0 +1,73 @@
+"""Numbers that prose quotes from figures/ are those of the saved tables.
+
+A markdown cell that speaks of the paper's scale names its sources in comments, which no reader sees:
+    <!-- fiez2019/fig_1b.csv: code | 10000 | lingape | mean = 10,570; ... -->
+the file in figures/, the values of its leading columns that name the row, the column, and the number as it stands in
+the text. The number must be in the text, and the saved value must round to it: to its decimals or, of a whole number,
+to its last digit that is not 0.
+"""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMENT = re.compile(r"<!--\s*([\w/]+\.csv):(.*?)-->", re.S)
+
+
+def quotations():
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "markdown":
+                for source, quoted in COMMENT.findall(cell.source):
+                    text = re.sub(r"<!--.*?-->", "", cell.source, flags=re.S)
+                    yield pytest.param(text, source, quoted, id=f"{path.stem}-{cell.id}-{Path(source).stem}")
+
+
+def saved(source, *address):
+    """The value in a table of figures/ at (leading columns of the row, ..., column)."""
+    table = pd.read_csv(ROOT / "figures" / source, dtype=str)
+    *row, column = address
+    rows = table[(table.iloc[:, : len(row)] == row).all(axis=1)]
+    assert len(rows) == 1, f"{len(rows)} rows of {source} begin with {row}"
+    return float(rows[column].item())
+
+
+def precision(number):
+    """Half a unit of the last place of a number as printed: .05 for 1.8, 5 for 10,570."""
+    whole, _, decimals = number.partition(".")
+    places = -len(decimals) if decimals else len(whole) - len(whole.rstrip("0"))
+    return 0.5 * 10.0**places * (1 + 1e-9)
+
+
+def wrong(text, source, quoted):
+    """What is wrong with the quotations of one comment, in words."""
+    for item in quoted.split(";"):
+        address, _, number = item.rpartition("=")
+        number = number.strip()
+        if not re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", text):
+            yield f"{number} is not in the text"
+        value = saved(source, *(part.strip() for part in address.split("|")))
+        if abs(value - float(number.replace(",", ""))) > precision(number.replace(",", "")):
+            yield f"{address.strip()} is {value:.6g}, and the text says {number}"
+
+
+@pytest.mark.parametrize("text, source, quoted", list(quotations()))
+def test_quoted_numbers_are_the_saved_ones(text, source, quoted):
+    assert not list(wrong(text, source, quoted))
+
+
+def test_there_are_quotations():
+    assert list(quotations())
+
+
+def test_a_wrong_number_is_found():
+    source, rule = "fiez2019/fig_1b.csv", "code | 10000 | lingape | mean"
+    value = saved(source, *rule.split(" | "))
+    right, other = f"{value:,.0f}", f"{value + 2:,.0f}"
+    assert not list(wrong(f"LinGapE takes {right} pulls.", source, f"{rule} = {right}"))
+    assert list(wrong(f"LinGapE takes {other} pulls.", source, f"{rule} = {other}"))
+    assert list(wrong("LinGapE takes fewer pulls.", source, f"{rule} = {right}"))

@@ -1,6 +1,7 @@
-"""RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
+"""RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1), and its namesake in
+Weltz et al. (2023, Algorithm 5), whose phases are in halving.py.
 
-Departures from the paper's letter, each with its reason:
+Departures from the letter of fiez2019, each with its reason:
 - Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares, and so do we.
 - delta_t = delta / t^2 adds up to 1.645 delta, and the product argument of appendix A is false:
   prod(1 - delta / t^2) = sin(pi sqrt(delta)) / (pi sqrt(delta)), which is .920 at delta = .05. The default is
@@ -17,13 +18,13 @@ from math import ceil, log
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_option, check_positive, check_sigma
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.estimate import argmax, basel_delta, least_squares
+from bandits_lib.fixed_confidence.halving import checked_items, feasible, halving
 from bandits_lib.protocol import Result, Round
 
 MANY_ITEMS = 5_000  # above, elimination is against the leader only
-MOST_PULLS = 10**18  # of one phase; more do not fit the counters
 BLOCK = 1_000  # rows of the pairwise comparison held at once
 
 
@@ -33,6 +34,9 @@ def rage(
     *,
     delta,
     sigma=1.0,
+    rule="widths",
+    objective="best",
+    threshold=None,
     epsilon=0.1,
     delta_schedule="basel",
     log_items="paper",
@@ -40,32 +44,43 @@ def rage(
     design=xy_design,
     rounding="pukelsheim",
 ):
-    """Best item with probability at least 1 - delta, in phases that halve the gap in view (fiez2019, Algorithm 1).
+    """Best item, or level set, with probability at least 1 - delta, in phases that halve the gap in view.
 
     Parameters
     ----------
     arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
     delta : error probability allowed, in (0, 1).
     sigma : standard deviation (sub-Gaussian) of the noise; of several, (K,), the largest is used.
+    rule : "widths", eliminate by the confidence widths that a phase reached (fiez2019, Algorithm 1), or "halving", by
+        2^-t in phase t (weltz2023, Algorithm 5), which takes no epsilon, delta_schedule, eliminate or rounding.
+    objective : "best", or "level": which items have a value above `threshold` (reward); by rule "halving" only.
     epsilon : slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
     delta_schedule : "basel", 6 delta / (pi^2 t^2), or "fiez2019", delta / t^2.
     log_items : "paper", log(M^2 / delta_t) throughout, or "code", log(2 M^2 / delta_t) in the number of pulls and
-        log(2 K^2 / delta_t) in the elimination, as published.
+        log(2 K^2 / delta_t) in the elimination, as published. Rule "halving": log(8 t^2 M / delta) and
+        log(8 t^2 M^2 / delta).
     eliminate : "pairs", an item goes when any active item beats it (Algorithm 1), or "leader", when the leader does;
         None: "pairs" up to 5,000 active items, "leader" above.
     design : function (arms, directions) -> Design, called with `pairs(active items)`.
     rounding : method of `round_design`.
 
-    Returns (as the generator's value) Result(best item (int), history of Round). One item: at once, without a pull.
-    Raises ValueError for bad input (shapes, NaN, identical items, items outside the span of the arms, delta).
+    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round). One item
+    and "best": at once, without a pull. Raises ValueError for bad input (shapes, NaN, identical items, items outside
+    the span of the arms, delta), and for an item that no number of pulls can decide.
     """
     arms = check_arms(arms)
-    items = check_items(items, arms)
+    check_option("rule", rule, ("widths", "halving"))
+    items, threshold = checked_items(items, arms, objective, threshold)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
     epsilon = check_positive("epsilon", epsilon)
     check_option("delta_schedule", delta_schedule, ("basel", "fiez2019"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
+    _check_rule(rule, objective, epsilon, delta_schedule, eliminate, rounding)
+    if rule == "halving":
+        noise = {"sigma": 1.0, "factor": 2 * sigma**2}
+        goal = {"objective": objective, "threshold": threshold, "log_items": log_items}
+        return (yield from halving(arms, items, delta=delta, design=design, **noise, **goal))
 
     active = np.arange(len(items))
     history: list[Round] = []
@@ -77,7 +92,7 @@ def rage(
         n = ceil(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log)  # N_t
         n = max(n, ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # r(epsilon)
         shares = lam.weights / lam.weights.sum()
-        sample = yield round_design(shares, _feasible(n, t, active), method=rounding, arms=arms)
+        sample = yield round_design(shares, feasible(n, t, active), method=rounding, arms=arms)
         fit = least_squares(arms, sample)
         radius = sigma * np.sqrt(2 * width_log)
         kept, width = eliminated_by(items[active], fit, radius, eliminate or _default_comparison(active))
@@ -120,10 +135,11 @@ def _default_comparison(active):
     return "leader" if len(active) > MANY_ITEMS else "pairs"
 
 
-def _feasible(n, t, active):
-    if n > MOST_PULLS:
-        raise ValueError(
-            f"items {', '.join(map(str, active[:5]))} cannot be told apart at the scale 2^-{t}: phase {t} would need "
-            f"{n:.2g} pulls. The best item must be unique; drop one of them, or stop earlier with max_pulls"
-        )
-    return n
+def _check_rule(rule, objective, *options):
+    """Refuse an objective or options that the rule does not have."""
+    if rule == "widths" and objective == "level":
+        raise ValueError("objective must be 'best' for rule='widths'; level sets need rule='halving' (weltz2023)")
+    defaults = {"epsilon": 0.1, "delta_schedule": "basel", "eliminate": None, "rounding": "pukelsheim"}
+    given = [name for (name, usual), value in zip(defaults.items(), options, strict=True) if value != usual]
+    if rule == "halving" and given:
+        raise ValueError(f"{', '.join(given)} must be left at the default for rule='halving', which has no such option")

@@ -1,0 +1,117 @@
+"""The phases of Weltz et al. (2023), Algorithms 2 and 5: what H-RAGE and its homoskedastic RAGE have in common.
+
+Phase l = 1, 2, ... pulls enough for every comparison to be known to within epsilon_l = 2^-l, and then decides by
+epsilon_l itself, not by the widths that were reached. Departures from the paper's letter, each with its reason:
+- Line 20 of Algorithm 2 (line 18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)} out of Z_l. These
+  sets only grow, so both differences are empty and the loop never ends. Lemma F.3 needs Z_(l+1) = Z_l minus
+  (G_(l+1) u B_(l+1)), which is done here.
+- Line 8 prints q(Z_l) for the number of pulls; the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
+- The design is certified: its value is within .1 % of a lower bound, where the papers' Frank-Wolfe stalls above it.
+- An item that is the zero vector has the value 0 whatever theta is, and is compared with the threshold at once.
+The union bound is the paper's: each of |Z| two-sided comparisons in phase l fails with probability at most
+delta / (4 l^2 |Z|), which adds up to pi^2 delta / 24, or .41 delta; H-RAGE spends delta / 2 more on its burn-in.
+"""
+
+from math import inf, isfinite, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_items, check_option, check_span
+from bandits_lib.design import pairs
+from bandits_lib.estimate import argmax, norms, weighted_least_squares
+from bandits_lib.protocol import Result, Round
+
+MOST_PULLS = 10**18  # of one phase; more do not fit the counters
+
+
+def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_items, design):
+    """Sub-generator: the phases of weltz2023, Algorithms 2 and 5 (lines 6 to 24, with any given variances).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), checked by `checked_items`; delta : error probability allowed.
+    sigma : weights of least squares are 1 / sigma^2, one standard deviation or (K,).
+    factor : tau_l = factor 4^l q log(8 l^2 M / delta): 3 if sigma^2 is known up to half of itself, 2 sigma_max^2 for
+        sigma = 1.
+    objective, threshold : "best", or "level" with its threshold.
+    log_items : "paper", log(8 l^2 M / delta), or "code", log(8 l^2 M^2 / delta).
+    design : function (arms, directions) -> Design, called with `pairs(active items)` or the active items.
+
+    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round); the width of
+    a Round is that of the comparisons it made, at most 2^-index. Raises ValueError when a phase would need more than
+    10^18 pulls: two best items, or an item on the threshold.
+    """
+    above, active = _decided_at_once(items, objective, threshold)
+    history: list[Round] = []
+    while len(active) > (1 if objective == "best" else 0):
+        phase = len(history) + 1
+        in_view = items[active]
+        lam = design(arms, pairs(in_view) if objective == "best" else in_view)  # line 7: lambda_l and q
+        union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
+        tau = factor * 4**phase * lam.value * union  # line 8
+        sample = yield whole_pulls(feasible(tau, phase, active, objective), lam.weights)  # line 9
+        fit = weighted_least_squares(arms, sample, sigma)  # line 11
+        values, epsilon = in_view @ fit.theta_hat, 2.0**-phase
+        if objective == "best":
+            compared = in_view - in_view[argmax(values)]
+            undecided = values.max() - values <= epsilon  # line 13
+        else:
+            compared = in_view
+            above[active[values - epsilon > threshold]] = True  # line 16
+            undecided = np.abs(values - threshold) <= epsilon  # lines 18 and 20, corrected
+        width = sqrt(factor * union * max(norms(fit.inverse, compared).max(), 0.0))
+        history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
+        active = active[undecided]
+    return Result(int(active[0]) if objective == "best" else above, tuple(history))
+
+
+def _decided_at_once(items, objective, threshold):
+    """(M,) of bool, the items known to be above the threshold, and the rows of those still to be decided."""
+    known = ~items.any(axis=1) if objective == "level" else np.zeros(len(items), bool)
+    return known & (threshold is not None and threshold < 0), np.flatnonzero(~known)
+
+
+def whole_pulls(tau, weights):
+    """(K,) pulls ceil(tau lambda_x): the design is kept, at the price of at most one more pull per atom."""
+    return np.ceil(tau * weights).astype(np.int64)
+
+
+def feasible(n, phase, active, objective="best"):
+    """`n` pulls, unless the counters would overflow: the items left cannot be decided."""
+    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
+    if n == inf:
+        raise ValueError(
+            f"design leaves a direction of {left} without pulls (its value is infinite), as Frank-Wolfe's pruning can:"
+            " give prune=0.0, or a certified design"
+        )
+    if n > MOST_PULLS:
+        why, rule = {
+            "best": ("cannot be told apart", "The best item must be unique; drop one of them"),
+            "level": ("cannot be told from the threshold", "No item may lie on it; move it"),
+        }[objective]
+        raise ValueError(
+            f"{left} {why} at the scale 2^-{phase}: phase {phase} would need {n:.2g} pulls. "
+            f"{rule}, or stop earlier with max_pulls"
+        )
+    return n
+
+
+def checked_items(items, arms, objective, threshold):
+    """(M, d) items and threshold (a float, or None for "best") that fit the objective.
+
+    Level sets may hold identical items, but each item, not only the differences, must lie in the span of the arms.
+    Raises ValueError otherwise, for a threshold that is missing, out of place or not finite, and for a zero item on it.
+    """
+    check_option("objective", objective, ("best", "level"))
+    if objective == "best":
+        if threshold is not None:
+            raise ValueError(f"threshold is for objective='level'; got {threshold} with 'best': leave it out")
+        return check_items(items, arms), None
+    items = check_items(items, arms, distinct=False)
+    check_span(items, arms, "items")
+    if not isinstance(threshold, int | float | np.number) or not isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
+    zero = np.flatnonzero(~items.any(axis=1))
+    if threshold == 0 and len(zero):
+        raise ValueError(f"threshold 0 is the value of item {zero[0]}, the zero vector: drop it or move the threshold")
+    return items, float(threshold)

@@ -1,0 +1,192 @@
+"""The comparison of weltz2023, section 5, made on three experiments: who plays, told what, and with what result.
+
+Every maker of a rule is a `partial` of a function of this module, so that a checkpoint sees its arguments.
+"""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from bandits_lib.claims import claim
+from bandits_lib.complexity import lower_bound
+from bandits_lib.design.span import basis
+from bandits_lib.fixed_confidence import h_rage, rage, xy_oracle
+from bandits_lib.instances import published_noise
+from bandits_lib.intervals import paired_ratio, wilson_interval
+from bandits_lib.monte_carlo import monte_carlo, summary
+from bandits_lib.variance import burn_in, coverage, shortest_burn_in
+from bandits_lib.variance.coverage import one_burn_in
+
+FORMS = ("theory", "paper", "code")
+WORDS = {"theory": "proved", "paper": "rounded", "code": "published", "shortest": "shortest"}
+
+
+def bounds(problem):
+    """What H-RAGE is told: the smallest and the largest standard deviation of the arms."""
+    return {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
+
+
+def burn_ins(problem, *, delta, runs, seed=0):
+    """Four lengths of a burn-in in pulls: {"theory", "paper", "code": by formula, "shortest": by simulation}."""
+    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    lengths = {form: burn_in(form, **told) for form in FORMS}
+    return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
+
+
+def covered(problem, lengths, *, runs, seed):
+    """How often each burn-in has all variances within half: a DataFrame with pulls, coverage, low, high."""
+    rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
+    return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
+
+
+def algorithms(lengths, *, delta):
+    """{name: make(problem, rng)}: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first."""
+    known = {"heteroskedastic_oracle": "own", "homoskedastic_oracle": "largest"}
+    oracles = {name: partial(make_oracle, noise=noise, delta=delta) for name, noise in known.items()}
+    order = sorted(lengths, key=lengths.__getitem__)
+    ours = {f"h_rage_{form}": partial(make_h_rage, burn_in=lengths[form], delta=delta) for form in order}
+    return oracles | {"rage": partial(make_rage, delta=delta)} | ours
+
+
+def make_oracle(problem, rng, *, noise, delta, stop="widths"):
+    """An oracle on its certified design, pulled in rounds; noise "own" or "largest", the sigma that it is told."""
+    sigma = problem.sigma if noise == "own" else problem.sigma.max()
+    told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
+    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, solver="certified")
+
+
+def make_rage(problem, rng, *, delta, **options):
+    """RAGE as weltz2023's Algorithm 5, told the largest noise."""
+    return rage(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), rule="halving", **options)
+
+
+def make_h_rage(problem, rng, *, burn_in, delta, **options):
+    """H-RAGE, told the smallest and the largest noise."""
+    return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
+
+
+def burnt(problem, run):
+    """A `measure`: pulls that were burn-in."""
+    return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
+
+
+def simulate(problems, players, by, **options):
+    """`monte_carlo` of all `players` on every problem of {setting: problem}, with columns `by` and `burn_in`."""
+    tables = [
+        monte_carlo(players, partial(_always, problem=problem), measure=burnt, **options).assign(**{by: setting})
+        for setting, problem in problems.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _always(rng, *, problem):
+    return problem
+
+
+def estimates(table, problems, by, *, delta):
+    """`summary` of a table of `simulate`, with mean `burn_in` and the `lower_bound` of each setting (pulls)."""
+    found = summary(table, by=[by])
+    found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
+    told = {"delta": delta}
+    floor = {name: lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, **told) for name, p in problems.items()}
+    found["lower_bound"] = found.index.get_level_values(by).map(floor)
+    return found
+
+
+def in_millions(found):
+    """Estimates for print: pulls in millions."""
+    shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
+    return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
+
+
+def side_by_side(variants, *, delta, **options):
+    """RAGE and H-RAGE with the published burn-in under {variant: (problem, changes)}: pulls, ratio, wrong answers.
+
+    changes : arguments of both rules, and mistaken=True for the published code's noise (`published_noise`). There HEAD
+    still sees the right noise, so it is played first and H-RAGE goes on from its estimates. options : of `monte_carlo`.
+    The ratio is a geometric mean over runs, with its 95 % interval.
+    """
+    rows = []
+    for name, (problem, changes) in variants.items():
+        played = _played(problem, **{"mistaken": False} | changes, delta=delta, options=options)
+        pulls = played.groupby("algorithm")["pulls"].mean() / 1e6
+        ratio = paired_ratio(played, "h_rage", "rage")
+        rows.append((name, pulls["rage"], pulls["h_rage"], *ratio, int((~played["correct"]).sum())))
+    columns = ["variant", "RAGE, 10^6", "H-RAGE, 10^6", "ratio", "low", "high", "errors"]
+    return pd.DataFrame(rows, columns=columns).set_index("variant")
+
+
+def _played(problem, *, mistaken, delta, options, **changes):
+    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    length = burn_in("code", **told)
+    players = {
+        "rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes),
+        "h_rage": partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes),
+    }
+    tables = []
+    for name, noise in (("rage", "largest"), ("h_rage", "own")):
+        world = published_noise(problem, noise) if mistaken else problem
+        table = monte_carlo({name: players[name]}, partial(_always, problem=world), **options)
+        tables.append(table.assign(pulls=table["pulls"] + (length if name == "h_rage" else 0)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _rage_elsewhere(world, rng, *, truth, delta, **changes):
+    return rage(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), rule="halving", **changes)
+
+
+def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
+    found = one_burn_in(truth, length, rng)
+    return h_rage(world.arms, world.items, delta=delta, burn_in=found.sigma, **bounds(truth), **changes)
+
+
+def knowing_oracles(problem, *, delta, **options):
+    """Pulls of both oracles when they verify and when they stop at the truth: a `summary` by noise and stop."""
+    players = {
+        f"{noise} noise, {stop}": partial(make_oracle, noise=noise, stop=stop, delta=delta)
+        for noise in ("own", "largest")
+        for stop in ("widths", "truth")
+    }
+    return summary(monte_carlo(players, partial(_always, problem=problem), **options))
+
+
+def oracle_shares(own, largest, names):
+    """The two oracle designs (Design) as a DataFrame: one row per arm, named, one column per oracle."""
+    share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
+    return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)
+
+
+def exact_claim(id, place, statement, value, holds, explanation=""):
+    """A claim of weltz2023 about a number that was computed and not sampled."""
+    return claim(id, "weltz2023", place, statement, value, value, value, holds, explanation)
+
+
+def statements(table, coverages, by, labels, *, delta, notebook, place, explanations):
+    """What section 5 says of Figure 3, as claims: H-RAGE below RAGE for each burn-in and setting, and what it rests on.
+
+    table, coverages : of `simulate` and `covered`; labels : {setting: words}; explanations : {(form, setting): words}.
+    """
+    say = partial(_sampled_claim, notebook)
+    found = []
+    for setting, words in labels.items():
+        rows = table[table[by] == setting]
+        for form, name in WORDS.items():
+            ratio = paired_ratio(rows, f"h_rage_{form}", "rage")
+            text = f"H-RAGE / RAGE: fewer pulls, {name} burn-in, {words}"
+            found.append(
+                say(f"below_{form}_{setting}", place, text, ratio, (0, 1), explanations.get((form, setting), ""))
+            )
+    ratio = paired_ratio(table, "heteroskedastic_oracle", "homoskedastic_oracle", by=by)
+    found.append(say("oracles", place, "heteroskedastic / homoskedastic oracle: fewer pulls", ratio, (0, 1)))
+    for form in FORMS:
+        text = f"{WORDS[form]} burn-in: all variances within half, with probability 1 - delta / 2 or more"
+        rate = tuple(coverages.loc[form, ["coverage", "low", "high"]])
+        found.append(say(f"covers_{form}", "Lemma D.1", text, rate, (1 - delta / 2, 1)))
+    wrong = wilson_interval(int((~table["correct"]).sum()), len(table))
+    return [*found, say("failures", "Section 5", "no rule fails more often than delta", wrong, (0, delta))]
+
+
+def _sampled_claim(notebook, name, place, statement, measured, holds, explanation=""):
+    estimate, low, high = measured
+    return claim(f"{notebook}/{name}", "weltz2023", place, statement, estimate, low, high, holds, explanation)

@@ -1,0 +1,21 @@
+"""How noisy is each arm? Estimators of a variance that is quadratic in the arm, sigma_x^2 = x'Sigma x (weltz2023).
+
+`head` and its two baselines are generators like any rule; their recommendation is a `VarianceEstimate`.
+"""
+
+from bandits_lib.variance.baselines import separate_arm_estimator, uniform_estimator
+from bandits_lib.variance.burn_in import burn_in
+from bandits_lib.variance.coverage import coverage, shortest_burn_in
+from bandits_lib.variance.head import head
+from bandits_lib.variance.quadratic import VarianceEstimate, features
+
+__all__ = [
+    "VarianceEstimate",
+    "burn_in",
+    "coverage",
+    "features",
+    "head",
+    "separate_arm_estimator",
+    "shortest_burn_in",
+    "uniform_estimator",
+]

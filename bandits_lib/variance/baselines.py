@@ -1,0 +1,131 @@
+"""What HEAD is compared with: the Uniform and the Separate Arm Estimator (weltz2023, appendix C, Algorithms 3 and 4).
+
+Departures from the paper's letter, each with its reason:
+- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), which is argmin zeta_max(Phi_U) and picks the shortest arms. Its
+  bound (Theorem D.1) falls with zeta_min(Phi_U), so that must be large: the default; `criterion` has both.
+- Nobody finds the best of all subsets. As in the published code the best of 1,000 random ones is taken, among the
+  max(K / 10, M + 20) longest arms (there the first ones, which in its experiment are the longest). A greedy choice of
+  largest volume (QR with pivoting) needs no luck and is better: criterion="volume", ours.
+- Where the phi's span r < M dimensions, r arms are chosen, and singular values are those within the span.
+- Whole pulls that add up to `budget`, as in `head`.
+"""
+
+import numpy as np
+from scipy.linalg import qr
+
+from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option
+from bandits_lib.design import Design, round_design
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import value_of
+from bandits_lib.design.pairs import Listed
+from bandits_lib.design.span import basis
+from bandits_lib.estimate import argmax, least_squares
+from bandits_lib.protocol import Result
+from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
+
+CRITERIA = ("zeta_min", "printed", "volume")
+BLOCK = 50  # subsets in hand at once
+
+
+def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
+    """Variances of the arms from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
+
+    arms, budget, sigma_min, sigma_max : as for `head`; rng draws the arms. The residuals are those of the very rewards
+    that theta_hat was fitted to, so they are too small by a share of about d / budget.
+
+    Returns (as the generator's value) Result(VarianceEstimate, ()); its rank is that of the arms drawn.
+    Raises ValueError for bad input, or a budget below the dimension of the phi's (or not above that of the arms).
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
+    budget = check_budget(budget, least, "one per dimension of phi, and more than dimensions of the arms")
+    sample = yield rng.multinomial(budget, np.full(len(arms), 1 / len(arms)))  # Alg. 3, line 3
+    mean = least_squares(arms, sample)  # line 5
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(arms @ mean.theta_hat, sample))  # line 6
+    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+
+
+def separate_arm_estimator(
+    arms, *, budget, sigma_min, sigma_max, criterion="zeta_min", subsets=1_000, candidates=None, ddof=0, rng
+):
+    """Variances of the arms from the sample variances of as few arms as identify them (weltz2023, Algorithm 4).
+
+    arms, budget, sigma_min, sigma_max : as for `head`.
+    criterion, subsets, candidates, rng : which arms, as for `separate_arm_design`.
+    ddof : 0, the mean of squares about the arm's mean (the paper's; too small by a share 1 / n), or 1, unbiased.
+
+    Returns (as the generator's value) Result(VarianceEstimate, ()).
+    Raises ValueError for bad input, or a budget below two pulls for each arm that is needed.
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    check_option("ddof", ddof, (0, 1))
+    design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
+    rank = np.count_nonzero(design.weights)
+    budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
+    sample = yield round_design(design.weights, budget)  # Alg. 4, line 4
+    n = np.maximum(sample.counts, 1)
+    squares = squared_residuals(sample.sums / n, sample) * (n / np.maximum(n - ddof, 1))  # line 5
+    fit = fit_quadratic(arms, sample.counts, squares)  # line 7
+    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+
+
+def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates=None, rng):
+    """The arms of the Separate Arm Estimator, as a design with equal weights (weltz2023, Algorithm 4, line 3).
+
+    Parameters
+    ----------
+    arms : (K, d); with r the dimension of their phi's, r of them are chosen (M = d(d+1)/2 where Sigma is identified).
+    criterion : "zeta_min", of `subsets` random subsets the one with the largest least singular value of Phi_U;
+        "printed", with the smallest largest one, as Algorithm 4 prints it; "volume", QR with pivoting, nothing random.
+    candidates : the random subsets are drawn among this many longest arms; None: max(K / 10, M + 20), more if these do
+        not span the phi's. "volume" looks at all arms.
+    rng : draws the subsets.
+
+    Returns a Design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower_bound r.
+    Raises ValueError for an unknown criterion or candidates too few.
+    """
+    check_option("criterion", criterion, CRITERIA)
+    check_dimension("subsets", subsets, 1)
+    phi = features(check_arms(arms))
+    phi = phi @ basis(phi)  # the span of the phi's, lengths and angles kept
+    rank = phi.shape[1]
+    if criterion == "volume":
+        return _equal_weights(phi, _largest_volume(phi))
+    pool = _candidates(arms, phi, candidates)
+    tries = pool[rng.random((subsets, len(pool))).argsort(axis=1)[:, :rank]]
+    return _best_subset(phi, tries, criterion)
+
+
+def _candidates(arms, phi, number):
+    """Rows of the `number` longest arms, in order of length; as many more as the span of the phi's asks for."""
+    rank = phi.shape[1]
+    order = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")
+    if number is not None:
+        check_dimension("candidates", number, rank)
+        return order[:number]
+    pool = order[: max(len(arms) // 10, arms.shape[1] * (arms.shape[1] + 1) // 2 + 20)]
+    return pool if basis(phi[pool]).shape[1] == rank else order
+
+
+@cached
+def _best_subset(phi, tries, criterion):
+    """The best of the subsets `tries` (n, r); of those that do not span, none. Falls back on the largest volume."""
+    blocks = np.array_split(tries, len(tries) // BLOCK + 1)
+    squared = np.concatenate([np.linalg.eigvalsh(phi[rows] @ phi[rows].transpose(0, 2, 1)) for rows in blocks])
+    spans = squared[:, 0] > 1e-12 * squared[:, -1]
+    if not spans.any():
+        return _equal_weights(phi, _largest_volume(phi))
+    score = squared[:, 0] if criterion == "zeta_min" else -squared[:, -1]
+    return _equal_weights(phi, tries[argmax(np.where(spans, score, -1e300))])
+
+
+def _largest_volume(phi):
+    """Rows that a QR factorisation with pivoting takes first: each the farthest from the span of those before."""
+    return qr(phi.T, mode="r", pivoting=True)[1][: phi.shape[1]]
+
+
+def _equal_weights(phi, rows):
+    weights = np.zeros(len(phi))
+    weights[rows] = 1 / len(rows)
+    rank = phi.shape[1]
+    return Design(weights, max(value_of(phi, weights, Listed(phi)), float(rank)), float(rank), 1)

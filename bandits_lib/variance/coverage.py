@@ -1,0 +1,60 @@
+"""Does a burn-in do what H-RAGE needs of it: every |sigma_hat_x^2 - sigma_x^2| <= sigma_x^2 / 2 (weltz2023, Alg. 2)?
+
+Measured by simulation on a problem whose variances are known; a rule could not do this.
+"""
+
+import numpy as np
+
+from bandits_lib.intervals import wilson_interval
+from bandits_lib.protocol import play
+from bandits_lib.variance.head import head
+
+STEP = 2**0.25  # between one length tried and the next
+
+
+def within_half(problem, estimate):
+    """Whether all variances of a VarianceEstimate are off by at most half of the true ones."""
+    return bool((np.abs(estimate.sigma**2 - problem.sigma**2) <= problem.sigma**2 / 2).all())
+
+
+def one_burn_in(problem, budget, rng):
+    """The VarianceEstimate of one simulated burn-in by HEAD, told the true bounds on sigma."""
+    rule = head(problem.arms, budget=budget, sigma_min=problem.sigma.min(), sigma_max=problem.sigma.max())
+    result = play(rule, problem, rng).result
+    assert result is not None
+    return result.recommendation
+
+
+def coverage(problem, budget, *, runs, seed=0):
+    """How often HEAD with `budget` pulls, told the true bounds on sigma, is within half: rate, low, high (Wilson).
+
+    problem : LinearBandit; runs : experiments; seed : run r draws from SeedSequence(seed, spawn_key=(r,)), whatever the
+    budget, so that two budgets see the same normals.
+    """
+    right = 0
+    for r in range(runs):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
+        right += within_half(problem, one_burn_in(problem, budget, rng))
+    return wilson_interval(right, runs)
+
+
+def shortest_burn_in(problem, *, delta, runs, seed=0):
+    """The shortest burn-in that is seen to cover: the lower end of its coverage is at least 1 - delta / 2.
+
+    Lengths 100 * 2^(k/4), k = 0, 1, ..., by bisection; other arguments as for `coverage`. Needs the truth, so it is a
+    yardstick and no rule. Returns pulls (int). Raises ValueError if `runs` cannot show such a coverage.
+    """
+    if wilson_interval(runs, runs)[1] < 1 - delta / 2:
+        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
+    low, high = -1, 16
+    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
+        low, high = (low, middle) if covers else (middle, high)
+    return _length(high)
+
+
+def _length(k):
+    return round(100 * STEP**k)

@@ -1,0 +1,111 @@
+"""Noise that is quadratic in the arm, sigma_x^2 = x'Sigma x = phi_x'vech(Sigma), and its regression (weltz2023).
+
+Sigma need not be identified. What rewards can tell are the variances of the arms, and each phi_x lies in the span of
+the phi's by definition. So the regression works in that span, of dimension `rank` <= M = d(d+1)/2, and returns the
+Sigma of least Frobenius norm; the published code adds the identity to a matrix it finds singular.
+
+Rewards enter per arm, as counts, sums and sums of squares, so nothing grows with the number of pulls: around any m
+    sum of (y - m)^2 = (squares - sums^2 / n) + n (sums / n - m)^2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_positive
+from bandits_lib.design.span import triangle
+from bandits_lib.estimate import information_inverse, norms
+
+
+class VarianceEstimate(NamedTuple):
+    """What a variance estimator recommends.
+
+    sigma : (K,) standard deviations of the arms, clipped to [sigma_min, sigma_max]; Sigma : (d, d) symmetric, of least
+    Frobenius norm among the fits, not clipped, not necessarily semidefinite; rank : dimension of the phi's that were
+    pulled, M = d(d+1)/2 if Sigma is identified; counts : (K,) pulls.
+    """
+
+    sigma: np.ndarray
+    Sigma: np.ndarray
+    rank: int
+    counts: np.ndarray
+
+
+class QuadraticFit(NamedTuple):
+    """A fitted Sigma (d, d), the inverse (M, M) of the information on it (pseudo-inverse), and its rank.
+
+    x'Sigma x has variance `norms(inverse, isometric(arms))` times that of a single squared residual.
+    """
+
+    Sigma: np.ndarray
+    inverse: np.ndarray
+    rank: int
+
+
+def features(arms):
+    """phi_x of every arm: (K, M), M = d(d+1)/2, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+
+    arms : (K, d). Entries run over the upper triangle row by row: x_i^2 on the diagonal, 2 x_i x_j off it.
+    """
+    i, j = np.triu_indices(arms.shape[1])
+    return np.where(i == j, 1.0, 2.0) * arms[:, i] * arms[:, j]
+
+
+def isometric(arms):
+    """phi_x with off-diagonal entries divided by sqrt(2), (K, M): |phi_x| = |x|^2 and |vech| is Frobenius' norm."""
+    return features(arms) / off_diagonal_lengths(arms.shape[1])
+
+
+def off_diagonal_lengths(d):
+    """(M,) length of each entry of vech(Sigma) in the Frobenius norm: 1 on the diagonal, sqrt(2) off it."""
+    i, j = np.triu_indices(d)
+    return np.where(i == j, 1.0, np.sqrt(2.0))
+
+
+def squared_residuals(means, sample):
+    """(K,) sum over the pulls of each arm of (reward - means)^2.
+
+    means : (K,) predicted rewards; sample : Sample.
+    """
+    n = np.maximum(sample.counts, 1)
+    averages = sample.sums / n
+    within = np.maximum(sample.squares - sample.sums * averages, 0.0)
+    return within + sample.counts * (averages - means) ** 2
+
+
+def fit_quadratic(arms, counts, squares):
+    """Squared residuals regressed on phi, by least squares of least Frobenius norm (weltz2023, Algorithm 1, line 12).
+
+    arms : (K, d); counts : (K,) pulls, some positive; squares : (K,) sums of squared residuals. Returns QuadraticFit.
+    """
+    pulled = np.flatnonzero(counts)
+    phi, n = isometric(arms[pulled]), counts[pulled]
+    rows = np.sqrt(n)[:, None] * phi
+    if len(rows) > rows.shape[1]:
+        rows = triangle(rows)
+    inverse = information_inverse(rows, np.ones(len(rows)))
+    rank = round(float(n @ norms(inverse, phi)))  # leverages add up to the rank
+    i, j = np.triu_indices(arms.shape[1])
+    vech = inverse @ (phi.T @ squares[pulled]) / off_diagonal_lengths(arms.shape[1])
+    Sigma = np.empty((arms.shape[1],) * 2)
+    Sigma[i, j] = Sigma[j, i] = vech
+    return QuadraticFit(Sigma, inverse, rank)
+
+
+def variances(arms, Sigma):
+    """(K,) x'Sigma x of every arm."""
+    return np.einsum("kd,kd->k", arms @ Sigma, arms)
+
+
+def estimate(arms, fit, counts, sigma_min, sigma_max):
+    """The `VarianceEstimate` of a QuadraticFit, clipped to the bounds."""
+    sigma = np.sqrt(np.clip(variances(arms, fit.Sigma), sigma_min**2, sigma_max**2))
+    return VarianceEstimate(sigma, fit.Sigma, fit.rank, counts)
+
+
+def check_bounds(sigma_min, sigma_max):
+    """Both bounds as positive floats in order."""
+    low, high = check_positive("sigma_min", sigma_min), check_positive("sigma_max", sigma_max)
+    if low > high:
+        raise ValueError(f"sigma_min must not exceed sigma_max (standard deviations); got {low} and {high}: swap them")
+    return low, high

@@ -1,0 +1,94 @@
+"""The oracle with noise that differs between arms, its two ways to pull and its two ways to stop."""
+
+from math import ceil, log, sqrt
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib.complexity import oracle_design
+from bandits_lib.fixed_confidence import xy_oracle
+
+NOISY = instances.bent_benchmark(angle=0.1)
+
+
+def oracle(problem, seed=0, **options):
+    given = {"theta_star": problem.theta, "delta": 0.05, "sigma": problem.sigma, "rng": np.random.default_rng(seed)}
+    return xy_oracle(problem.arms, problem.items, **(given | options))
+
+
+def rounds(problem, **options):
+    return oracle(problem, **({"batches": "rounds", "solver": "certified"} | options))
+
+
+def test_equal_noise_per_arm_is_one_noise():
+    problem = instances.benchmark(3, angle=0.2, sigma=1.3)
+    for options in ({}, {"batches": "rounds"}, {"solver": "certified"}):
+        one, per_arm = (
+            play(oracle(problem, sigma=sigma, **options), problem, np.random.default_rng(1)).counts
+            for sigma in (1.3, np.full(4, 1.3))
+        )
+        assert (one == per_arm).all()
+
+
+def test_rounds_pull_the_share_of_a_growing_number():
+    run = play(rounds(NOISY), NOISY, np.random.default_rng(0))
+    lam = oracle_design(NOISY.arms, theta=NOISY.theta, sigma=NOISY.sigma)
+    assert len(run.result.history) >= 1
+    for r in run.result.history:
+        n = 2 * r.index * lam.value * log(4 * r.index**2 * 6 / 0.05)
+        np.testing.assert_allclose(r.counts, [ceil(n * share) for share in lam.weights], atol=1, rtol=1e-4)
+
+
+def test_widths_are_those_of_weighted_least_squares_on_the_round_alone():
+    run = play(rounds(NOISY), NOISY, np.random.default_rng(0))
+    last = run.result.history[-1]
+    A = sum(n * np.outer(x, x) / s**2 for n, x, s in zip(last.counts, NOISY.arms, NOISY.sigma, strict=True))
+    directions = NOISY.items[0] - NOISY.items[1:]
+    norms = [y @ np.linalg.pinv(A, rcond=1e-12) @ y for y in directions]
+    assert last.width == pytest.approx(sqrt(2 * log(2 * last.index**2 * 6 / 0.05) * max(norms)), rel=1e-6)
+
+
+def test_the_homoskedastic_oracle_is_told_the_largest_noise_and_needs_more():
+    own, largest = (
+        np.mean([play(rounds(NOISY, sigma=s), NOISY, np.random.default_rng(i)).counts.sum() for i in range(30)])
+        for s in (NOISY.sigma, NOISY.sigma.max())
+    )
+    value = {s: oracle_design(NOISY.arms, theta=NOISY.theta, sigma=s).value for s in (NOISY.sigma.max(),)}
+    assert own < largest and value[NOISY.sigma.max()] > oracle_design(
+        NOISY.arms, theta=NOISY.theta, sigma=NOISY.sigma
+    ).value
+
+
+@pytest.mark.parametrize("batches", ["rounds", "draws"])
+def test_one_that_stops_when_it_is_right_stops_no_later_and_is_never_wrong(batches):
+    for seed in range(20):
+        pulls = {}
+        for stop in ("truth", "widths"):
+            rule = oracle(NOISY, seed, batches=batches, solver="certified", stop=stop)
+            run = play(rule, NOISY, np.random.default_rng(seed))
+            pulls[stop] = run.counts.sum()
+            assert run.result.recommendation == 0
+        assert pulls["truth"] <= pulls["widths"]
+
+
+WRONG = np.array([0.0, 1e-3])  # believes that item 1 is best, which is true for nobody
+
+
+@pytest.mark.parametrize("batches", ["rounds", "draws"])
+def test_errors_of_a_mistaken_oracle_stay_below_delta_unless_noise_is_understated(batches):
+    """The test of the other hypothesis: an oracle that is told a wrong theta must rarely confirm it."""
+    problem = LinearBandit(np.eye(2), theta=[1e-3, 0.0])
+    wrong = {}
+    for sigma in (1.0, 0.01):
+        make = {
+            "oracle": lambda p, rng, s=sigma: xy_oracle(
+                p.arms, theta_star=WRONG, delta=0.2, sigma=s, batches=batches, rng=rng
+            )
+        }
+        limit = 10**6 if batches == "draws" else 10**9
+        table = monte_carlo(make, lambda rng: problem, runs=200, max_pulls=limit)
+        wrong[sigma] = int(table["stopped"].sum())
+    assert stats.binomtest(wrong[1.0], 200, 0.2, alternative="less").pvalue < 1e-3
+    assert stats.binomtest(wrong[0.01], 200, 0.2, alternative="greater").pvalue < 1e-3

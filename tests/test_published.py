@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import instances, monte_carlo, play
-from bandits_lib.fixed_confidence import rage, xy_oracle, xy_static
+from bandits_lib.fixed_confidence import lazy_track_and_stop, rage, xy_oracle, xy_static
 
 CODE = instances.option_set("fiez2019_code")
 PUBLISHED = {  # (instance, algorithm): mean, runs
@@ -42,6 +42,35 @@ RULES = {
         problem.arms, theta_star=problem.theta, delta=0.05, rng=rng, **CODE["xy_oracle"]
     ),
 }
+TABLE_1 = {  # jedra2020, 20 runs a cell; the column without averaging is reproduced by no settings (jedra2020_5)
+    1000: {"lazy_track_and_stop": 1409},
+    2500: {"lazy_track_and_stop": 1404, "rage": 1440.75, "xy_oracle": 492.15},
+    5000: {"lazy_track_and_stop": 1401, "rage": 1540.3, "xy_oracle": 515.60},
+    7500: {"lazy_track_and_stop": 1434},
+}
+
+
+def text_settings(problem, rng):
+    """LT&S as section 5 of jedra2020 states it: u = 1, beta at 6 delta / (pi^2 t^2), A_0 at random."""
+    return lazy_track_and_stop(problem.arms, delta=0.05, delta_schedule="union", initial="random", rng=rng)
+
+
+@pytest.mark.slow
+def test_table_1_of_jedra2020_is_met():
+    z = {}
+    for K, cells in TABLE_1.items():
+        rules = {name: RULES.get(name, text_settings) for name in cells}
+        make = partial(_many_arms, K)
+        table = monte_carlo(rules, make, runs=RUNS, seed=2020)
+        assert table["correct"].all()
+        for name, pulls in table.groupby("algorithm")["pulls"]:
+            z[K, name] = (pulls.mean() - cells[name]) / (pulls.std() * np.sqrt(1 / 20 + 1 / RUNS))
+    assert max(map(abs, z.values())) <= 3, z
+    assert sum(abs(score) > 2 for score in z.values()) <= 1, z
+
+
+def _many_arms(K, rng):
+    return instances.many_arms(K, rng, "code")
 
 
 def z_scores(instance):

@@ -1,10 +1,29 @@
 """Rules that stop by themselves, with an answer that is wrong with probability at most delta."""
 
 from bandits_lib.fixed_confidence.alba import alba
+from bandits_lib.fixed_confidence.fws import fws
+from bandits_lib.fixed_confidence.h_rage import h_rage
+from bandits_lib.fixed_confidence.l_t3c import l_t3c
+from bandits_lib.fixed_confidence.lazy_track_and_stop import lazy_track_and_stop
+from bandits_lib.fixed_confidence.lin_game import lin_game
 from bandits_lib.fixed_confidence.lingape import lingape
 from bandits_lib.fixed_confidence.rage import rage
+from bandits_lib.fixed_confidence.sphere_track_and_stop import sphere_track_and_stop
 from bandits_lib.fixed_confidence.xy_adaptive import xy_adaptive
 from bandits_lib.fixed_confidence.xy_oracle import xy_oracle
 from bandits_lib.fixed_confidence.xy_static import xy_static
 
-__all__ = ["alba", "lingape", "rage", "xy_adaptive", "xy_oracle", "xy_static"]
+__all__ = [
+    "alba",
+    "fws",
+    "h_rage",
+    "l_t3c",
+    "lazy_track_and_stop",
+    "lin_game",
+    "lingape",
+    "rage",
+    "sphere_track_and_stop",
+    "xy_adaptive",
+    "xy_oracle",
+    "xy_static",
+]

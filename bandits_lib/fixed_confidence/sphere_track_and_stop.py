@@ -1,0 +1,212 @@
+"""Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): round robin, and three stopping rules.
+
+The arms are all unit vectors and the answer is one of them, good enough if its regret is at most epsilon. Pulls go
+round robin over an orthonormal basis, so after n blocks of d pulls the information matrix is n I, and with
+S = n theta_hat the sum of the rewards each rule reads "stop as soon as |S| reaches a boundary that depends on n alone".
+
+All three rest on one event: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where
+    q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta)       (eq. 9, Proposition 2).
+"direct" (ours, the default): stop when no theta in that ball gives the recommendation a regret above epsilon. The
+    largest regret is exactly r^2 / (2 m) for a ball of radius r <= 2 m about an estimate of length m, and 2 (r - m)
+    otherwise, so there is no sequence epsilon_t, and the rule stops whatever theta is, even 0.
+"paper" (eq. 11-12): Z >= q_n / 2, where Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2.
+    The divisor m^2 of rho is lost in our text and restored from the proof: on the event, Z >= q_n / 2 leaves
+    theta_hat'(a_hat - a*) < epsilon_t (else the regret is below epsilon_t), so the regret |theta| (1 - a_hat'a*) is
+    below |theta| epsilon_t / m, at most epsilon if |theta| <= m epsilon / epsilon_t, which the condition ensures.
+    With the printed epsilon_t -> epsilon it waits thousands of times too long; `share` is the remedy.
+"safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2), from |theta - theta_hat| |a* - a_hat| <= epsilon.
+
+Departures: stopping is checked at multiples of d only, where the information matrix is a multiple of I.
+The paper takes u = 1, and log 2 + log(2 t^2 / delta) in the place of log(1 / delta): `delta_schedule="union"`.
+"""
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+
+STOPS = ("direct", "safe", "paper")
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (d,)
+    sums: np.ndarray  # (d,), S
+    clock: np.ndarray  # pulls so far, next arm, pulls at the next look (trace)
+    reached: np.ndarray  # |S| and its boundary after the last block
+    rule: np.ndarray  # the row that `boundary` reads
+
+
+def sphere_track_and_stop(
+    d,
+    *,
+    epsilon,
+    delta,
+    sigma=1.0,
+    stop="direct",
+    share=None,
+    u=1.0,
+    c=1.0,
+    delta_schedule="anytime",
+    growth=0.0,
+    trace=0,
+):
+    """A unit vector of regret at most epsilon, with probability at least 1 - delta (jedra2020, section 4.2).
+
+    Play it on `LinearBandit(np.eye(d), theta=theta)`, whose arms are the basis that is pulled; the recommendation is
+    not one of them, so judge it with `monte_carlo(..., correct=correct_sphere(epsilon))`.
+
+    Parameters
+    ----------
+    d : dimension, at least 2; epsilon : accepted regret, |theta| - theta'recommendation, in units of reward.
+    delta : error probability allowed; sigma : standard deviation of the noise; of several the largest is used.
+    stop : "direct", "safe" or "paper"; see the head of this file.
+    share : epsilon_t / epsilon of the safe and the paper's rule, a constant in (0, 1); None, Theorem 5's sequence
+        1 / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))), which tends to 1.
+    u, c : constants of the threshold (eq. 9); the rule never stops before c blocks.
+    delta_schedule : "anytime", delta at all times, or "union", the paper's delta_t = delta / (2 t^2) and log 2.
+    growth : 0, check after every block of d pulls (by a Loop); above 0, pull max(1, growth * n) blocks at once after n
+        blocks, in one batch: at most 1 + growth times the pulls, and a cost that does not depend on them.
+    trace : record a Trace every `trace` pulls (at the next check): |S|, its boundary, and a_hat as the leader.
+
+    Returns Result(unit vector (d,), history of Trace). Raises ValueError for bad input.
+    """
+    d, rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
+    if not (np.isfinite(growth) and growth >= 0):
+        raise ValueError(f"growth must be at least 0 and finite (share of the pulls so far in a batch); got {growth}")
+    state = State(
+        counts=np.zeros(d, dtype=np.int64),
+        sums=np.zeros(d),
+        clock=np.array([0, 0, trace if trace else NO_LIMIT]),
+        reached=np.array([0.0, np.inf]),
+        rule=rule,
+    )
+    history: list[Trace] = []
+    while True:
+        if growth == 0 and state.clock[0] > 0:
+            yield Loop(choose, update, state)
+        else:  # the first block too: a batch shows whether there are d arms
+            sample = yield np.full(d, max(1, int(growth * state.counts[0])))
+            add_batch(state, sample)
+        if state.clock[0] >= state.clock[2]:
+            history.append(_look(state))
+            state.clock[2] = state.clock[0] + trace
+        if state.reached[0] >= state.reached[1]:
+            return Result(direction(state.sums), tuple(history))
+
+
+def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
+    """Dimension and the row of numbers that `boundary` reads."""
+    if not isinstance(d, int | np.integer) or d < 2:
+        raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
+    delta, sigma = check_delta(delta), check_sigma(sigma, d).max()
+    epsilon, u, c = check_positive("epsilon", epsilon), check_positive("u", u), check_positive("c", c)
+    check_option("stop", stop, STOPS)
+    check_option("delta_schedule", delta_schedule, ("anytime", "union"))
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f"share must lie strictly between 0 and 1 (epsilon_t / epsilon), or be None; got {share}")
+    if share is not None and stop == "direct":
+        raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
+    constant = share if share is not None else np.nan
+    union = float(delta_schedule == "union")
+    return int(d), np.array([d, STOPS.index(stop), epsilon, log(1 / delta), sigma, u, c, constant, union])
+
+
+def direction(sums):
+    """The recommendation (d,): argmax of a'theta_hat over unit vectors a, that is theta_hat at length 1 (e_1 if 0)."""
+    length = np.linalg.norm(sums)
+    return sums / length if length > 0 else np.eye(len(sums))[0]
+
+
+def add_batch(state, sample):
+    """Take in a batch of whole blocks and compare |S| with its boundary."""
+    state.counts[:] += sample.counts
+    state.sums[:] += sample.sums
+    state.clock[0] += sample.counts.sum()
+    state.reached[:] = np.linalg.norm(state.sums), boundary(state.counts[0], state.rule)
+
+
+def _look(state):
+    return Trace(
+        int(state.clock[0]),
+        state.counts.copy(),
+        float(state.reached[0]),
+        float(state.reached[1]),
+        direction(state.sums),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def largest_regret(length, radius):
+    """Largest regret of theta_hat's direction over all theta within `radius` of a theta_hat of this length.
+
+    sup of |theta| - theta'theta_hat / |theta_hat|: radius^2 / (2 length), or 2 (radius - length) from 2 length on.
+    """
+    if radius <= 2 * length:
+        return radius**2 / (2 * length) if radius > 0 else 0.0
+    return 2 * (radius - length)
+
+
+@njit(cache=True, error_model="numpy")
+def squared_radius(n, rule):
+    """q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n blocks of d pulls)."""
+    d, log_delta, sigma, u, c, union = rule[0], rule[3], rule[4], rule[5], rule[6], rule[8]
+    zeta = 0.5 * d * np.log1p(n / (u * c)) + log_delta
+    if union > 0:
+        zeta += np.log(2.0) + np.log(2 * (n * d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
+    return 2 * (1 + u) * sigma**2 * zeta
+
+
+@njit(cache=True, error_model="numpy")
+def accepted_gap(n, rule):
+    """epsilon_t at t = n d: Theorem 5's sequence or a constant share of epsilon."""
+    d, epsilon, sigma, share = rule[0], rule[2], rule[4], rule[7]
+    if share > 0:
+        return share * epsilon
+    return epsilon / (1 + epsilon / np.sqrt(4 * sigma**2 * (np.log(4.0) + d * np.log(n * d))))
+
+
+@njit(cache=True, error_model="numpy")
+def boundary(n, rule):
+    """The length of S at which the rule stops after n blocks (infinite before block c)."""
+    stop, epsilon, c = rule[1], rule[2], rule[6]
+    if n < c:
+        return np.inf
+    q = squared_radius(n, rule)
+    if stop == 0:  # largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
+        radius = np.sqrt(q / n)
+        return q / (2 * epsilon) if radius >= epsilon else max(0.0, n * (radius - epsilon / 2))
+    gap = accepted_gap(n, rule)
+    glr = max(q / (2 * gap), n * gap / 2)  # Z >= q / 2, and 2 m >= epsilon_t, or else no b is that much worse
+    if stop == 1:
+        return max(glr, 2 * q * gap / epsilon**2)
+    return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def choose(state):
+    """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
+    clock, sums = state.clock, state.sums
+    if clock[1] == 0 and clock[0] > 0:
+        square = 0.0
+        for i in range(sums.shape[0]):
+            square += sums[i] * sums[i]
+        length, limit = np.sqrt(square), boundary(state.counts[0], state.rule)
+        state.reached[0], state.reached[1] = length, limit
+        if length >= limit or clock[0] >= clock[2]:
+            return -1
+    return clock[1]
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def update(state, arm, reward):
+    """Tell one reward."""
+    state.sums[arm] += reward
+    state.counts[arm] += 1
+    state.clock[0] += 1
+    state.clock[1] = arm + 1 if arm + 1 < state.counts.shape[0] else 0

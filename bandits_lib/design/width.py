@@ -1,0 +1,196 @@
+"""Designs that minimise a Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020): the heart of Peace.
+
+    width(Z, lambda) = E max over z, z' in Z of (z - z')'R'eta / 2,   eta ~ N(0, I),  R'R = A(lambda)^-1,
+    gamma(Z) = min over lambda of width^2;
+
+any root R gives the same width, and so does half a spread in place of E max z'R'eta. Here E is the mean over a fixed
+batch of eta, each taken with its negative: then a shift of all items changes nothing, and nested sets have nested
+widths. Gradient, with A = LL' (Cholesky), R = L^-1, b_x = Rx and v_m = R(z_m - z_m')/2 for the pair that eta_m picks:
+
+    d width / d lambda_x = -b_x'T b_x,   T = lower triangle, diagonal halved, of  mean_m eta_m v_m'.
+
+The width is convex in lambda: let A_1 = SS', A_2 = SDS' with D diagonal, and take the roots S^-T and S^-T D^-1/2. Their
+mean M has MM' >= A((lambda_1 + lambda_2) / 2)^-1, because t^-1/2 is convex, and a larger covariance of the differences
+has the larger width (Sudakov and Fernique). It is also homogeneous of degree -1/2. So with the pressures
+h_x = -2 (d width / d lambda_x) / width, which average to 1 under lambda, the optimum has h_x <= 1 for every arm, and
+    gamma(Z) >= width^2 / max h_x
+for any lambda: the tangent at c lambda, with the best c. It holds up to the error of the batch.
+
+Descent is entropic, in the logarithm of the width: lambda_x <- lambda_x h_x^p / norm, p falling whenever the width
+rose. At the optimum it stands still, so a design of a similar set is a good start.
+"""
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.design import check
+from bandits_lib.design.certificate import Design, estimable, inverse_root
+from bandits_lib.design.span import basis, span
+from bandits_lib.design.sparsify import basic_weights
+
+MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
+POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
+FLAT = 1e-3  # power below which the batch is at its limit
+LEAST = 1e-3  # pressures are clipped from below: those of a batch may be negative
+WARM = 0.05  # share of a warm start that is spread over all arms
+PRUNED = 0.01  # variances may grow by this much when atoms are dropped
+
+
+def width_design(arms, items, *, draws=1024, tol=0.01, most=200, rng):
+    """Design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020), on a batch of `draws` normals.
+
+    arms : (K, d), not all zero; items : (M, d), differences in the span of the arms; draws : even, normals in the
+    batch; tol : relative gap at which to stop; most : steps; rng : draws the batch.
+    Returns Design(weights, value gamma, lower_bound, iterations); value and bound are means over the batch, the bound
+    with its random error. Raises ValueError as `xy_design`, and for `draws` that are not even and positive.
+    """
+    arms, items = check.matrix("arms", arms), check.matrix("items", items)
+    check.some_nonzero("arms", arms)
+    check.same_dimension("items", items, arms)
+    if (items == items[0]).all():
+        raise ValueError(f"items must hold two distinct rows but all {len(items)} are equal: no pair to compare")
+    space = span(arms)
+    points = points_in(space, items)
+    return solve_width(space.arms, points, batch(draws, points.shape[1], rng), tol=check.tolerance(tol), most=most)
+
+
+def points_in(space, items):
+    """Items (M, d) as points (M, r) of the `Span`, the first at the origin; ValueError if a difference is outside."""
+    differences = items - items[0]
+    lengths = np.linalg.norm(differences, axis=1)
+    space.require("differences of items", differences, np.full(len(items), max(lengths.max(), 1e-300)))
+    return np.ascontiguousarray(space.coordinates(differences))
+
+
+def batch(draws, r, rng):
+    """(r, draws / 2) standard normals; each stands for itself and its negative."""
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2 or draws % 2:
+        raise ValueError(f"draws must be an even integer of at least 2, each normal with its negative; got {draws}")
+    return rng.standard_normal((r, draws // 2))
+
+
+def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60):
+    """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n).
+
+    start : (K,) weights to begin with, default uniform. target : stop as soon as it is known on which side of it the
+    least value lies (0: at the gap `tol`); `value <= target` says which. At most `most` steps; weights are not pruned.
+    """
+    K = len(arms)
+    first = np.full(K, 1 / K) if start is None else (1 - WARM) * start + WARM / K
+    return Design(*descend(arms, points, normals, first, target, tol, most))
+
+
+@njit(cache=True, error_model="numpy")
+def descend(arms, points, normals, weights, target, tol, most):
+    """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
+    K = len(arms)
+    best, value, bound, last, power = weights, np.inf, 0.0, np.inf, POWER
+    for step in range(1, most + 1):
+        mixed = (1 - MIX) * weights + MIX / K
+        width, pressures = width_and_pressures(arms, points, normals, mixed)
+        if width**2 < value:
+            best, value = mixed, width**2
+        bound = max(bound, width**2 / pressures.max())
+        decided = value <= target or (target > 0 and bound > target)
+        power = power * (LOWER if width > last else RAISE)
+        if decided or value <= (1 + tol) * bound or power < FLAT:
+            return best, value, bound, step
+        last = width
+        weights = weights * np.maximum(pressures, LEAST) ** power
+        weights /= weights.sum()
+    return best, value, bound, most
+
+
+@njit(cache=True, error_model="numpy")
+def width_and_pressures(arms, points, normals, weights):
+    """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
+    r, n = normals.shape
+    root = whitener(arms, weights)
+    white = np.dot(points, root.T)
+    width, torque = _extremes(np.dot(white, normals), normals, white)
+    for i in range(r):
+        torque[i, i] *= 0.5
+        for j in range(i + 1, r):
+            torque[i, j] = 0.0
+    measured = np.dot(arms, root.T)
+    turned = np.dot(measured, torque)
+    pressures = np.empty(len(arms))
+    for k in range(len(arms)):
+        total = 0.0
+        for i in range(r):
+            total += turned[k, i] * measured[k, i]
+        pressures[k] = 2 * total / width
+    return width, pressures
+
+
+@njit(cache=True, error_model="numpy")
+def whitener(arms, weights):
+    """(r, r) lower triangular R with R'R = A(weights)^-1."""
+    r = arms.shape[1]
+    lower = np.linalg.cholesky(np.dot(arms.T * weights, arms))
+    inverse = np.zeros((r, r))
+    for i in range(r):
+        inverse[i, i] = 1.0
+        for j in range(i):
+            for k in range(j + 1):
+                inverse[i, k] -= lower[i, j] * inverse[j, k]
+        for k in range(i + 1):
+            inverse[i, k] /= lower[i, i]
+    return inverse
+
+
+@njit(cache=True, error_model="numpy")
+def _extremes(heights, normals, white):
+    """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
+    m, n = heights.shape
+    r = normals.shape[0]
+    high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for k in range(1, m):
+        for c in range(n):
+            if heights[k, c] > heights[high[c], c]:
+                high[c] = k
+            elif heights[k, c] < heights[low[c], c]:
+                low[c] = k
+    spread, picked = 0.0, np.zeros((m, r))
+    for c in range(n):
+        spread += heights[high[c], c] - heights[low[c], c]
+        for i in range(r):
+            picked[high[c], i] += normals[i, c]
+            picked[low[c], i] -= normals[i, c]
+    return spread / (2 * n), np.dot(picked.T, white) / (2 * n)
+
+
+def fewer_atoms(arms, weights, points):
+    """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %.
+
+    First at most r(r+1)/2 atoms with the same A, then without the lightest, as many as can go. Widths follow variances
+    (Sudakov and Fernique), so gamma grows by at most 1 % too.
+    """
+    weights = basic_weights(arms, weights)
+    needed = basis(points[1:] - points[0])
+    before = inverse_root(arms, weights) @ needed
+    order = np.argsort(weights, kind="stable")
+    order = order[weights[order] > 0]
+    gone, stays = 0, len(order)
+    while stays - gone > 1:
+        middle = (gone + stays) // 2
+        if _growth(arms, _without(weights, order[:middle]), needed, before) <= 1 + PRUNED:
+            gone = middle
+        else:
+            stays = middle
+    return _without(weights, order[:gone])
+
+
+def _without(weights, atoms):
+    lighter = weights.copy()
+    lighter[atoms] = 0.0
+    return lighter / lighter.sum()
+
+
+def _growth(arms, weights, needed, before):
+    """Largest factor by which the variance of a direction in the span of `needed` (r, q) grows; `before` (r, q)."""
+    if not estimable(arms, weights, needed.T, np.ones(needed.shape[1])):
+        return np.inf
+    after = inverse_root(arms, weights) @ needed
+    _, triangle = np.linalg.qr(before)
+    return np.linalg.norm(np.linalg.solve(triangle.T, after.T), 2) ** 2

@@ -1,0 +1,193 @@
+"""Peace, BayesGap and PEPS with a budget: CPU time beside plain-numpy twins of the published way.
+
+python benchmarks/bench_peace.py
+
+Twins are ours, written from the papers. A width is minimised the published way by Adam on softmax logits, step .01, one
+normal draw a step, 500 steps, and evaluated on 1,000 draws; the prefix is found by bisection with a full solution at
+every probe. The twin has a closed-form gradient too, so that the ratio compares solvers and not ways to differentiate.
+BayesGap's twin inverts the posterior afresh at every pull. Both sides run on the same core one after the other, in CPU
+seconds; the ratio is what counts. The last column quotes azizi2022, section 8.1, another machine.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from math import ceil, log2  # noqa: E402
+from time import process_time  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from bandits_lib import instances, play  # noqa: E402
+from bandits_lib.design import round_design  # noqa: E402
+from bandits_lib.design.span import span  # noqa: E402
+from bandits_lib.design.width import batch, points_in, solve_width, width_and_pressures  # noqa: E402
+from bandits_lib.estimate import least_squares  # noqa: E402
+from bandits_lib.fixed_budget import bayes_gap, peace, peps  # noqa: E402
+from bandits_lib.protocol import total  # noqa: E402
+
+SIGMA = np.sqrt(10)
+PUBLISHED = {16: "530 s", 32: "14 hours"}
+
+
+def adaptive(K):
+    """azizi2022 section 8.1: e_1 ... e_d and (cos .1, sin .1), d = K - 1."""
+    return instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=SIGMA)
+
+
+# ---- the published ways
+
+
+def twin_width(arms, points, rng, steps=500, draws=1_000):
+    """Design and squared width by single-draw Adam on softmax logits; arms (K, r), points (m, r)."""
+    logits, first, second = (np.zeros(len(arms)) for _ in range(3))
+    for step in range(1, steps + 1):
+        weights = np.exp(logits - logits.max())
+        weights /= weights.sum()
+        spectrum, axes = np.linalg.eigh((arms.T * weights) @ arms)
+        root = np.sqrt(np.maximum(spectrum, 1e-12))
+        eta = rng.standard_normal(arms.shape[1])
+        z = points[np.argmax(points @ (axes / root) @ (axes.T @ eta))]
+        z = z - points[np.argmin(points @ (axes / root) @ (axes.T @ eta))]
+        product = np.outer(axes.T @ z, axes.T @ eta)
+        turned = axes @ (-(product + product.T) / (root[:, None] * root * (root[:, None] + root)) / 4) @ axes.T
+        gradient = np.einsum("kd,de,ke->k", arms, turned, arms)
+        gradient = weights * (gradient - weights @ gradient)
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        logits = logits - 0.01 * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    heights = points @ (axes / root) @ axes.T @ rng.standard_normal((arms.shape[1], draws))
+    return weights, (np.ptp(heights, axis=0).mean() / 2) ** 2
+
+
+def twin_peace(problem, budget, rng, rewards):
+    """Peace as published, on a problem whose items are its arms."""
+    arms, active, samples = problem.arms, np.arange(len(problem.arms)), []
+    weights, gamma = twin_width(arms, arms, rng)
+    epochs = max(2, ceil(log2(gamma)))
+    for epoch in range(epochs):
+        samples.append(problem.pull(round_design(weights, budget // epochs), rewards))
+        scores = arms[active] @ least_squares(arms, total(samples)).theta_hat
+        if epoch < epochs - 1 and len(active) > 2:
+            order, limit, low, high = active[np.argsort(-scores)], max(ceil(gamma / 2), 1), 1, len(active)
+            while high - low > 1:
+                middle = (low + high) // 2
+                found, value = twin_width(arms, arms[order[:middle]], rng)
+                low, high = (middle, high) if value <= limit else (low, middle)
+            active = order[:low]
+            weights, gamma = twin_width(arms, arms[active], rng)
+        if len(active) == 1:
+            return int(active[0])
+    return int(active[np.argmax(arms[active] @ least_squares(arms, total(samples)).theta_hat)])
+
+
+def twin_bayes_gap(problem, budget):
+    """BayesGap with the linear kernel, the posterior solved afresh at every pull."""
+    arms, rng, eta = problem.arms, np.random.default_rng(0), 50.0
+    K, d = arms.shape
+    counts = np.ones(K, dtype=np.int64)
+    sums, apart = problem.pull(counts, rng).sums, np.eye(K, dtype=bool)
+    for _ in range(budget - K):
+        posterior = np.linalg.inv((arms.T * counts) @ arms / SIGMA**2 + np.eye(d) / eta**2)
+        mean, s = arms @ posterior @ arms.T @ sums / SIGMA**2, np.sqrt(np.diag(arms @ posterior @ arms.T))
+        gaps = np.where(apart, -np.inf, mean + 3 * s).max(axis=1) - (mean - 3 * s)
+        beta = np.sqrt(((budget - K) / SIGMA**2 + K / eta**2) / (4 * (np.maximum(gaps, 1e-6) / 2) ** -2.0).sum())
+        upper = mean + beta * s
+        J = np.argmin(np.where(apart, -np.inf, upper).max(axis=1) - (mean - beta * s))
+        j = np.argmax(np.where(np.arange(K) == J, -np.inf, upper))
+        arm = J if s[J] >= s[j] else j
+        counts[arm] += 1
+        sums[arm] += problem.means[arm] + SIGMA * rng.standard_normal()
+
+
+# ---- ours
+
+
+def run_peace(problem, budget, seed, **options):
+    rule = peace(problem.arms, budget=budget, rng=np.random.default_rng(seed), **options)
+    return play(rule, problem, np.random.default_rng(1_000 + seed)).result.recommendation
+
+
+def run_twin_peace(problem, budget, seed):
+    twin_peace(problem, budget, np.random.default_rng(seed), np.random.default_rng(1_000 + seed))
+
+
+def run_bayes_gap(problem, budget):
+    play(bayes_gap(problem.arms, budget=budget, sigma=SIGMA), problem, np.random.default_rng(0))
+
+
+def run_peps(problem, budget):
+    rule = peps(problem.arms, budget=budget, sigma=SIGMA, rng=np.random.default_rng(0))
+    play(rule, problem, np.random.default_rng(1))
+
+
+# ---- the tables
+
+
+def seconds(function, *arguments):
+    """CPU seconds of one call."""
+    start = process_time()
+    function(*arguments)
+    return process_time() - start
+
+
+def per_hundred(function, problem, budget, runs, **options):
+    """CPU seconds per 100 runs, from `runs` of them with seeds 0, 1, ..."""
+    start = process_time()
+    for seed in range(runs):
+        function(problem, budget, seed, **options)
+    return 100 / runs * (process_time() - start)
+
+
+def peace_table():
+    print("Peace, adaptive instance, B / K = 20: CPU seconds per 100 runs")
+    print(f"{'K':>4s} {'twin':>10s} {'ours':>8s} {'ratio':>7s} {'ratio rule':>11s}  azizi2022 (quoted)")
+    for K, runs, few in ((8, 100, 10), (16, 100, 5), (32, 100, 3), (64, 20, 0), (128, 20, 0)):
+        problem = adaptive(K)
+        run_peace(problem, 20 * K, 0)
+        ours = per_hundred(run_peace, problem, 20 * K, runs)
+        approximate = per_hundred(run_peace, problem, 20 * K, runs, objective="ratio")
+        line = f"{'-':>10s} {ours:8.1f} {'-':>7s}"
+        if few:
+            twin = per_hundred(run_twin_peace, problem, 20 * K, few)
+            line = f"{twin:10.1f} {ours:8.1f} {twin / ours:7.0f}"
+        print(f"{K:4d} {line} {approximate:11.1f}  {PUBLISHED.get(K, '')}", flush=True)
+
+
+def width_table():
+    print("\nOne width design, all items of the adaptive instance: CPU seconds, and the width on a common batch")
+    print(f"{'K':>4s} {'twin':>9s} {'ours':>9s} {'ratio':>7s} {'twin gamma':>11s} {'our gamma':>10s} {'bound':>8s}")
+    for K in (8, 16, 32, 64, 128):
+        space = span(adaptive(K).arms)
+        points = points_in(space, adaptive(K).arms)
+        normals, judge = (batch(n, K - 1, np.random.default_rng(n)) for n in (1_024, 20_000))
+        design = solve_width(space.arms, points, normals)
+        ours = seconds(solve_width, space.arms, points, normals)
+        start = process_time()
+        weights, _ = twin_width(space.arms, points, np.random.default_rng(0))
+        twin = process_time() - start
+        values = [width_and_pressures(space.arms, points, judge, w)[0] ** 2 for w in (weights, design.weights)]
+        bound = solve_width(space.arms, points, judge, most=100).lower_bound
+        print(f"{K:4d} {twin:9.3f} {ours:9.3f} {twin / ours:7.0f} {values[0]:11.1f} {values[1]:10.1f} {bound:8.1f}",
+              flush=True)  # fmt: skip
+
+
+def per_pull_table():
+    print("\nPulls per CPU second, adaptive instance")
+    print(f"{'':14s} {'K':>4s} {'twin':>10s} {'ours':>12s} {'ratio':>7s}")
+    for K in (8, 32, 128):
+        problem = adaptive(K)
+        for name, ours, twin in (("BayesGap-Lin", run_bayes_gap, twin_bayes_gap), ("PEPS", run_peps, None)):
+            budget = 100 * K if twin else 20 * K
+            ours(problem, 2 * K)
+            fast = budget / min(seconds(ours, problem, budget) for _ in range(3))
+            if twin is None:
+                print(f"{name:14s} {K:4d} {'-':>10s} {fast:12,.0f} {'-':>7s}", flush=True)
+                continue
+            slow = 1_000 / seconds(twin, problem, K + 1_000)
+            print(f"{name:14s} {K:4d} {slow:10,.0f} {fast:12,.0f} {fast / slow:7.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    peace_table()
+    width_table()
+    per_pull_table()

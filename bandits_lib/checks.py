@@ -94,6 +94,20 @@ def check_theta(name, theta, d):
     return theta
 
 
+def check_budget(budget, least, why):
+    """`budget`, a whole number of pulls, as an int of at least `least`, the smallest that runs; `why` says why."""
+    whole = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool) and budget % 1 == 0
+    if not whole or budget < least:
+        raise ValueError(f"budget must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it")
+    return int(budget)
+
+
+def check_dimension(name, value, least):
+    """Refuse a `value` that is not an integer of at least `least`."""
+    if int(value) != value or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
+
+
 def check_positive(name, value):
     """`value` as a positive, finite float."""
     if not (np.isfinite(value) and value > 0):

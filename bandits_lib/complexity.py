@@ -9,7 +9,15 @@ from math import ceil, log, log2
 import numpy as np
 from scipy.special import rel_entr
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_theta,
+)
 from bandits_lib.design import pairs, weighted_design, xy_design
 from bandits_lib.estimate import argmax
 
@@ -62,6 +70,30 @@ def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2
     delta = check_delta(delta)
     time = characteristic_time(arms, items, theta=theta, sigma=sigma, convention=convention)
     return time * (log(1 / (2.4 * delta)) if convention == "fiez2019" else binary_divergence(delta))
+
+
+def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020"):
+    """Expected pulls that every (epsilon, delta)-correct rule needs when all unit vectors of R^d can be pulled.
+
+    d : dimension, at least 2; norm : |theta|; epsilon : accepted regret, below norm / 5; delta : error probability.
+    proof "jedra2020": Theorem 4, sigma^2 (d - 1) kl(delta, 1 - delta) / (20 norm epsilon). "caps" (ours): with cos(phi)
+    = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is right for both. A, the expected
+    sum of aa', has trace E[pulls], so in the mean over all directions of the turn (theta - turned)'A(theta - turned) is
+    at most 4 norm^2 sin(phi)^2 max(sin(phi)^2, cos(phi)^2 / (d - 1)) E[pulls], and some direction has no more; the
+    change of measure asks for 2 sigma^2 kl. For small epsilon that is sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five
+    times Theorem 4. The larger of the two is returned.
+    Returns a float. Raises ValueError for bad input.
+    """
+    check_option("proof", proof, ("jedra2020", "caps"))
+    delta, norm, epsilon = check_delta(delta), check_positive("norm", norm), check_positive("epsilon", epsilon)
+    if d < 2 or epsilon >= norm / 5:
+        raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon} and {norm}, d = {d}")
+    divergence = check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
+    theorem = (d - 1) * divergence / (20 * norm * epsilon)
+    if proof == "jedra2020":
+        return theorem
+    cos2 = (1 - epsilon / norm) ** 2
+    return max(theorem, divergence / (2 * norm**2 * (1 - cos2) * max(1 - cos2, cos2 / (d - 1))))
 
 
 def binary_divergence(delta):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+import pooch
 
 from bandits_lib.checks import check_matrix, check_option, check_positive
 
@@ -19,8 +21,28 @@ HOW_TO_GET = f"""Yahoo! Webscope dataset R6A may not be redistributed. To run on
 1. ask for it at https://webscope.sandbox.yahoo.com (catalogue of ratings and classification data, R6A; free for
    research, after signing Yahoo's agreement);
 2. put {CLICK_LOG}.gz, as it comes, into a folder;
-3. set the environment variable BANDITS_DATA to that folder, and run this notebook again."""
+3. give its path as the parameter `click_log` of this notebook, and run it again."""
 FEATURES = 6  # of a user, and of an article
+
+AUTOMOBILE = "imports-85.data"  # J. Schlimmer, Automobile, UCI Machine Learning Repository, 1987; CC BY 4.0
+AUTOMOBILE_HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/autos/"
+AUTOMOBILE_SHA256 = "125db8bd36a84801f7223faf54071d15f85f26c13a9a7aee63375ac46098fb7f"
+AUTOMOBILE_COLUMNS = {"width": 11, "curb-weight": 13, "engine-size": 16, "city-mpg": 23, "highway-mpg": 24}
+PRICE, AUTOMOBILE_WIDTH = 25, 26  # column of the price, number of columns
+
+MOTOR = ("pmsm_temperature_data.csv", "measures_v2.csv", "motor_dbnR_session60_3000.csv")  # whole, whole, 3,000 rows
+MOTOR_COLUMNS: tuple[str, ...] = ("ambient", "coolant", "u_d", "u_q", "motor_speed", "torque", "i_d", "i_q")
+MOTOR_COLUMNS += ("stator_yoke", "stator_tooth", "stator_winding")
+HOW_TO_GET_MOTOR = f"""The electric motor temperatures (W. Kirchgaessner, Paderborn University) need an account at
+https://www.kaggle.com/datasets/wkirgsn/electric-motor-temperature. To run on them, put {MOTOR[0]} or {MOTOR[1]}
+into a folder, set the environment variable BANDITS_DATA to that folder, and run this notebook again."""
+
+
+class Regression(NamedTuple):
+    """Rows of a data set: features (n, d), each rescaled to [0, 1]; values (n,), to be the mean rewards."""
+
+    features: np.ndarray
+    values: np.ndarray
 
 
 class ClickLog(NamedTuple):
@@ -161,3 +183,93 @@ def click_log_stand_in(rng, *, records=50_000, articles=50):
     clicks = rng.random(records) < np.einsum("ni,ij,nj->n", users, rates, shown)
     constant = np.ones((records, 1))
     return ClickLog(_products(np.hstack([constant, users]), np.hstack([constant, shown])), clicks.astype(float), 0)
+
+
+def automobile_file():
+    """Path of the Automobile file: in the folder that BANDITS_DATA names, or fetched once from UCI; None if neither.
+
+    Raises ValueError if the file in that folder is not the published one (by sha256).
+    """
+    path = data_file(AUTOMOBILE)
+    if path is None:
+        try:
+            return Path(pooch.retrieve(AUTOMOBILE_HOME + AUTOMOBILE, f"sha256:{AUTOMOBILE_SHA256}", AUTOMOBILE))
+        except (OSError, ValueError):  # no network, or not the file that was published
+            return None
+    if pooch.file_hash(str(path)) != AUTOMOBILE_SHA256:
+        raise ValueError(
+            f"{path} must be the published file, of sha256 {AUTOMOBILE_SHA256}; it has another: remove it to have it "
+            "fetched, or read it with automobile(path)"
+        )
+    return path
+
+
+def automobile(path, *, price="scaled"):
+    """The cars of azizi2022, appendix E.2: width, curb weight, engine size, city and highway mpg, and the price.
+
+    path : the file of the UCI repository; price "scaled" to [0, 1], as the features are, or "raw", in dollars.
+    Returns a Regression with a row for every car of known price, 201 of 205. Raises ValueError naming the line if the
+    file has another shape.
+    """
+    check_option("price", price, ("scaled", "raw"))
+    rows = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        fields = line.split(",")
+        if len(fields) != AUTOMOBILE_WIDTH:
+            raise ValueError(f"{path}, line {number}: expected {AUTOMOBILE_WIDTH} columns, got {len(fields)}")
+        wanted = [fields[column] for column in (*AUTOMOBILE_COLUMNS.values(), PRICE)]
+        if "?" in wanted:
+            continue
+        try:
+            rows.append([float(field) for field in wanted])
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+    if len(rows) < 2:
+        raise ValueError(f"{path} holds {len(rows)} cars of known price: is it {AUTOMOBILE} of the UCI repository?")
+    return _regression(np.array(rows), price)
+
+
+def motor_file():
+    """Path of the electric motor file (the whole one, or else its sample of 3,000 rows) in BANDITS_DATA, or None."""
+    return next((path for path in map(data_file, MOTOR) if path is not None), None)
+
+
+def electric_motor(path, *, temperature="scaled"):
+    """The electric motor of azizi2022, appendix E.2: 11 measurements, and the temperature of the magnet (column pm).
+
+    path : the file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
+    temperature "scaled" to [0, 1], as the features are, or "raw", as in the file. Returns a Regression.
+    Raises ValueError for a file without pm or without any of the measurements, and for missing entries.
+    """
+    check_option("temperature", temperature, ("scaled", "raw"))
+    table = pd.read_csv(path, usecols=lambda name: name in (*MOTOR_COLUMNS, "pm"))
+    if "pm" not in table or len(table.columns) < 2:
+        held = ", ".join(table.columns) or "none of them"
+        raise ValueError(f"{path} must have the columns pm and {', '.join(MOTOR_COLUMNS)}; it has {held}")
+    columns = [name for name in MOTOR_COLUMNS if name in table]
+    return _regression(check_matrix(str(path), table[[*columns, "pm"]].to_numpy(dtype=float)), temperature)
+
+
+def _regression(table, last):
+    """Features and values (the last column) of `table` (n, d + 1), rescaled to [0, 1] unless `last` is "raw"."""
+    low, high = table.min(axis=0), table.max(axis=0)
+    scaled = (table - low) / np.where(high > low, high - low, 1)
+    return Regression(scaled[:, :-1].copy(), (table if last == "raw" else scaled)[:, -1].copy())
+
+
+def regression_stand_in(rng, *, rows=201, d=5):
+    """A simulated stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
+
+    Rows differ in a size; features rise or fall with it, every third one falling, with noise of their own, and the
+    values rise faster than linearly, so that a linear model fits roughly. Features and values fill [0, 1].
+
+    rng : draws everything; rows, d : the shape (cars: 201 by 5; motor: 3,000 by 10). Returns a Regression.
+    Raises ValueError for rows < 2 or d < 1.
+    """
+    if rows < 2 or d < 1:
+        raise ValueError(f"rows must be at least 2 and d at least 1; got {rows} and {d}")
+    size = rng.beta(2, 4, rows)
+    falling = np.arange(d) % 3 == 2
+    features = np.where(falling, 1 - size[:, None], size[:, None]) + 0.1 * rng.standard_normal((rows, d))
+    values = size**1.5 + 0.05 * rng.standard_normal(rows)
+    return _regression(np.column_stack([features, values]), "scaled")

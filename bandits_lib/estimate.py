@@ -40,6 +40,16 @@ def argmax(values):
     return 0
 
 
+@njit(cache=True, error_model="numpy")
+def top(values, k):
+    """Indices (k,) of the k largest of `values` (n,), in increasing order; ties as in `argmax`, lowest index first."""
+    left, chosen = values.copy(), np.empty(k, np.int64)
+    for position in range(k):
+        chosen[position] = argmax(left)
+        left[chosen[position]] = -np.inf
+    return np.sort(chosen)
+
+
 class LeastSquares(NamedTuple):
     """A least-squares fit: theta_hat (d,), inverse (d, d) of the information matrix (its pseudo-inverse).
 
@@ -115,3 +125,46 @@ def rank_one_update(inverse, theta, arm, reward, u):
         for j in range(d):
             inverse[i, j] -= scaled * u[j]
     return gain
+
+
+@njit(cache=True, error_model="numpy")
+def cholesky(matrix, scale, shift, factor):
+    """Cholesky's factor of matrix / scale + shift I, in place in `factor` (d, d), lower triangle.
+
+    Returns the log-determinant, -inf if the matrix is not positive definite. In compiled loops this and
+    `inverse_from` stand in for LAPACK, whose wrappers take most of the time to compile one.
+    """
+    d = matrix.shape[0]
+    logdet = 0.0
+    for i in range(d):
+        for j in range(i + 1):
+            rest = matrix[i, j] / scale
+            if i == j:
+                rest += shift
+            for k in range(j):
+                rest -= factor[i, k] * factor[j, k]
+            if j < i:
+                factor[i, j] = rest / factor[j, j]
+            elif rest > 0:
+                factor[i, i] = np.sqrt(rest)
+                logdet += np.log(rest)
+            else:
+                return -np.inf
+    return logdet
+
+
+@njit(cache=True, error_model="numpy")
+def inverse_from(factor, inverse):
+    """The inverse (d, d), in place, of the matrix whose Cholesky factor (d, d) is given: two triangular systems."""
+    d = factor.shape[0]
+    for k in range(d):
+        for i in range(d):
+            rest = 1.0 if i == k else 0.0
+            for j in range(i):
+                rest -= factor[i, j] * inverse[j, k]
+            inverse[i, k] = rest / factor[i, i]
+        for i in range(d - 1, -1, -1):
+            rest = inverse[i, k]
+            for j in range(i + 1, d):
+                rest -= factor[j, i] * inverse[j, k]
+            inverse[i, k] = rest / factor[i, i]

@@ -1,7 +1,10 @@
 """The papers' benchmark problems, one function each; where text and published code differ, the caller says which.
 
 Every function returns a LinearBandit with noise of standard deviation `sigma` (default 1). `option_set` holds the
-settings behind published numbers, as keyword arguments of the algorithms.
+settings behind published numbers, as keyword arguments of the algorithms. azizi2022's own problems (`static`,
+`logistic`, `rows_of_data`) are in `instances_fixed_budget`; its sections 8.1, 8.3 and E.3 are options of
+`benchmark`, `sphere` and `many_arms`. weltz2023's three experiments (`signal_to_noise`, `bent_benchmark`,
+`multivariate_testing`) are in `instances_heteroskedastic`.
 """
 
 from functools import partial
@@ -10,9 +13,17 @@ from itertools import combinations, product
 import numpy as np
 from scipy.spatial import KDTree
 
-from bandits_lib.checks import check_matrix, check_option, check_positive
+from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.estimate import RANK_TOL, argmax
+from bandits_lib.instances_fixed_budget import logistic as logistic
+from bandits_lib.instances_fixed_budget import rows_of_data as rows_of_data
+from bandits_lib.instances_fixed_budget import static as static
+from bandits_lib.instances_heteroskedastic import bent_benchmark as bent_benchmark
+from bandits_lib.instances_heteroskedastic import multivariate_testing as multivariate_testing
+from bandits_lib.instances_heteroskedastic import published_noise as published_noise
+from bandits_lib.instances_heteroskedastic import quadratic_sigma as quadratic_sigma
+from bandits_lib.instances_heteroskedastic import signal_to_noise as signal_to_noise
 from bandits_lib.problem import LinearBandit
 
 
@@ -22,7 +33,7 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
     fiez2019 section 5 (Figure 1a): angle .01, scale 2; azizi2022 section 8.1: angle .1, scale 1, sigma^2 = 10.
     d : dimension, at least 2; angle : radians; arms (d + 1, d); best arm 0. Raises ValueError for d < 2.
     """
-    _check_dimension("d", d, 2)
+    check_dimension("d", d, 2)
     almost = np.zeros(d)
     almost[:2] = np.cos(angle), np.sin(angle)
     theta = np.zeros(d)
@@ -40,7 +51,7 @@ def many_arms(n, rng, angles, *, sigma=1.0):
     "variance.09" pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
     Returns arms (n, 2): the many, then (1, 0), then the informative one. Raises ValueError for n < 3.
     """
-    _check_dimension("n", n, 3)
+    check_dimension("n", n, 3)
     check_option("angles", angles, ("code", "sd.09", "variance.09"))
     if angles == "code":
         phi, informative = 0.78 + 0.1 * rng.random(n - 2), (-0.707, 0.707)
@@ -58,8 +69,8 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
     fiez2019 Figure 1c: d = 9, mix 0 (theta = x); azizi2022 section 8.3: d = 10, mix .01.
     Returns arms (n, d). Raises ValueError for n < 2 or d < 1.
     """
-    _check_dimension("n", n, 2)
-    _check_dimension("d", d, 1)
+    check_dimension("n", n, 2)
+    check_dimension("d", d, 1)
     arms = rng.standard_normal((n, d))
     arms /= np.linalg.norm(arms, axis=1, keepdims=True)
     distance, neighbour = KDTree(arms).query(arms, k=2)
@@ -75,7 +86,7 @@ def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
     Returns arms (D, D), items (D, D); best item 0. Raises ValueError for d < 1, or d odd in the text's reading.
     """
     check_option("reading", reading, ("text", "code"))
-    _check_dimension("d", d, 2 if reading == "text" else 1)
+    check_dimension("d", d, 2 if reading == "text" else 1)
     if reading == "text" and d % 2:
         raise ValueError(f"d must be even (half of the items are rotated copies of the other half); got {d}")
     dimension = d if reading == "text" else 2 * d
@@ -94,7 +105,7 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     Returns arms (2^D, 1 + D + D(D-1)/2). Raises ValueError for D < 2.
     """
     check_option("weights", weights, ("text", "code"))
-    _check_dimension("D", D, 2)
+    check_dimension("D", D, 2)
     layouts = np.array(list(product((-1.0, 1.0), repeat=D)))
     interactions = [layouts[:, j] * layouts[:, k] for j, k in combinations(range(D), 2)]
     arms = np.column_stack([np.ones(len(layouts)), layouts, *interactions])
@@ -121,7 +132,7 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     Returns arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r dimensions that are left.
     Raises ValueError for means outside [0, 1], fewer than n - 1 records with that gap, n < r, or 1,000 failed draws.
     """
-    _check_dimension("n", n, 2)
+    check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
     _, extent, basis = np.linalg.svd(np.linalg.qr(features, mode="r"))
     span = basis[extent > max(tol, RANK_TOL) * extent[0]].T
@@ -140,6 +151,38 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     raise ValueError(f"no {n} records in 1,000 draws were distinct and spanned {len(theta)} dimensions: raise n")
 
 
+def three_arms(kappa, *, variances="free", angle=0.5):
+    """weltz2023 Figure 1: e_1, e_2, x_3 = (cos(angle), sin(angle)), theta e_1; kappa, largest over smallest variance.
+
+    variances, which the paper does not print: "free", sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above
+    sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3; "diagonal", its model
+    sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
+    kappa : at least 1; angle : radians. Returns arms (3, 2); best arm 0. Raises ValueError for kappa < 1.
+    """
+    check_option("variances", variances, ("free", "diagonal"))
+    if not (np.isfinite(kappa) and kappa >= 1):
+        raise ValueError(f"kappa must be at least 1 (largest over smallest variance); got {kappa}")
+    third = 1.0 if variances == "free" else np.cos(angle) ** 2 + kappa * np.sin(angle) ** 2
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [np.cos(angle), np.sin(angle)]])
+    return LinearBandit(arms, theta=[1.0, 0.0], sigma=np.sqrt([1.0, kappa, third]))
+
+
+def two_spheres(d, rng, *, diagonal="text", n=2000):
+    """weltz2023 Figure 2: a tenth of the arms uniform on the unit sphere, the others on that of radius .1; theta = 1.
+
+    diagonal : Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"); sigma_x^2 = x'Sigma x.
+    n : arms, at least 10; rng : draws them. Returns arms (n, d), the long ones first. Raises ValueError for bad input.
+    """
+    check_option("diagonal", diagonal, ("text", "code"))
+    check_dimension("d", d, 1)
+    check_dimension("n", n, 10)
+    arms = rng.standard_normal((n, d))
+    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+    arms[n // 10 :] *= 0.1
+    Sigma = np.resize([1.0, 0.1] if diagonal == "text" else [0.1, 1.0], d)
+    return LinearBandit(arms, theta=np.ones(d), sigma=np.sqrt(arms**2 @ Sigma))
+
+
 def option_set(name):
     """Keyword arguments by algorithm that reproduce published numbers: `rage(arms, **option_set(name)["rage"], ...)`.
 
@@ -148,9 +191,27 @@ def option_set(name):
     lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest;
     XY-adaptive divides its value by n once more and counts a ridge as d pulls; ALBA's pulls grow by 1.1^2 a phase.
     LinGapE has no difference.
+    "weltz2023_code": the published code of weltz2023. Both rules take log(8 l^2 M^2 / delta), H-RAGE the shorter
+    burn-in, the oracles stop when they are right; all designs are Frank-Wolfe's, without pruning, which would leave
+    experiment 1 with directions that cannot be estimated.
+    "azizi2022_code": the published code of azizi2022. GSE keeps the floor, spends the remainder in the last stages,
+    rounds every share up and works on three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds
+    alpha times the squared norm.
     Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
     """
-    check_option("name", name, ("fiez2019_code",))
+    check_option("name", name, ("fiez2019_code", "weltz2023_code", "azizi2022_code"))
+    if name == "azizi2022_code":
+        return {
+            "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "first3"},
+            "linucb": {"mode": "disjoint", "alpha": 0.513},
+            "ucb_glm": {"alpha": 0.5, "width": "squared"},
+        }
+    if name == "weltz2023_code":
+        return {
+            "rage": {"rule": "halving", "log_items": "code", "design": partial(frank_wolfe_design, prune=0.0)},
+            "h_rage": {"log_items": "code", "burn_in": "code", "design": partial(frank_wolfe_design, prune=0.0)},
+            "xy_oracle": {"batches": "rounds", "stop": "truth"},
+        }
     as_published = partial(frank_wolfe_design, value_at="before")
     return {
         "rage": {
@@ -164,8 +225,3 @@ def option_set(name):
         "xy_adaptive": {"ratio": "per_pull", "start": "ridge"},
         "alba": {"growth": 1.1},
     }
-
-
-def _check_dimension(name, value, least):
-    if int(value) != value or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value}")

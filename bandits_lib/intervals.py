@@ -25,22 +25,22 @@ def wilson_interval(successes, trials, level=0.95):
     return successes / trials, float(interval.low), float(interval.high)
 
 
-def paired_ratio(table, first, second, by=None, worst=max, level=0.95):
+def paired_ratio(table, first, second, by=None, worst=max, level=0.95, value="pulls"):
     """How many times the pulls of `second` does `first` take, run by run on the same problem?
 
     table : as `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the
-    two has played are left out.
+    two has played are left out. value : the column compared, positive numbers.
     The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
     `worst` (max or min) of the ratios, with Bonferroni's simultaneous interval. Returns estimate, low, high.
     Raises ValueError if they have no run in common.
     """
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
-    ratios = [_log_ratio(rows, first, second, 1 - (1 - level) / len(groups)) for rows in groups]
+    ratios = [_log_ratio(rows, first, second, 1 - (1 - level) / len(groups), value) for rows in groups]
     return tuple(float(np.exp(worst(column))) for column in zip(*ratios, strict=True))
 
 
-def _log_ratio(rows, first, second, level):
-    pulls = rows.pivot(index="run", columns="algorithm", values="pulls")
+def _log_ratio(rows, first, second, level, value):
+    pulls = rows.pivot(index="run", columns="algorithm", values=value)
     pulls = pulls.reindex(columns=[first, second]).dropna()
     if pulls.empty:
         held = ", ".join(rows["algorithm"].unique())
@@ -60,3 +60,44 @@ def growth_exponent(table, algorithm, x, against=None, level=0.95):
     fit = stats.linregress(np.log(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy())
     half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
     return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
+
+
+def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
+    """By how much more often than `second` is `first` right, on the same problem and run?
+
+    table : as `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the
+    two has played are left out. The interval is that of Agresti and Min (2005) for matched pairs, which keeps its level
+    where they hardly ever differ. With several settings, `worst` (min or max) of the differences, with Bonferroni's
+    simultaneous interval. Returns estimate, low, high. Raises ValueError if they have no run in common.
+    """
+    groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
+    ends = [_matched_pairs(_paired(rows, first, second), 1 - (1 - level) / len(groups)) for rows in groups]
+    return tuple(float(worst(column)) for column in zip(*ends, strict=True))
+
+
+def accuracy_slope(table, first, x, second=None, level=0.95):
+    """Change of the accuracy of `first`, or of its lead over `second`, per doubling of the setting `x`, over all runs.
+
+    table : as `monte_carlo` returns it with a column `x`. The interval is Student's for the slope of correct (0 or 1),
+    or of the paired difference, against log2 x. Returns estimate, low, high.
+    """
+    wide = table.pivot(index=[x, "run"], columns="algorithm", values="correct").astype(float)
+    rows = (wide[first] if second is None else wide[first] - wide[second]).dropna()
+    fit = stats.linregress(np.log2(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy())
+    half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
+    return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
+
+
+def _paired(rows, first, second):
+    correct = rows.pivot(index="run", columns="algorithm", values="correct")
+    correct = correct.reindex(columns=[first, second]).dropna().astype(int)
+    if correct.empty:
+        raise ValueError(f"table has no run of both {first} and {second}; it holds {list(rows['algorithm'].unique())}")
+    return (correct[first] - correct[second]).to_numpy()
+
+
+def _matched_pairs(difference, level):
+    n, won, lost = len(difference), int((difference > 0).sum()), int((difference < 0).sum())
+    pairs, lead = n + 2, won - lost
+    half = stats.norm.ppf((1 + level) / 2) * np.sqrt(won + lost + 1 - lead**2 / pairs) / pairs
+    return lead / n, max(-1.0, lead / pairs - half), min(1.0, lead / pairs + half)

@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import joblib
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
+from bandits_lib.checks import check_positive
 from bandits_lib.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.intervals import student_interval, wilson_interval
 from bandits_lib.protocol import play
@@ -27,6 +28,53 @@ def best_item(problem, recommendation):
     """Whether the recommended row of items has the best true value; any maximiser is correct."""
     best = problem.item_values.max()
     return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
+
+
+class correct_level(NamedTuple):
+    """A `correct` for level sets: is the recommended (M,) of bool the set of items of value above `threshold`?
+
+    threshold : reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before any pull.
+    """
+
+    threshold: float
+
+    def check(self, problem):
+        """Raise ValueError if an item's value is the threshold, to 12 digits."""
+        distance = np.abs(problem.item_values - self.threshold)
+        on = int(np.argmin(distance))
+        if distance[on] <= 1e-12 * max(1.0, abs(self.threshold)):
+            raise ValueError(
+                f"threshold {self.threshold} is the value of item {on}: no rule can tell on which side it lies;"
+                " move the threshold or drop the item"
+            )
+
+    def __call__(self, problem, recommendation):
+        """Whether every item is on its right side."""
+        self.check(problem)
+        return bool(np.array_equal(recommendation, problem.item_values > self.threshold))
+
+
+def correct_sphere(epsilon):
+    """A `correct` for unit vectors recommended on the unit sphere: is the regret at most epsilon (jedra2020, Def. 2)?
+
+    epsilon : accepted regret, in units of reward. Returns function (problem, recommendation (d,)) -> bool.
+    """
+    return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
+
+
+def _regret_within(problem, recommendation, *, epsilon):
+    return bool(sphere_regret(problem, recommendation) <= epsilon * (1 + 1e-12))
+
+
+def sphere_regret(problem, recommendation):
+    """How much worse than the best unit vector `recommendation` (d,) is: |theta| - theta'recommendation.
+
+    Raises ValueError for a problem without theta, and for anything but a unit vector.
+    """
+    vector = np.asarray(recommendation, dtype=float)
+    if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
+        raise ValueError(f"recommendation must be a unit vector, and the problem have a theta; got {recommendation!r}")
+    return float(np.linalg.norm(problem.theta) - problem.theta @ vector)
 
 
 def monte_carlo(
@@ -108,6 +156,8 @@ def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
     with _threads().limit(limits=1):
         problem = make_problem(np.random.default_rng(problem_seed))
+        if isinstance(correct, correct_level):
+            correct.check(problem)
         rows = []
         for name, make in algorithms.items():
             rule, rewards = np.random.default_rng(rule_seed), np.random.default_rng(reward_seed)

@@ -67,7 +67,8 @@ class Loop(NamedTuple):
 class Round(NamedTuple):
     """One phase of a phased rule, as kept in `Result.history`.
 
-    index : phase number, from 1; active : (m,) items still in play when the phase began; counts : (K,) pulls;
+    index : phase number, from 1 (0 and below: a burn-in before them); active : (m,) items still in play when the phase
+    began; counts : (K,) pulls;
     design_value, lower_bound : value of the phase's design and its certificate (squared norm per unit of pulls);
     width : largest confidence width of a comparison with the leader (units of reward);
     theta_hat : (d,) the phase's estimate.

@@ -22,6 +22,54 @@ LABEL = {
     "lingape": "LinGapE",
     "alba": "ALBA",
     "lower_bound": "lower bound",
+    "gse_lin_uniform": "GSE-Lin",
+    "gse_lin_fwg": "GSE-Lin-FWG",
+    "gse_lin_wynn": "GSE-Lin-Wynn",
+    "gse_lin_greedy": "GSE-Lin-Greedy",
+    "gse_lin_certified": "GSE-Lin-G",
+    "gse_log_uniform": "GSE-Log",
+    "gse_log_fwg": "GSE-Log-FWG",
+    "gse_log_wynn": "GSE-Log-Wynn",
+    "gse_log_greedy": "GSE-Log-Greedy",
+    "gse_log_certified": "GSE-Log-G",
+    "od_linbai": "OD-LinBAI",
+    "peace": "Peace",
+    "peace_ratio": "Peace (ratio)",
+    "bayes_gap_linear": "BayesGap-Lin",
+    "bayes_gap_exponential": "BayesGap-exp",
+    "bayes_gap_matern": "BayesGap-M",
+    "bayes_gap_empirical": "BayesGap-cov",
+    "linucb": "LinUCB",
+    "linucb_disjoint": "LinUCB (disjoint)",
+    "ucb_glm": "UCB-GLM",
+    "lingape_budget": "LinGapE",
+    "lingape_budget_greedy": "LinGapE-Greedy",
+    "peps": "PEPS",
+    "head": "HEAD",
+    "h_rage": "H-RAGE",
+    "h_rage_theory": "H-RAGE, proved burn-in",
+    "h_rage_paper": "H-RAGE, rounded burn-in",
+    "h_rage_code": "H-RAGE, published burn-in",
+    "h_rage_shortest": "H-RAGE, shortest burn-in",
+    "heteroskedastic_oracle": "heteroskedastic oracle",
+    "homoskedastic_oracle": "homoskedastic oracle",
+    "head_tenth": "HEAD, 1/10 for theta",
+    "uniform_estimator": "Uniform",
+    "separate_arm": "Separate Arm",
+    "separate_arm_volume": "Separate Arm, volume",
+    "separate_arm_printed": "Separate Arm, as printed",
+    "lazy_track_and_stop": "LT&S",
+    "lazy_track_and_stop_current": "LT&S, no averaging",
+    "uniform_tracking": "uniform tracking",
+    "oracle_tracking": "oracle tracking",
+    "lin_game": "LinGame",
+    "fws": "FWS",
+    "l_t3c": "L-T3C",
+    "l_t3c_best": "L-T3C, empirical leader",
+    "sphere_direct": "direct",
+    "sphere_safe": "safe",
+    "sphere_half": "paper's, $\\varepsilon_t = \\varepsilon/2$",
+    "sphere_printed": "paper's, as printed",
 }
 _PALETTE = sns.color_palette("colorblind", 10).as_hex()
 COLOUR = {
@@ -32,6 +80,58 @@ COLOUR = {
     "xy_adaptive": _PALETTE[4],
     "alba": _PALETTE[5],
     "lower_bound": "0.35",
+    # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
+    "gse_lin_certified": "#00233f",
+    "gse_lin_fwg": _PALETTE[0],
+    "gse_lin_wynn": "#6a7fd1",
+    "gse_lin_greedy": _PALETTE[9],
+    "gse_lin_uniform": "#9db7c9",
+    "gse_log_certified": "#2d004b",
+    "gse_log_fwg": "#6a3d9a",
+    "gse_log_wynn": "#8c6bb1",
+    "gse_log_greedy": "#9e9ac8",
+    "gse_log_uniform": "#bcbddc",
+    "od_linbai": _PALETTE[5],
+    "peace": _PALETTE[4],
+    "peace_ratio": "#e7298a",
+    "bayes_gap_linear": "#b3a400",
+    "bayes_gap_exponential": _PALETTE[1],
+    "bayes_gap_matern": "#8a5a00",
+    "bayes_gap_empirical": "#665c00",
+    "linucb": _PALETTE[2],
+    "linucb_disjoint": "#00553d",
+    "ucb_glm": "#66c2a4",
+    "lingape_budget": _PALETTE[3],
+    "lingape_budget_greedy": "#8c2d04",
+    "peps": "0.45",
+    # variance estimators: HEAD in blues, separate arms in oranges
+    "head": _PALETTE[0],
+    "h_rage": _PALETTE[3],
+    "h_rage_theory": _PALETTE[3],
+    "h_rage_paper": "#7a3500",
+    "h_rage_code": "#ee8f3c",
+    "h_rage_shortest": _PALETTE[4],
+    "heteroskedastic_oracle": _PALETTE[2],
+    "homoskedastic_oracle": _PALETTE[9],
+    "head_tenth": _PALETTE[9],
+    "uniform_estimator": _PALETTE[2],
+    "separate_arm": _PALETTE[3],
+    "separate_arm_volume": _PALETTE[1],
+    "separate_arm_printed": "#8a5a00",
+    # tracking rules
+    "lazy_track_and_stop": "#c51b7d",
+    "lazy_track_and_stop_current": "#e9a3c9",
+    "uniform_tracking": "0.55",
+    "oracle_tracking": "#1a1a1a",
+    "lin_game": _PALETTE[1],
+    "fws": _PALETTE[4],
+    "l_t3c": _PALETTE[9],
+    "l_t3c_best": "#6a7fd1",
+    # stopping rules on the sphere
+    "sphere_direct": _PALETTE[0],
+    "sphere_safe": _PALETTE[2],
+    "sphere_half": _PALETTE[1],
+    "sphere_printed": _PALETTE[3],
 }
 MARKER = {
     "rage": "o",
@@ -40,6 +140,54 @@ MARKER = {
     "lingape": "D",
     "xy_adaptive": "v",
     "alba": "X",
+    "gse_lin_certified": "o",
+    "gse_lin_fwg": "s",
+    "gse_lin_wynn": "^",
+    "gse_lin_greedy": "v",
+    "gse_lin_uniform": "d",
+    "gse_log_certified": "o",
+    "gse_log_fwg": "s",
+    "gse_log_wynn": "^",
+    "gse_log_greedy": "v",
+    "gse_log_uniform": "d",
+    "od_linbai": "h",
+    "peace": "p",
+    "peace_ratio": "*",
+    "bayes_gap_linear": "<",
+    "bayes_gap_exponential": ">",
+    "bayes_gap_matern": "8",
+    "bayes_gap_empirical": "H",
+    "linucb": "P",
+    "linucb_disjoint": "X",
+    "ucb_glm": "P",
+    "lingape_budget": "D",
+    "lingape_budget_greedy": "d",
+    "peps": "*",
+    "head": "o",
+    "h_rage": "D",
+    "h_rage_theory": "D",
+    "h_rage_paper": "X",
+    "h_rage_code": "s",
+    "h_rage_shortest": "v",
+    "heteroskedastic_oracle": "^",
+    "homoskedastic_oracle": "<",
+    "head_tenth": "d",
+    "uniform_estimator": "^",
+    "separate_arm": "s",
+    "separate_arm_volume": "D",
+    "separate_arm_printed": "X",
+    "lazy_track_and_stop": "P",
+    "lazy_track_and_stop_current": "p",
+    "uniform_tracking": "*",
+    "oracle_tracking": "8",
+    "lin_game": "v",
+    "fws": "h",
+    "l_t3c": "<",
+    "l_t3c_best": ">",
+    "sphere_direct": "o",
+    "sphere_safe": "s",
+    "sphere_half": "^",
+    "sphere_printed": "D",
 }
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 _started = perf_counter()
@@ -64,6 +212,25 @@ def sample_complexity(ax, estimates, x):
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=spread, label=LABEL[name], color=COLOUR[name], marker=MARKER[name])
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
+    return ax
+
+
+def accuracy(ax, estimates, x):
+    """Accuracy (share of runs with the best item) against the setting `x`, with Wilson's 95 % interval.
+
+    estimates : a `summary` indexed by (x, algorithm). Settings stand at equal distances, algorithms side by side at
+    each, joined by thin lines. Returns ax.
+    """
+    lines = list(_lines(estimates))
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    shifts = np.linspace(-0.3, 0.3, len(lines)) if len(lines) > 1 else [0.0]
+    for shift, (name, points) in zip(shifts, lines, strict=True):
+        at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
+        right = 1 - points["error_rate"].to_numpy()
+        spread = [points["error_high"] - points["error_rate"], points["error_rate"] - points["error_low"]]
+        look = {"label": LABEL[name], "color": COLOUR[name], "marker": MARKER[name], "lw": 0.7, "capsize": 0}
+        ax.errorbar(at, right, yerr=np.abs(spread), **look)
+    ax.set(xlabel=x, ylabel="accuracy", xticks=range(len(settings)), xticklabels=settings)
     return ax
 
 
@@ -127,6 +294,17 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
 def save_table(frame, path):
     """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system."""
     frame.to_csv(path, float_format="%.17g", lineterminator="\n")
+
+
+def save_data(frame, name, out, *, parameters, notebook):
+    """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
+
+    name : "<paper>/<table>"; frame : DataFrame, saved with its index; parameters, notebook : as for `save`.
+    """
+    path = Path(out) / "figures" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_table(frame, path.with_suffix(".csv"))
+    path.with_suffix(".json").write_text(json.dumps(provenance(parameters, notebook), indent=1) + "\n")
 
 
 def provenance(parameters, notebook):

@@ -1,51 +1,139 @@
 """What every algorithm owes the world. A new algorithm is one more line in ALGORITHMS."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, Result, fixed_confidence, play
-from bandits_lib.fixed_confidence import alba, lingape, rage, xy_adaptive, xy_oracle, xy_static
+from bandits_lib import Lab, LinearBandit, Result, fixed_budget, fixed_confidence, play
+from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
+from bandits_lib.fixed_confidence import (
+    alba,
+    fws,
+    h_rage,
+    l_t3c,
+    lazy_track_and_stop,
+    lin_game,
+    lingape,
+    rage,
+    sphere_track_and_stop,
+    xy_adaptive,
+    xy_oracle,
+    xy_static,
+)
+from bandits_lib.monte_carlo import sphere_regret
 from bandits_lib.protocol import Loop, Round, Trace, unroll
 
 ALGORITHMS = {
     "rage": lambda arms, items, rng: rage(arms, items, delta=0.05),
     "rage (leader)": lambda arms, items, rng: rage(arms, items, delta=0.05, eliminate="leader"),
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
+    "rage (halving)": lambda arms, items, rng: rage(arms, items, delta=0.05, rule="halving"),
+    "h_rage": lambda arms, items, rng: h_rage(arms, items, delta=0.05, sigma_min=0.5, sigma_max=1.5, burn_in=2000),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
     "xy_static (published)": lambda arms, items, rng: xy_static(
         arms, items, delta=0.05, phases="odd", start="d", rng=rng
     ),
     "xy_oracle": lambda arms, items, rng: xy_oracle(arms, items, theta_star=THETA, delta=0.05, rng=rng),
+    "xy_oracle (weighted)": lambda arms, items, rng: xy_oracle(
+        arms, items, theta_star=THETA, delta=0.05, sigma=np.linspace(0.5, 1.5, len(arms)), batches="rounds", rng=rng
+    ),
+    "xy_oracle (truth)": lambda arms, items, rng: xy_oracle(
+        arms, items, theta_star=THETA, delta=0.05, batches="rounds", stop="truth", rng=rng
+    ),
     "xy_adaptive": lambda arms, items, rng: xy_adaptive(arms, items, delta=0.05),
     "xy_adaptive (published)": lambda arms, items, rng: xy_adaptive(
         arms, items, delta=0.05, ratio="per_pull", start="ridge"
     ),
     "alba": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, rng=rng),
     "alba (published)": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, growth=1.1, rng=rng),
+    "lazy_track_and_stop": lambda arms, items, rng: lazy_track_and_stop(arms, items, delta=0.05, trace=7),
+    "lazy_track_and_stop (published)": lambda arms, items, rng: lazy_track_and_stop(
+        arms, items, delta=0.05, delta_schedule="union", initial="random", design="frank_wolfe", rng=rng
+    ),
+    "lazy_track_and_stop (current)": lambda arms, items, rng: lazy_track_and_stop(
+        arms, items, delta=0.05, averaging=False, update=5
+    ),
     "lingape": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, trace=7),
     "lingape (greedy)": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, rule="greedy"),
+    "lin_game": lambda arms, items, rng: lin_game(arms, items, delta=0.05, trace=7),
+    "fws": lambda arms, items, rng: fws(arms, items, delta=0.05, trace=7),
+    "l_t3c": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, trace=7, rng=rng),
+    "l_t3c (best)": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, leader="best", rng=rng),
 }
+ON_THE_SPHERE = {  # each is told the dimension, pulls the basis, recommends a unit vector
+    "sphere_track_and_stop": lambda arms, items, rng: sphere_track_and_stop(3, epsilon=0.5, delta=0.05, trace=60),
+    "sphere_track_and_stop (batches)": lambda arms, items, rng: sphere_track_and_stop(
+        3, epsilon=0.5, delta=0.05, stop="safe", growth=0.1
+    ),
+    "sphere_track_and_stop (paper)": lambda arms, items, rng: sphere_track_and_stop(
+        3, epsilon=0.5, delta=0.05, stop="paper", share=0.5, delta_schedule="union"
+    ),
+}
+BUDGETED = {  # each is told how many pulls it has
+    "gse": lambda budget, arms, items, rng: gse(arms, budget=budget),
+    "gse (uniform)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="uniform", rng=rng),
+    "gse (greedy)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="greedy", remainder="last"),
+    "gse (fwg, floor)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="fwg", keep="floor"),
+    "gse (wynn, multinomial)": lambda budget, arms, items, rng: gse(
+        arms, budget=budget, design="wynn", rounding="multinomial", rng=rng
+    ),
+    "gse (clusters)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="clusters"),
+    "gse (logistic)": lambda budget, arms, items, rng: gse(arms, budget=budget, model="logistic", design="fwg"),
+    "od_linbai": lambda budget, arms, items, rng: od_linbai(arms, budget=budget),
+    "linucb": lambda budget, arms, items, rng: linucb(arms, budget=budget, trace=300),
+    "linucb (disjoint)": lambda budget, arms, items, rng: linucb(arms, budget=budget, mode="disjoint"),
+    "lingape_budget": lambda budget, arms, items, rng: lingape_budget(arms, budget=budget, delta=0.1, trace=300),
+    "lingape_budget (greedy)": lambda budget, arms, items, rng: lingape_budget(
+        arms, budget=budget, delta=0.1, rule="greedy"
+    ),
+    "ucb_glm": lambda budget, arms, items, rng: ucb_glm(arms, budget=budget, alpha=1.0, trace=300),
+    "ucb_glm (squared)": lambda budget, arms, items, rng: ucb_glm(arms, budget=budget, alpha=0.5, width="squared"),
+    "bayes_gap": lambda budget, arms, items, rng: bayes_gap(arms, budget=budget, trace=300),
+    "bayes_gap (matern)": lambda budget, arms, items, rng: bayes_gap(
+        arms, budget=budget, kernel="matern", length=1.0, eta=1.0
+    ),
+    "bayes_gap (published)": lambda budget, arms, items, rng: bayes_gap(arms, budget=budget, eta=1.0, formula="code"),
+    "peace": lambda budget, arms, items, rng: peace(arms, items, budget=budget, rng=rng),
+    "peace (ratio)": lambda budget, arms, items, rng: peace(arms, items, budget=budget, objective="ratio", rng=rng),
+    "peps": lambda budget, arms, items, rng: peps(arms, items, budget=budget, trace=300, rng=rng),
+}
+LOGISTIC = {"gse (logistic)", "ucb_glm", "ucb_glm (squared)"}  # rewards 0 and 1
+BUDGET = 2_000
+ALGORITHMS |= {name: partial(make, BUDGET) for name, make in BUDGETED.items()}
 THETA = np.array([1.0, 0.0, 0.0])
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
 EASY = LinearBandit(ARMS, theta=THETA)
+EASY_LOGISTIC = LinearBandit(ARMS, theta=4 * THETA, link="logistic")
+SPHERE = LinearBandit(np.eye(3), theta=THETA)
 TRANSDUCTIVE = LinearBandit(ARMS, items=[[0.0, 0.3, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], theta=THETA)
 
 
 def ranks_items(name):
     """Whether the rule takes items; those that do not recommend an arm."""
-    return "items" in inspect.signature(getattr(fixed_confidence, name.partition(" ")[0])).parameters
+    return "items" in inspect.signature(function(name)).parameters
 
 
-ON_ARMS = {name: (make, EASY) for name, make in ALGORITHMS.items()}
+def function(name):
+    name = name.partition(" ")[0]
+    return getattr(fixed_budget if hasattr(fixed_budget, name) else fixed_confidence, name)
+
+
+ON_ARMS = {name: (make, EASY_LOGISTIC if name in LOGISTIC else EASY) for name, make in ALGORITHMS.items()}
 ON_ITEMS = {f"{name}, items": (make, TRANSDUCTIVE) for name, make in ALGORITHMS.items() if ranks_items(name)}
+IN_THE_WORLD = ON_ARMS | {name: (make, SPHERE) for name, make in ON_THE_SPHERE.items()}
 FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
 
 each = pytest.mark.parametrize("make", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+each_on_arms = pytest.mark.parametrize(("make", "problem"), ON_ARMS.values(), ids=ON_ARMS.keys())
+each_in_the_world = pytest.mark.parametrize(("make", "problem"), IN_THE_WORLD.values(), ids=IN_THE_WORLD.keys())
+each_with_a_budget = pytest.mark.parametrize(
+    ("make", "problem"), [(BUDGETED[name], ON_ARMS[name][1]) for name in BUDGETED], ids=BUDGETED
+)
 each_for_items = pytest.mark.parametrize("make", FOR_ITEMS.values(), ids=FOR_ITEMS.keys())
 each_on_both = pytest.mark.parametrize(
-    ("make", "problem"), [*ON_ARMS.values(), *ON_ITEMS.values()], ids=[*ON_ARMS, *ON_ITEMS]
+    ("make", "problem"), [*IN_THE_WORLD.values(), *ON_ITEMS.values()], ids=[*IN_THE_WORLD, *ON_ITEMS]
 )
 
 
@@ -55,14 +143,14 @@ def fresh(make, problem, seed=0):
 
 def same(one, other):
     """Results are equal to the last bit, histories included."""
-    assert one.recommendation == other.recommendation and len(one.history) == len(other.history)
+    assert np.array_equal(one.recommendation, other.recommendation) and len(one.history) == len(other.history)
     for mine, theirs in zip(one.history, other.history, strict=True):
         for field, their_field in zip(mine, theirs, strict=True):
             np.testing.assert_array_equal(field, their_field)
 
 
 def test_every_algorithm_is_under_contract():
-    assert set(fixed_confidence.__all__) <= {name.partition(" ")[0] for name in ALGORITHMS}
+    assert {*fixed_confidence.__all__, *fixed_budget.__all__} <= {name.partition(" ")[0] for name in IN_THE_WORLD}
 
 
 @each_on_both
@@ -85,29 +173,31 @@ def test_play_equals_unrolled_equals_lab(make, problem):
         assert (played.counts == pulled).all()
 
 
-@each
-def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, tmp_path):
-    played = play(fresh(make, EASY), EASY, np.random.default_rng(1))
-    lab, rng, told = Lab(fresh(make, EASY)), np.random.default_rng(1), 0
+@each_in_the_world
+def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, problem, tmp_path):
+    played = play(fresh(make, problem), problem, np.random.default_rng(1))
+    lab, rng, told = Lab(fresh(make, problem)), np.random.default_rng(1), 0
     while (wanted := lab.ask()) is not None:
-        lab.tell(EASY.pull(wanted, rng))
+        lab.tell(problem.pull(wanted, rng))
         told += wanted.sum()
         if told >= played.counts.sum() / 2 and not (tmp_path / "log.csv").exists():
             lab.save(tmp_path / "log.csv")
-            lab = Lab(fresh(make, EASY), tmp_path / "log.csv")
+            lab = Lab(fresh(make, problem), tmp_path / "log.csv")
     same(played.result, lab.result)
 
 
-@each
-def test_requests_are_non_negative_integers_that_add_up(make):
-    algorithm, rng, pulled, reply = unroll(fresh(make, EASY)), np.random.default_rng(1), 0, None
+@each_in_the_world
+def test_requests_are_non_negative_integers_that_add_up(make, problem):
+    algorithm, rng, pulled, reply = unroll(fresh(make, problem)), np.random.default_rng(1), 0, None
     with pytest.raises(StopIteration) as stop:
         while True:
             request = algorithm.send(reply)
-            assert request.shape == (len(ARMS),) and np.issubdtype(request.dtype, np.integer) and (request >= 0).all()
-            reply, pulled = EASY.pull(request, rng), pulled + request
+            assert request.shape == (len(problem.arms),) and np.issubdtype(request.dtype, np.integer)
+            assert (request >= 0).all()
+            reply, pulled = problem.pull(request, rng), pulled + request
     result = stop.value.value
-    assert isinstance(result, Result) and isinstance(result.recommendation, int) and isinstance(result.history, tuple)
+    assert isinstance(result, Result) and isinstance(result.history, tuple)
+    assert isinstance(result.recommendation, int) or (problem is SPHERE and result.recommendation.shape == (3,))
     assert all(isinstance(entry, Round | Trace) for entry in result.history)
     if isinstance(result.history[-1:], tuple) and result.history and isinstance(result.history[0], Round):
         assert sum(entry.counts.sum() for entry in result.history) == pulled.sum()
@@ -118,7 +208,10 @@ def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
     answers = [
         play(fresh(make, problem, s), problem, np.random.default_rng(s)).result.recommendation for s in range(20)
     ]
-    assert answers == [problem.best_item] * 20
+    if problem is SPHERE:
+        assert max(sphere_regret(problem, answer) for answer in answers) <= 0.5
+    else:
+        assert answers == [problem.best_item] * 20
 
 
 @each_for_items
@@ -134,25 +227,47 @@ def test_one_arm_for_one_item(make):
     assert run.result.recommendation == 0 and run.counts.sum() == 0
 
 
-@each
-def test_arms_that_do_not_span_the_space(make):
-    problem = LinearBandit(ARMS[:2], theta=THETA)
+@each_on_arms
+def test_arms_that_do_not_span_the_space(make, problem):
+    problem = LinearBandit(ARMS[:2], theta=problem.theta, link=problem.link)
     run = play(fresh(make, problem), problem, np.random.default_rng(0))
     assert run.result.recommendation == 0
 
 
-@each
-def test_the_global_numpy_state_is_untouched(make):
+@each_in_the_world
+def test_the_global_numpy_state_is_untouched(make, problem):
     np.random.seed(5)
     before = np.random.get_state()[1].copy()
-    play(fresh(make, EASY), EASY, np.random.default_rng(1))
+    play(fresh(make, problem), problem, np.random.default_rng(1))
     assert (np.random.get_state()[1] == before).all()
 
 
-@each
-def test_no_pull_is_made_beyond_max_pulls(make):
-    run = play(fresh(make, EASY), EASY, np.random.default_rng(1), max_pulls=30)
+@each_in_the_world
+def test_no_pull_is_made_beyond_max_pulls(make, problem):
+    run = play(fresh(make, problem), problem, np.random.default_rng(1), max_pulls=30)
     assert run.counts.sum() <= 30 and not run.stopped and run.result is None
+
+
+@pytest.mark.parametrize("budget", [40, 41, 97, 200])
+@each_with_a_budget
+def test_the_budget_is_never_exceeded(make, problem, budget):
+    for seed in range(5):
+        run = play(fresh(partial(make, budget), problem, seed), problem, np.random.default_rng(seed))
+        assert run.stopped and run.counts.sum() <= budget
+
+
+@pytest.mark.parametrize("budget", [0, -1, 10.5, np.nan, np.inf, "many", None, True])
+@each_with_a_budget
+def test_a_budget_that_is_none_is_refused(make, problem, budget):
+    with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* raise it"):
+        next(fresh(partial(make, budget), problem))
+
+
+@each_with_a_budget
+def test_identical_arms_are_allowed_with_a_budget(make, problem):
+    twice = LinearBandit(np.vstack([ARMS, ARMS[0]]), theta=problem.theta, link=problem.link)
+    run = play(fresh(partial(make, BUDGET), twice), twice, np.random.default_rng(0))
+    assert run.result.recommendation in (0, len(ARMS))
 
 
 BAD_ARMS = {
@@ -171,15 +286,23 @@ BAD_ITEMS = {
 }
 
 
-@pytest.mark.parametrize(("arms", "words"), BAD_ARMS.values(), ids=BAD_ARMS.keys())
-@each
+def refusals(algorithms, bad):
+    """Every algorithm with every bad input; identical items are refused with fixed confidence only."""
+    return [
+        pytest.param(make, *case, id=f"{name}-{kind}")
+        for name, make in algorithms.items()
+        for kind, case in bad.items()
+        if kind != "identical" or name not in BUDGETED
+    ]
+
+
+@pytest.mark.parametrize(("make", "arms", "words"), refusals(ALGORITHMS, BAD_ARMS))
 def test_bad_arms_are_refused_before_any_pull(make, arms, words):
     with pytest.raises(ValueError, match=words):
         next(make(arms, None, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize(("arms", "items", "words"), BAD_ITEMS.values(), ids=BAD_ITEMS.keys())
-@each_for_items
+@pytest.mark.parametrize(("make", "arms", "items", "words"), refusals(FOR_ITEMS, BAD_ITEMS))
 def test_bad_items_are_refused_before_any_pull(make, arms, items, words):
     with pytest.raises(ValueError, match=words):
         next(make(arms, items, np.random.default_rng(0)))
@@ -193,7 +316,17 @@ RULES = {
     ),
     "xy_adaptive": lambda **kwargs: xy_adaptive(ARMS, **({"delta": 0.1} | kwargs)),
     "alba": lambda **kwargs: alba(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
+    "lazy_track_and_stop": lambda **kwargs: lazy_track_and_stop(ARMS, **({"delta": 0.1} | kwargs)),
     "lingape": lambda **kwargs: lingape(ARMS, **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
+    "lin_game": lambda **kwargs: lin_game(ARMS, **({"delta": 0.1} | kwargs)),
+    "fws": lambda **kwargs: fws(ARMS, **({"delta": 0.1} | kwargs)),
+    "l_t3c": lambda **kwargs: l_t3c(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)),
+}
+
+
+BUDGET_RULES = {
+    "gse": lambda **kwargs: gse(ARMS, **({"budget": 100} | kwargs)),
+    "od_linbai": lambda **kwargs: od_linbai(ARMS, **({"budget": 100} | kwargs)),
 }
 
 
@@ -205,7 +338,7 @@ def test_delta_outside_its_range_is_refused(rule, delta):
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, np.ones(4)])
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize("rule", [*RULES.values(), *BUDGET_RULES.values()], ids=[*RULES, *BUDGET_RULES])
 def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
     with pytest.raises(ValueError, match="sigma must be"):
         next(rule(sigma=sigma))
@@ -218,6 +351,8 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("rage", "log_items", "both"),
         ("rage", "eliminate", "none"),
         ("rage", "rounding", "up"),
+        ("rage", "rule", "thirds"),
+        ("rage", "objective", "worst"),
         ("rage", "epsilon", 0.0),
         ("xy_static", "phases", "even"),
         ("xy_static", "start", 1),
@@ -227,19 +362,45 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("xy_oracle", "theta_star", np.full(3, np.nan)),
         ("xy_oracle", "phases", "even"),
         ("xy_oracle", "solver", "simplex"),
+        ("xy_oracle", "batches", "pulls"),
+        ("xy_oracle", "stop", "never"),
         ("xy_adaptive", "ratio", "both"),
         ("xy_adaptive", "start", "none"),
         ("alba", "growth", 1.5),
         ("alba", "theta_bound", np.nan),
+        ("lazy_track_and_stop", "update", "never"),
+        ("lazy_track_and_stop", "update", 0),
+        ("lazy_track_and_stop", "update", 2.5),
+        ("lazy_track_and_stop", "initial", "first"),
+        ("lazy_track_and_stop", "initial", "random"),
+        ("lazy_track_and_stop", "design", "optimal"),
+        ("lazy_track_and_stop", "u", 0.0),
+        ("lazy_track_and_stop", "delta_schedule", "basel"),
+        ("lazy_track_and_stop", "threshold", "chernoff"),
+        ("lazy_track_and_stop", "allocation", -np.ones(5)),
         ("lingape", "rule", "random"),
         ("lingape", "epsilon", -1.0),
         ("lingape", "theta_bound", 0.0),
         ("lingape", "ridge", 0.0),
+        ("lin_game", "u", 0.0),
+        ("fws", "threshold", "chernoff"),
+        ("l_t3c", "delta_schedule", "basel"),
+        ("l_t3c", "leader", "worst"),
+        ("gse", "model", "probit"),
+        ("gse", "design", "best"),
+        ("gse", "keep", "half"),
+        ("gse", "remainder", "first"),
+        ("gse", "rounding", "pukelsheim"),
+        ("gse", "projection", "first4"),
+        ("gse", "eta", 1),
+        ("gse", "eta", 2.5),
+        ("gse", "eta", "2"),
+        ("gse", "ridge", 0.0),
     ],
 )
 def test_unknown_options_are_refused(rule, option, value):
     with pytest.raises(ValueError, match="must be"):
-        next(RULES[rule](**{option: value}))
+        next((RULES | BUDGET_RULES)[rule](**{option: value}))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, np.nan])
@@ -266,8 +427,8 @@ def test_two_best_items_of_equal_value_end_in_a_clear_error_or_at_max_pulls():
 
 
 def test_no_algorithm_asks_for_the_truth_but_the_oracle():
-    for name in fixed_confidence.__all__:
-        parameters = inspect.signature(getattr(fixed_confidence, name)).parameters
+    for name in [*fixed_confidence.__all__, *fixed_budget.__all__]:
+        parameters = inspect.signature(function(name)).parameters
         assert ("theta_star" in parameters) == (name == "xy_oracle")
         assert "problem" not in parameters
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandits_lib import instances
+from bandits_lib import fixed_budget, instances
+from bandits_lib.variance import features
 
 
 def test_benchmark():
@@ -57,6 +58,60 @@ def test_multivariate_features_and_weights(weights):
     assert np.abs(other).max() == pytest.approx(max(-low, high) / (2 if weights == "text" else 1))
 
 
+def test_signal_to_noise_in_three_readings():
+    """weltz2023 experiment 1: nine arms leave one of the ten dimensions of Sigma open, a twin does not close it."""
+    ranks = {"text": (9, 9), "code": (10, 9), "identified": (10, 10)}
+    for estimation, (K, rank) in ranks.items():
+        problem = instances.signal_to_noise(estimation=estimation)
+        assert len(problem.arms) == K and np.linalg.matrix_rank(features(problem.arms)) == rank
+        assert problem.best_item == 0 and np.sort(problem.gaps)[1] == pytest.approx(1 - np.cos(0.02))
+        np.testing.assert_allclose(problem.sigma, np.linalg.norm(problem.arms, axis=1))
+        assert (problem.sigma.max() / problem.sigma.min()) ** 2 == pytest.approx(6.25)
+    assert len(np.unique(instances.signal_to_noise(estimation="code").items, axis=0)) == 9
+
+
+def test_bent_benchmark():
+    """weltz2023 experiment 2."""
+    problem = instances.bent_benchmark()
+    assert problem.arms.shape == (6, 3) and np.linalg.matrix_rank(features(problem.arms)) == 6
+    np.testing.assert_allclose(problem.sigma**2, [1, 1 - 0.8 * np.sin(0.02) ** 2, 0.2, 0.6, 0.6, 0.2])
+    np.testing.assert_allclose(problem.arms[5], [0, np.sqrt(0.5), np.sqrt(0.5)])
+
+
+def test_multivariate_testing_in_both_codings():
+    """weltz2023 experiment 3: the third factor alone is best, by .005; 19 indicators say no more than 7 features."""
+    narrow, wide = (instances.multivariate_testing(coding=coding) for coding in ("reference", "indicators"))
+    np.testing.assert_allclose(narrow.means, [0, 0.02, 0.015, -0.065, 0.01, -0.07, -0.075, -0.255])
+    np.testing.assert_allclose(narrow.sigma**2, [0.3, 0.301, 0.301, 0.303, 1.0, 1.002, 1.002, 1.005])
+    assert wide.arms.shape == (8, 19) and set(np.unique(wide.arms)) == {0.0, 1.0}
+    assert np.linalg.matrix_rank(wide.arms) == np.linalg.matrix_rank(narrow.arms) == 7
+    np.testing.assert_allclose(wide.means, narrow.means)
+    np.testing.assert_allclose(wide.sigma, narrow.sigma)
+    assert np.sort(instances.multivariate_testing(effects="code").gaps)[1] == pytest.approx(0.0025)
+
+
+def test_three_arms_of_weltz2023_and_the_limit_of_its_variance_model():
+    free, diagonal = instances.three_arms(20), instances.three_arms(20, variances="diagonal")
+    assert free.best_item == 0 and free.gaps[2] == pytest.approx(1 - np.cos(0.5))
+    np.testing.assert_allclose(free.sigma**2, [1, 20, 1])
+    np.testing.assert_allclose(diagonal.sigma**2, diagonal.arms**2 @ [1, 20])
+    limit = ((1 + np.cos(0.5)) / np.sin(0.5)) ** 2
+    assert limit == pytest.approx(15.34, abs=0.005)
+    for kappa, exists in ((limit - 0.1, True), (limit + 0.1, False)):  # Sigma with variances (1, kappa, 1): only one
+        off = (1 - np.cos(0.5) ** 2 - kappa * np.sin(0.5) ** 2) / (2 * np.sin(0.5) * np.cos(0.5))
+        assert (np.linalg.eigvalsh([[1, off], [off, kappa]])[0] >= 0) == exists
+
+
+def test_two_spheres_of_weltz2023():
+    text = instances.two_spheres(4, np.random.default_rng(0))
+    code = instances.two_spheres(4, np.random.default_rng(0), diagonal="code")
+    assert (text.arms == code.arms).all() and text.arms.shape == (2000, 4)
+    np.testing.assert_allclose(np.linalg.norm(text.arms, axis=1), np.repeat([1, 0.1], [200, 1800]))
+    np.testing.assert_allclose(text.means, text.arms.sum(axis=1))
+    np.testing.assert_allclose(text.sigma**2, text.arms**2 @ [1, 0.1, 1, 0.1])
+    np.testing.assert_allclose(code.sigma**2, text.arms**2 @ [0.1, 1, 0.1, 1])
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -66,9 +121,76 @@ def test_multivariate_features_and_weights(weights):
         (lambda: instances.transductive(5), "d must be even"),
         (lambda: instances.transductive(4, reading="both"), "reading must be one of"),
         (lambda: instances.multivariate(1, np.random.default_rng(0)), "D must be"),
+        (lambda: instances.signal_to_noise(3), "d must be an integer of at least 4"),
+        (lambda: instances.signal_to_noise(q=0.0), "q must be positive"),
+        (lambda: instances.bent_benchmark(2), "d must be an integer of at least 3"),
+        (lambda: instances.multivariate_testing(coding="none"), "coding must be one of"),
         (lambda: instances.option_set("soare"), "name must be one of"),
+        (lambda: instances.three_arms(0.5), "kappa must be at least 1"),
+        (lambda: instances.three_arms(2, variances="text"), "variances must be one of"),
+        (lambda: instances.two_spheres(3, np.random.default_rng(0), n=9), "n must be"),
+        (lambda: instances.two_spheres(3, np.random.default_rng(0), diagonal="both"), "diagonal must be one of"),
     ],
 )
 def test_bad_arguments_are_refused(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+# --- azizi2022
+
+
+def test_static_has_one_better_arm_anywhere():
+    problem = instances.static(0.3, K=5, best=3, sigma2=4.0)
+    np.testing.assert_array_equal(problem.arms, np.eye(5))
+    np.testing.assert_allclose(problem.means, [0, 0, 0, 0.3, 0])
+    assert problem.best_item == 3 and (problem.sigma == 2.0).all()
+    assert instances.static(0.1).arms.shape == (16, 16) and instances.static(0.1).sigma[0] ** 2 == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("spread", "sd"), [("variance", np.sqrt(3 / 12)), ("sd", 3 / 12)])
+def test_logistic_arms_and_parameters_have_the_stated_law(spread, sd):
+    many = [instances.logistic(12, np.random.default_rng(seed), spread=spread) for seed in range(300)]
+    theta, arms = np.concatenate([p.theta for p in many]), np.concatenate([p.arms for p in many])
+    assert many[0].arms.shape == (8, 12) and many[0].noise == "bernoulli"
+    np.testing.assert_allclose(many[0].means, 1 / (1 + np.exp(-many[0].arms @ many[0].theta)))
+    assert abs(theta.std() - sd) < 4 * sd / np.sqrt(2 * theta.size)
+    assert arms.min() >= -0.5 and arms.max() <= 0.5
+    assert abs(arms.var() - 1 / 12) < 4 * np.sqrt(1 / 180 / arms.size)
+
+
+def test_rows_of_data_are_drawn_with_or_without_replacement():
+    features, values = np.random.default_rng(0).random((9, 3)), np.arange(9.0)
+    draws = [instances.rows_of_data(features, values, np.random.default_rng(seed), K=9) for seed in range(20)]
+    assert all(sorted(p.means) == list(range(9)) for p in draws) and len({tuple(p.means) for p in draws}) > 1
+    np.testing.assert_array_equal(draws[0].arms, features[draws[0].means.astype(int)])
+    assert draws[0].sigma[0] ** 2 == pytest.approx(0.1) and draws[0].theta is None
+    again = [
+        instances.rows_of_data(features, values, np.random.default_rng(seed), K=9, replace=True) for seed in range(20)
+    ]
+    assert any(len(set(p.means)) < 9 for p in again)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda rng: instances.static(0.0), "gap must be positive"),
+        (lambda rng: instances.static(0.1, K=1), "K must be an integer of at least 2"),
+        (lambda rng: instances.static(0.1, K=4, best=4), "best must be the number of an arm, 0..3"),
+        (lambda rng: instances.static(0.1, sigma2=-1.0), "sigma2 must be positive"),
+        (lambda rng: instances.logistic(0, rng), "d must be an integer"),
+        (lambda rng: instances.logistic(3, rng, spread="both"), "spread must be one of"),
+        (lambda rng: instances.rows_of_data(np.eye(3), np.ones(2), rng), "equally long"),
+        (lambda rng: instances.rows_of_data(np.eye(3), np.ones(3), rng, K=4), "K must be at most the number of rows"),
+        (lambda rng: instances.rows_of_data(np.eye(3), np.ones(3), rng, K=1), "K must be an integer of at least 2"),
+    ],
+)
+def test_bad_arguments_of_azizi2022_are_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make(np.random.default_rng(0))
+
+
+def test_option_sets_are_keyword_arguments_of_the_rules():
+    arms, rng = np.eye(4), np.random.default_rng(0)
+    for name, options in instances.option_set("azizi2022_code").items():
+        next(getattr(fixed_budget, name)(arms, budget=40, **options, **({"rng": rng} if name == "gse" else {})))

@@ -14,8 +14,10 @@ import pytest
 from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
+from bandits_lib.fingerprint import fingerprint
 from bandits_lib.fixed_confidence import rage, xy_oracle
 from bandits_lib.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
+from bandits_lib.monte_carlo import correct_level
 
 
 def make_rage(problem, rng, delta=0.05):
@@ -212,6 +214,7 @@ def test_paired_ratio_and_growth_recover_what_was_put_in():
     frame = pd.DataFrame(rows)
     estimate, low, high = paired_ratio(frame, "a", "b", by="d")
     assert low < 1 / 3 * 1.05 < high and high - low < 0.1 and estimate >= 1 / 3 * 0.95
+    assert paired_ratio(frame.rename(columns={"pulls": "error"}), "a", "b", by="d", value="error")[0] == estimate
     exponent, low, high = growth_exponent(frame, "a", "d")
     assert low < 1.5 < high
     with pytest.raises(ValueError, match="no run of both a and c"):
@@ -237,3 +240,13 @@ def test_workers_without_this_package_are_named(cluster, monkeypatch):
     monkeypatch.setattr(sys.modules["bandits_lib.monte_carlo"], "source_fingerprint", lambda: "another version")
     with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
         table(scheduler=cluster.scheduler_address)
+
+
+def test_level_sets_are_right_when_every_item_is_on_its_side():
+    problem = LinearBandit(np.eye(3), theta=[0.1, 0.5, 0.9])
+    right = correct_level(0.4)
+    assert right(problem, np.array([False, True, True]))
+    assert not right(problem, np.array([False, True, False])) and not right(problem, np.array([True, True, True]))
+    assert fingerprint(correct_level(0.4)) != fingerprint(correct_level(0.3)) == fingerprint(correct_level(0.3))
+    with pytest.raises(ValueError, match="threshold 0.5 is the value of item 1"):
+        correct_level(0.5).check(problem)

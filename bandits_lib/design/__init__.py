@@ -1,8 +1,8 @@
 """Experimental designs for linear bandits: which share of the pulls each arm should get.
 
-Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), the papers' Frank-Wolfe solver for
-replication (`frank_wolfe_design`), the way from weights to whole pulls (`round_design`), and what given weights are
-worth (`design_value`).
+Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs of least Gaussian width
+(`width_design`), the papers' Frank-Wolfe solver for replication (`frank_wolfe_design`), the way from weights to whole
+pulls (`round_design`), and what given weights are worth (`design_value`).
 """
 
 from bandits_lib.design.cache import cache_clear, cache_off
@@ -11,6 +11,7 @@ from bandits_lib.design.frank_wolfe import frank_wolfe_design
 from bandits_lib.design.pairs import pairs
 from bandits_lib.design.rounding import round_design
 from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
+from bandits_lib.design.width import width_design
 
 __all__ = [
     "Design",
@@ -22,5 +23,6 @@ __all__ = [
     "pairs",
     "round_design",
     "weighted_design",
+    "width_design",
     "xy_design",
 ]

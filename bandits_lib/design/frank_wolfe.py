@@ -15,14 +15,23 @@ from bandits_lib.design.certificate import Design, information, inverse_root, lo
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.design.span import span
+from bandits_lib.design.span import basis, span
 from bandits_lib.estimate import argmax
 
 LIST = 150  # differences of up to this many items are listed
 
 
 def frank_wolfe_design(
-    arms, directions, *, sigma=None, prune=1e-5, pruned="rescaled", value_at="last", stop=0.01, max_iter=5000
+    arms,
+    directions,
+    *,
+    sigma=None,
+    prune=1e-5,
+    pruned="rescaled",
+    value_at="last",
+    stop=0.01,
+    max_iter=5000,
+    start=None,
 ):
     """Frank-Wolfe XY design with the stop rule of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
 
@@ -39,6 +48,8 @@ def frank_wolfe_design(
         moved (fiez2019's code).
     stop : relative change of the weights, in Euclidean norm, at which it ends.
     max_iter : steps at most, >= 1.
+    start : (K,) non-negative weights of arms that span all, scaled to sum 1; None: uniform (jedra2020 begins at the
+        allocation before).
 
     Returns
     -------
@@ -60,15 +71,26 @@ def frank_wolfe_design(
         raise ValueError(f"max_iter must be at least 1 but is {max_iter}; the papers use 5000")
     if not 0 <= prune < 2 / (max_iter + 2):
         raise ValueError(f"prune must lie in [0, 2/(max_iter + 2)) but is {prune}; the last step must survive it")
-    options = float(prune), pruned, value_at, float(stop), int(max_iter)
+    options = float(prune), pruned, value_at, float(stop), int(max_iter), _first_weights(start, arms)
     return _frank_wolfe_design(arms, vectors, name, sigma, *options)
 
 
+def _first_weights(start, arms):
+    """`start` checked, as weights (K,) of sum 1."""
+    if start is None:
+        return np.full(len(arms), 1 / len(arms))
+    start = np.asarray(start, dtype=float)
+    fits = start.shape == (len(arms),) and np.isfinite(start).all() and (start >= 0).all()
+    if not fits or basis(arms[start > 0]).shape != basis(arms).shape:
+        raise ValueError(f"start must be ({len(arms)},) non-negative weights of arms that span all arms; got {start}")
+    return start / start.sum()
+
+
 @cached
-def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter):
+def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter, first):
     space = span(arms / sigma[:, None])
     directions = _visible(in_span(space, vectors, name))
-    weights, visited, value = frank_wolfe(space.arms, directions, stop, max_iter)
+    weights, visited, value = frank_wolfe(space.arms, directions, first, stop, max_iter)
     bound = _running_bound(space.arms, weights, visited)
     kept = np.where(weights < prune, 0.0, weights)
     if pruned == "rescaled":
@@ -89,9 +111,8 @@ def _visible(directions):
     return Listed(difference_vertices(directions.items)) if directions.items.shape[1] <= 2 else directions
 
 
-def frank_wolfe(arms, directions, stop, max_iter):
+def frank_wolfe(arms, directions, weights, stop, max_iter):
     """Weights (K,), the directions visited (n, r), and the value that the last step saw before it moved."""
-    weights = np.full(len(arms), 1 / len(arms))
     matrix = information(arms, weights)
     visited = []
     for k in range(1, max_iter + 1):

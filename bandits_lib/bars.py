@@ -8,8 +8,15 @@ from bandits_lib.style import COLOUR, LABEL, pooled_error_rates
 def pulls(ax, estimates, unit=1e6):
     """Mean pulls of each rule, one bar a row, from the top, with its 95 % interval; a paler part is burn-in.
 
-    estimates : a `summary` indexed by algorithm alone, with a column `burn_in` (pulls); unit : pulls per axis unit.
+    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone, with a column `burn_in` (pulls); unit :
+    pulls per axis unit.
     Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> estimates = pd.DataFrame({"mean": [3e6], "low": [2e6], "high": [4e6], "burn_in": [1e6]}, index=["h_rage"])
+    >>> pulls(plt.subplots()[1], estimates).get_xlabel()
+    'pulls / $10^{6}$'
     """
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
@@ -28,7 +35,12 @@ def pulls(ax, estimates, unit=1e6):
 def shares(ax, designs):
     """The share of pulls that each arm gets, designs side by side.
 
-    designs : DataFrame, one row per arm (its label), one column per algorithm. Returns ax.
+    ax : of matplotlib; designs : DataFrame, one row per arm (its label), one column per algorithm. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> shares(plt.subplots()[1], pd.DataFrame({"h_rage": [0.5, 0.5], "rage": [0.4, 0.6]})).get_ylabel()
+    'share of pulls'
     """
     width = 0.8 / designs.shape[1]
     for column, name in enumerate(designs.columns):
@@ -43,7 +55,8 @@ def settings(axes, estimates, by, labels, pooled, delta):
     """A panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates. Returns the axes.
 
     axes : axes, one more than settings, sharing y; estimates : a `summary` indexed by (by, algorithm) with columns
-    burn_in and lower_bound; labels : {setting: words}; pooled : a `summary` by algorithm; delta : error allowed.
+    burn_in and lower_bound; labels : {setting: words}; pooled : a `summary` by algorithm;
+    delta : error probability allowed.
     """
     *panels, last = axes
     for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):

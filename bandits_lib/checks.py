@@ -6,7 +6,10 @@ from bandits_lib.estimate import RANK_TOL
 
 
 def check_matrix(name, rows):
-    """`rows` as a C-contiguous float array (n, d), n, d >= 1, all entries finite."""
+    """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite.
+
+    name : what they are called in the message; rows : array-like. Returns (n, d). Raises ValueError for anything else.
+    """
     rows = np.ascontiguousarray(rows, dtype=float)
     if rows.ndim != 2:
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
@@ -19,7 +22,10 @@ def check_matrix(name, rows):
 
 
 def check_arms(arms):
-    """`arms` as a float array (K, d), at least one of them non-zero."""
+    """The `arms` as a float array (K, d), at least one of them non-zero.
+
+    arms : array-like. Returns (K, d). Raises ValueError as `check_matrix`, and if all are zero.
+    """
     arms = check_matrix("arms", arms)
     if not arms.any():
         raise ValueError("arms must not all be zero: nothing could be learnt from their rewards")
@@ -27,9 +33,10 @@ def check_arms(arms):
 
 
 def check_items(items, arms, distinct=True):
-    """`items` as a float array (M, d), default the arms, whose differences lie in the span of the arms.
+    """The `items` as a float array (M, d), default the arms, whose differences lie in the span of the arms.
 
-    distinct : refuse identical rows, which have no unique best item (fixed confidence).
+    items : array-like or None; arms : (K, d), checked; distinct : refuse identical rows, which have no unique best item
+    (fixed confidence). Returns (M, d). Raises ValueError that says which rows, and the way out.
     """
     if items is None:
         items = arms
@@ -44,7 +51,10 @@ def check_items(items, arms, distinct=True):
 
 
 def check_distinct(items):
-    """Refuse identical rows: no rule with fixed confidence can tell them apart."""
+    """Refuse identical rows: no rule with fixed confidence can tell them apart.
+
+    items : (M, d). Raises ValueError that names two such rows.
+    """
     order = np.lexsort(items.T)
     same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
     if same.any():
@@ -54,7 +64,10 @@ def check_distinct(items):
 
 
 def check_span(directions, arms, name):
-    """Refuse directions outside the span of the arms: their values cannot be estimated."""
+    """Refuse directions outside the span of the arms: their values cannot be estimated.
+
+    directions : (n, d); arms : (K, d); name : of the directions in the message. Raises ValueError that names the worst.
+    """
     _, singular, basis = np.linalg.svd(arms, full_matrices=False)
     basis = basis[singular > RANK_TOL * singular[0]]
     if len(basis) == arms.shape[1]:
@@ -69,14 +82,21 @@ def check_span(directions, arms, name):
 
 
 def check_delta(delta):
-    """`delta`, the error probability allowed, as a float in (0, 1)."""
+    """The error probability allowed, `delta`, as a float in (0, 1).
+
+    delta : number. Returns a float. Raises ValueError for anything else.
+    """
     if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
         raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
     return float(delta)
 
 
 def check_sigma(sigma, K, name="sigma", zero=False):
-    """`sigma`, a positive standard deviation or one per arm, as a float array (K,); zero=True admits 0."""
+    """The noise as a float array (K,), from one standard deviation or one per arm.
+
+    sigma : scalar or (K,); K : number of arms; name : in the message; zero : True admits 0.
+    Returns (K,). Raises ValueError for another shape, and for what is negative or not finite.
+    """
     sigma = np.asarray(sigma, dtype=float)
     if sigma.shape not in ((), (K,)):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
@@ -87,7 +107,10 @@ def check_sigma(sigma, K, name="sigma", zero=False):
 
 
 def check_theta(name, theta, d):
-    """`theta` as a float array of `d` finite numbers."""
+    """A parameter as a float array of `d` finite numbers.
+
+    name : in the message; theta : array-like. Returns (d,). Raises ValueError for anything else.
+    """
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (d,) or not np.isfinite(theta).all():
         raise ValueError(f"{name} must be {d} finite numbers, one per column of items; got {theta}")
@@ -95,28 +118,43 @@ def check_theta(name, theta, d):
 
 
 def check_budget(budget, least, why):
-    """`budget`, a whole number of pulls, as an int of at least `least`, the smallest that runs; `why` says why."""
-    whole = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool) and budget % 1 == 0
-    if not whole or budget < least:
-        raise ValueError(f"budget must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it")
+    """A whole number of pulls as an int.
+
+    budget : int, or a float without fraction; least : the smallest that runs; why : says why it is.
+    Returns an int. Raises ValueError for anything else.
+    """
+    number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
+    if not number or budget % 1 or budget < least:
+        raise ValueError(
+            f"budget must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it"
+        )
     return int(budget)
 
 
 def check_dimension(name, value, least):
-    """Refuse a `value` that is not an integer of at least `least`."""
+    """Refuse a `value` that is not an integer of at least `least`.
+
+    name : in the message. Raises ValueError.
+    """
     if int(value) != value or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
 
 
 def check_positive(name, value):
-    """`value` as a positive, finite float."""
+    """A `value` as a positive, finite float.
+
+    name : in the message. Returns a float. Raises ValueError for anything else.
+    """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be positive and finite; got {value}")
     return float(value)
 
 
 def check_option(name, value, options):
-    """`value`, one of the strings `options`."""
+    """A `value`, one of the `options`.
+
+    name : in the message. Returns the value. Raises ValueError that lists the options.
+    """
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value

@@ -11,7 +11,15 @@ COLUMNS += ["more", "explanation"]
 
 
 class Claim(NamedTuple):
-    """A statement, what was measured (estimate with a 95 % interval), and where the statement holds."""
+    """A statement, what was measured, and where the statement holds.
+
+    id : "<notebook>/<short name>"; paper, place, statement : whose, where, in words; estimate, low, high : measured,
+    with a 95 % interval; holds : (low, high), the values under which it is true; explanation : of a failure.
+
+    >>> from bandits_lib.claims import claim
+    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).paper
+    'fiez2019'
+    """
 
     id: str
     paper: str
@@ -25,7 +33,14 @@ class Claim(NamedTuple):
 
     @property
     def verdict(self):
-        """ "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided"."""
+        """The verdict by rule, never typed: whether the interval lies where the statement holds.
+
+        Returns "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided".
+
+        >>> from bandits_lib.claims import claim
+        >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 1.0, 0.9, 1.1, (0, 1)).verdict
+        'undecided'
+        """
         if self.holds[0] <= self.low and self.high <= self.holds[1]:
             return "reproduced"
         if self.high < self.holds[0] or self.low > self.holds[1]:
@@ -34,7 +49,14 @@ class Claim(NamedTuple):
 
     @property
     def more(self):
-        """How many times as many runs would decide it, if the estimate stays: 1 when decided, inf on a boundary."""
+        """How many times as many runs would decide it, if the estimate stays.
+
+        Returns 1 when it is decided, inf when the estimate is on a boundary of `holds`.
+
+        >>> from bandits_lib.claims import claim
+        >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.9, 0.7, 1.1, (0, 1)).more
+        4
+        """
         if self.verdict != "undecided":
             return 1
         crossed = [edge for edge in self.holds if self.low < edge < self.high]
@@ -57,6 +79,9 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
     holds : (low, high), the values under which the statement is true. explanation : of a failure, and its option.
     Returns a Claim, whose `verdict` is computed. Raises ValueError for an id without notebook, NaN, or
     estimate outside [low, high].
+
+    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).verdict
+    'reproduced'
     """
     if id.count("/") != 1:
         raise ValueError(f"id must be '<notebook>/<short name>'; got {id!r}")
@@ -78,7 +103,15 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
 
 
 def table(claims):
-    """The claims as a DataFrame, one row each, with the computed verdict and `more` (runs needed, as a multiple)."""
+    """The claims in full, one row each, with the computed verdict and `more` (runs needed, as a multiple).
+
+    claims : list of Claim. Returns a DataFrame.
+
+    >>> from bandits_lib.claims import claim
+    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> table([found])["verdict"].item()
+    'reproduced'
+    """
     rows = [
         (c.id, c.paper, c.place, c.statement, c.estimate, c.low, c.high, *c.holds, c.verdict, c.more, c.explanation)
         for c in claims
@@ -89,7 +122,13 @@ def table(claims):
 def save(claims, out):
     """Write <out>/figures/claims/<notebook>.csv, the notebook being the part of every id before the slash.
 
-    Returns the table as `show` prints it. Raises ValueError for no claims, two notebooks, or an id used twice.
+    claims : list of Claim; out : folder. Returns the table as `show` prints it. Raises ValueError for no claims, two
+    notebooks, or an id used twice.
+
+    >>> from bandits_lib.claims import claim
+    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> save([found], ".")["measured"].item()
+    '0.5 [0.4, 0.6]'
     """
     notebooks = {c.id.partition("/")[0] for c in claims}
     if len(notebooks) != 1 or len({c.id for c in claims}) != len(claims):
@@ -101,7 +140,15 @@ def save(claims, out):
 
 
 def show(claims):
-    """The claims as a short table to print in a notebook: statement, measured, holds, verdict."""
+    """The claims as a short table to print in a notebook: statement, measured, holds, verdict.
+
+    claims : list of Claim. Returns a DataFrame.
+
+    >>> from bandits_lib.claims import claim
+    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> show([found])["holds for"].item()
+    '0 to 1'
+    """
     rows = [
         {
             "statement": c.statement,

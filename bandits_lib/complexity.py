@@ -25,9 +25,12 @@ CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
 
 
 def oracle_directions(items, theta):
-    """(M - 1, d) differences of the best item from the others, each divided by its gap.
+    """Differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
 
-    items : (M, d), M >= 2; theta : (d,). Raises ValueError if the best value is attained twice.
+    items : (M, d), M >= 2; theta : (d,). Returns (M - 1, d). Raises ValueError if the best value is attained twice.
+
+    >>> oracle_directions(np.eye(2), np.array([1.0, 0.5])).tolist()
+    [[2.0, -2.0]]
     """
     theta = check_theta("theta", theta, items.shape[1])
     best = int(argmax(items @ theta))
@@ -41,9 +44,13 @@ def oracle_directions(items, theta):
 def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
     """The optimal static allocation lambda* of one who knows theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
 
-    arms : (K, d); items : (M, d), default the arms; theta : (d,); sigma : standard deviation, one or (K,).
-    Returns a Design whose value is psi* (in units of pulls, sigma included), certified to `tol`.
+    arms : (K, d); items : (M, d), default the arms; theta : (d,); sigma : standard deviation, one or (K,);
+    tol : relative gap. Returns a Design whose value is psi* (in units of pulls, sigma included), certified to `tol`.
     Raises ValueError for bad input, one item, or a best item that is not unique.
+
+    >>> design = oracle_design(np.eye(2), theta=[1.0, 0.5])
+    >>> design.weights.round(2).tolist(), round(design.value, 2)
+    ([0.5, 0.5], 16.0)
     """
     arms = check_arms(arms)
     items = check_items(items, arms)
@@ -55,7 +62,11 @@ def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
 def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra2020", tol=1e-3):
     """T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* itself ("fiez2019"), sigma included.
 
-    Arguments as in `oracle_design`. Returns a float, certified to `tol`. Raises ValueError as `oracle_design` does.
+    arms, items, theta, sigma, tol : as in `oracle_design`; convention : which of the two. Returns a float, certified to
+    `tol`. Raises ValueError as `oracle_design` does.
+
+    >>> round(characteristic_time(np.eye(2), theta=[1.0, 0.5]), 1)
+    32.0
     """
     check_option("convention", convention, tuple(CONVENTIONS))
     return CONVENTIONS[convention] * oracle_design(arms, items, theta=theta, sigma=sigma, tol=tol).value
@@ -64,8 +75,13 @@ def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra
 def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2020"):
     """Expected pulls that every delta-correct rule needs (Gaussian noise).
 
-    "jedra2020": T* kl(delta, 1 - delta). "fiez2019": psi* log(1 / (2.4 delta)) as Theorem 1 prints it, which is
-    loose by the factor 2 that its divergence omits. Other arguments as in `oracle_design`. Returns a float.
+    arms, items, theta, sigma : as in `oracle_design`; delta : error probability allowed.
+    convention : "jedra2020", T* kl(delta, 1 - delta); "fiez2019", psi* log(1 / (2.4 delta)) as Theorem 1 prints it,
+    which is loose by the factor 2 that its divergence omits.
+    Returns a float, in pulls. Raises ValueError as `oracle_design`, and for delta outside (0, 1).
+
+    >>> round(lower_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05), 1)
+    84.8
     """
     delta = check_delta(delta)
     time = characteristic_time(arms, items, theta=theta, sigma=sigma, convention=convention)
@@ -75,7 +91,8 @@ def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2
 def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020"):
     """Expected pulls that every (epsilon, delta)-correct rule needs when all unit vectors of R^d can be pulled.
 
-    d : dimension, at least 2; norm : |theta|; epsilon : accepted regret, below norm / 5; delta : error probability.
+    d : dimension, at least 2; norm : |theta|; epsilon : accepted regret, below norm / 5; delta : error probability;
+    sigma : standard deviation of the noise.
     proof "jedra2020": Theorem 4, sigma^2 (d - 1) kl(delta, 1 - delta) / (20 norm epsilon). "caps" (ours): with cos(phi)
     = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is right for both. A, the expected
     sum of aa', has trace E[pulls], so in the mean over all directions of the turn (theta - turned)'A(theta - turned) is
@@ -83,6 +100,9 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
     change of measure asks for 2 sigma^2 kl. For small epsilon that is sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five
     times Theorem 4. The larger of the two is returned.
     Returns a float. Raises ValueError for bad input.
+
+    >>> round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05), 1)
+    5.3
     """
     check_option("proof", proof, ("jedra2020", "caps"))
     delta, norm, epsilon = check_delta(delta), check_positive("norm", norm), check_positive("epsilon", epsilon)
@@ -97,16 +117,26 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
 
 
 def binary_divergence(delta):
-    """kl(delta, 1 - delta), the divergence between two Bernoulli laws."""
+    """kl(delta, 1 - delta), the divergence between two Bernoulli laws (jedra2020, Theorem 1).
+
+    delta : error probability, in (0, 1). Returns a float, in nats.
+
+    >>> round(binary_divergence(0.05), 2)
+    2.65
+    """
     return float(rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta))
 
 
 def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
     """Theorem 2 of fiez2019: pulls that RAGE exceeds with probability at most delta, phase by phase.
 
+    arms, items, theta, sigma : as in `oracle_design`; delta : error probability; epsilon : slack for rounding.
     The sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = 6 delta / (pi^2 t^2).
     Returns (T,) floats, one per phase t = 1, ..., ceil(log2(4 / smallest gap)). Needs gaps of at most 2.
     Raises ValueError for bad input, and for gaps above 2, which the theorem does not cover.
+
+    >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
+    [172.0, 883.0, 3986.0]
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

@@ -28,6 +28,11 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
     (interval of the true lead of the leader over z, units of reward), in_play (low <= 0). Until the pulled arms span
     what the arms span, the interval is the whole line and all items are in play.
     Raises ValueError for bad arguments. Source: jedra2020, Proposition 2 and eq. 9, made into intervals here.
+
+    >>> from bandits_lib import Sample
+    >>> sample = Sample(np.array([200, 200]), np.array([200.0, 0.0]), np.array([400.0, 200.0]))
+    >>> intervals(np.eye(2), sample).loc[1, ["behind", "low", "high"]].round(2).tolist()
+    [1.0, 0.42, 1.58]
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)

@@ -39,7 +39,11 @@ into a folder, set the environment variable BANDITS_DATA to that folder, and run
 
 
 class Regression(NamedTuple):
-    """Rows of a data set: features (n, d), each rescaled to [0, 1]; values (n,), to be the mean rewards."""
+    """Rows of a data set: features (n, d), each rescaled to [0, 1]; values (n,), to be the mean rewards.
+
+    >>> Regression(np.array([[0.0], [1.0]]), np.array([0.2, 0.7])).features.shape
+    (2, 1)
+    """
 
     features: np.ndarray
     values: np.ndarray
@@ -49,6 +53,9 @@ class ClickLog(NamedTuple):
     """Records of a click log: features (n, 36), products of user and article features; clicks (n,), 0 or 1.
 
     skipped : lines of another shape that were left out.
+
+    >>> ClickLog(np.ones((1, 36)), np.zeros(1), 0).skipped
+    0
     """
 
     features: np.ndarray
@@ -57,9 +64,13 @@ class ClickLog(NamedTuple):
 
 
 def data_file(name):
-    """Path of the file `name`, or `name`.gz, in the folder that BANDITS_DATA names; None if it is not there.
+    """Where a file of data is: in the folder that BANDITS_DATA names, under its `name` or `name`.gz.
 
+    Returns the Path, or None if it is not there (or BANDITS_DATA is not set).
     Raises ValueError if BANDITS_DATA names a folder that does not exist.
+
+    >>> data_file("no such file") is None
+    True
     """
     folder = os.environ.get("BANDITS_DATA")
     if not folder:
@@ -80,6 +91,13 @@ def click_log(path, *, malformed="refuse", most=None):
     path : the file; malformed : "refuse", or "skip" lines of another shape (and those without a positive constant,
     which the published code leaves out as well); most : records at most, None for all.
     Returns a ClickLog. Raises ValueError naming the line for malformed="refuse", and for a file without records.
+
+    >>> from pathlib import Path
+    >>> line = "0 7 1 |user 2:.1 3:.2 4:.3 5:.4 6:0 1:1 |7 2:.5 3:.5 4:0 5:0 6:0 1:1"
+    >>> _ = Path("log").write_text(line)
+    >>> log = click_log("log")
+    >>> log.features.shape, log.clicks.tolist()
+    ((1, 36), [1.0])
     """
     check_option("malformed", malformed, ("refuse", "skip"))
     users, articles, clicks, skipped = array("d"), array("d"), array("b"), 0
@@ -152,9 +170,13 @@ def _products(users, articles):
 
 
 def ridge(features, targets, *, regularisation=0.01):
-    """theta (d,) minimising sum of (targets - features @ theta)^2 + regularisation |theta|^2 (fiez2019: .01).
+    """theta minimising sum of (targets - features @ theta)^2 + regularisation |theta|^2 (fiez2019: .01).
 
-    features : (n, d); targets : (n,). Raises ValueError for lengths that differ, NaN, regularisation <= 0.
+    features : (n, d); targets : (n,); regularisation : positive. Returns (d,).
+    Raises ValueError for lengths that differ, NaN, regularisation <= 0.
+
+    >>> ridge(np.eye(2), [1.0, 2.0], regularisation=1.0).tolist()
+    [0.5, 1.0]
     """
     features, targets = check_matrix("features", features), check_matrix("targets", np.atleast_2d(targets))[0]
     if len(features) != len(targets):
@@ -172,6 +194,10 @@ def click_log_stand_in(rng, *, records=50_000, articles=50):
 
     rng : draws everything; records : lines; articles : distinct ones, shown with equal probability.
     Returns a ClickLog. Raises ValueError for records or articles < 1.
+
+    >>> log = click_log_stand_in(np.random.default_rng(0), records=200, articles=5)
+    >>> log.features.shape, log.clicks.sum().item()
+    ((200, 36), 13.0)
     """
     if records < 1 or articles < 1:
         raise ValueError(f"records and articles must be at least 1; got {records} and {articles}")
@@ -186,8 +212,9 @@ def click_log_stand_in(rng, *, records=50_000, articles=50):
 
 
 def automobile_file():
-    """Path of the Automobile file: in the folder that BANDITS_DATA names, or fetched once from UCI; None if neither.
+    """Where the Automobile file is: in the folder that BANDITS_DATA names, or fetched once from UCI (azizi2022, E.2).
 
+    Returns its Path, or None if it is neither there nor to be had.
     Raises ValueError if the file in that folder is not the published one (by sha256).
     """
     path = data_file(AUTOMOBILE)
@@ -210,6 +237,12 @@ def automobile(path, *, price="scaled"):
     path : the file of the UCI repository; price "scaled" to [0, 1], as the features are, or "raw", in dollars.
     Returns a Regression with a row for every car of known price, 201 of 205. Raises ValueError naming the line if the
     file has another shape.
+
+    >>> row = "0,?,a,b,c,d,e,f,g,h,170.0,{0},52.0,{1},dohc,four,{2},mpfi,3.5,2.7,9.0,111.0,5000.0,{3},{4},{5}"
+    >>> cars = row.format(64.1, 2548, 130, 21, 27, 13495), row.format(65.5, 2823, 152, 19, 26, 16500)
+    >>> np.savetxt("cars.data", cars, fmt="%s")
+    >>> automobile("cars.data", price="raw").values.tolist()
+    [13495.0, 16500.0]
     """
     check_option("price", price, ("scaled", "raw"))
     rows = []
@@ -230,7 +263,13 @@ def automobile(path, *, price="scaled"):
 
 
 def motor_file():
-    """Path of the electric motor file (the whole one, or else its sample of 3,000 rows) in BANDITS_DATA, or None."""
+    """Where the electric motor file is (azizi2022, E.2): in BANDITS_DATA, whole or else a sample of 3,000 rows.
+
+    Returns its Path, or None if it is not there.
+
+    >>> motor_file() is None  # in a folder without it
+    True
+    """
     return next((path for path in map(data_file, MOTOR) if path is not None), None)
 
 
@@ -240,6 +279,11 @@ def electric_motor(path, *, temperature="scaled"):
     path : the file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
     temperature "scaled" to [0, 1], as the features are, or "raw", as in the file. Returns a Regression.
     Raises ValueError for a file without pm or without any of the measurements, and for missing entries.
+
+    >>> import pandas as pd
+    >>> pd.DataFrame({"ambient": [20, 25], "coolant": [18, 19], "pm": [24, 40]}).to_csv("motor.csv", index=False)
+    >>> electric_motor("motor.csv", temperature="raw").values.tolist()
+    [24.0, 40.0]
     """
     check_option("temperature", temperature, ("scaled", "raw"))
     table = pd.read_csv(path, usecols=lambda name: name in (*MOTOR_COLUMNS, "pm"))
@@ -265,6 +309,10 @@ def regression_stand_in(rng, *, rows=201, d=5):
 
     rng : draws everything; rows, d : the shape (cars: 201 by 5; motor: 3,000 by 10). Returns a Regression.
     Raises ValueError for rows < 2 or d < 1.
+
+    >>> cars = regression_stand_in(np.random.default_rng(0), rows=50)
+    >>> cars.features.shape, cars.values.min().item(), cars.values.max().item()
+    ((50, 5), 0.0, 1.0)
     """
     if rows < 2 or d < 1:
         raise ValueError(f"rows must be at least 2 and d at least 1; got {rows} and {d}")

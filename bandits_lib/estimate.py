@@ -27,7 +27,10 @@ def argmax(values):
     Returns
     -------
     int
-        `argmin` is `argmax(-values)`.
+        The index; `argmin` is `argmax(-values)`.
+
+    >>> argmax(np.array([1.0, 2.0, 2.0 + 1e-12]))
+    1
     """
     top = values[0]
     for k in range(1, values.shape[0]):
@@ -42,7 +45,13 @@ def argmax(values):
 
 @njit(cache=True, error_model="numpy")
 def top(values, k):
-    """Indices (k,) of the k largest of `values` (n,), in increasing order; ties as in `argmax`, lowest index first."""
+    """Indices of the k largest values, in increasing order; ties as in `argmax`, lowest index first.
+
+    values : (n,) finite floats; k : at most n. Returns (k,) int64.
+
+    >>> top(np.array([0.1, 0.9, 0.5]), 2).tolist()
+    [1, 2]
+    """
     left, chosen = values.copy(), np.empty(k, np.int64)
     for position in range(k):
         chosen[position] = argmax(left)
@@ -54,6 +63,9 @@ class LeastSquares(NamedTuple):
     """A least-squares fit: theta_hat (d,), inverse (d, d) of the information matrix (its pseudo-inverse).
 
     For y in the span of the pulled arms, y'theta_hat has variance `norms(inverse, y)` (times sigma^2 for OLS).
+
+    >>> LeastSquares(np.zeros(2), np.eye(2)).theta_hat.tolist()
+    [0.0, 0.0]
     """
 
     theta_hat: np.ndarray
@@ -65,6 +77,11 @@ def least_squares(arms, sample):
 
     arms : (K, d); sample : Sample with at least one pull. Returns LeastSquares(theta_hat, (sum n_x xx')^+):
     the minimum-norm solution where the pulled arms do not span R^d.
+
+    >>> from bandits_lib import Sample
+    >>> sample = Sample(np.array([4, 1]), np.array([4.0, 3.0]), np.array([6.0, 9.0]))
+    >>> least_squares(np.eye(2), sample).theta_hat.round(6).tolist()
+    [1.0, 3.0]
     """
     return weighted_least_squares(arms, sample, 1.0)
 
@@ -74,6 +91,11 @@ def weighted_least_squares(arms, sample, sigma):
 
     arms : (K, d); sample : Sample; sigma : standard deviation of the noise, one or (K,).
     Returns LeastSquares(theta_hat, inverse) with inverse = (sum n_x xx' / sigma_x^2)^+, the covariance of theta_hat.
+
+    >>> from bandits_lib import Sample
+    >>> sample = Sample(np.array([4, 1]), np.array([4.0, 3.0]), np.array([6.0, 9.0]))
+    >>> weighted_least_squares(np.eye(2), sample, [2.0, 1.0]).inverse.round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     pulled = np.flatnonzero(sample.counts)
     rows, sd = arms[pulled], np.broadcast_to(sigma, len(arms))[pulled]
@@ -82,10 +104,14 @@ def weighted_least_squares(arms, sample, sigma):
 
 
 def information_inverse(rows, weights):
-    """(d, d) pseudo-inverse of sum_i weights_i rows_i rows_i', weights positive, through the thin SVD of the rows.
+    """The pseudo-inverse of sum_i weights_i rows_i rows_i', through the thin SVD of the rows.
 
+    rows : (n, d); weights : (n,), positive. Returns (d, d).
     Singular values of the weighted rows below 1e-7 times the largest count as zero, which keeps weights
     (relative to the largest) down to about 1e-14 apart from arms that were not pulled at all.
+
+    >>> information_inverse(np.array([[2.0, 0.0]]), np.array([1.0])).tolist()
+    [[0.25, 0.0], [0.0, 0.0]]
     """
     _, singular, basis = np.linalg.svd(rows * np.sqrt(weights)[:, None], full_matrices=False)
     kept = singular > RANK_TOL * singular[0]
@@ -94,12 +120,24 @@ def information_inverse(rows, weights):
 
 
 def norms(inverse, directions):
-    """(n,) squared norms y' inverse y of the rows y of `directions` (n, d)."""
+    """Squared norms y' inverse y of the rows y of `directions`.
+
+    inverse : (d, d); directions : (n, d). Returns (n,).
+
+    >>> norms(np.diag([1.0, 0.5]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [1.5, 2.0]
+    """
     return np.einsum("nd,nd->n", directions @ inverse, directions)
 
 
 def basel_delta(delta, t):
-    """6 delta / (pi^2 t^2): the share of `delta` for phase t = 1, 2, ..., which adds up to delta (Basel problem)."""
+    """6 delta / (pi^2 t^2): the share of `delta` for phase t, which adds up to delta (Basel problem).
+
+    delta : error probability allowed; t : phase, 1, 2, ... Returns a float.
+
+    >>> round(sum(basel_delta(0.05, t) for t in range(1, 1000)), 4)
+    0.05
+    """
     return 6 * delta / (np.pi * t) ** 2
 
 
@@ -107,8 +145,13 @@ def basel_delta(delta, t):
 def rank_one_update(inverse, theta, arm, reward, u):
     """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
 
-    Leaves inverse @ arm (before the update) in `u` (d,) and returns the gain 1 + arm'u: the log-determinant
-    of the information matrix grows by log(gain), and y'inverse y falls by (y'u)^2 / gain for every y.
+    reward : in the units of theta' arm. Leaves inverse @ arm (before the update) in `u` (d,) and returns the gain 1 +
+    arm'u: the log-determinant of the information matrix grows by log(gain), and y'inverse y falls by (y'u)^2 / gain for
+    every y.
+
+    >>> inverse, theta, u = np.eye(2), np.zeros(2), np.zeros(2)
+    >>> rank_one_update(inverse, theta, np.array([1.0, 0.0]), 3.0, u), theta.tolist(), inverse.tolist()
+    (2.0, [1.5, 0.0], [[0.5, 0.0], [0.0, 1.0]])
     """
     d = theta.shape[0]
     gain, residual = 1.0, reward
@@ -131,8 +174,13 @@ def rank_one_update(inverse, theta, arm, reward, u):
 def cholesky(matrix, scale, shift, factor):
     """Cholesky's factor of matrix / scale + shift I, in place in `factor` (d, d), lower triangle.
 
-    Returns the log-determinant, -inf if the matrix is not positive definite. In compiled loops this and
-    `inverse_from` stand in for LAPACK, whose wrappers take most of the time to compile one.
+    matrix : (d, d), symmetric; scale, shift : floats. Returns the log-determinant, -inf if the matrix is not positive
+    definite. In compiled loops this and `inverse_from` stand in for LAPACK, whose wrappers take most of the time to
+    compile one.
+
+    >>> factor = np.zeros((2, 2))
+    >>> round(cholesky(np.diag([8.0, 2.0]), 2.0, 0.0, factor), 6), factor.tolist()
+    (1.386294, [[2.0, 0.0], [0.0, 1.0]])
     """
     d = matrix.shape[0]
     logdet = 0.0
@@ -155,7 +203,15 @@ def cholesky(matrix, scale, shift, factor):
 
 @njit(cache=True, error_model="numpy")
 def inverse_from(factor, inverse):
-    """The inverse (d, d), in place, of the matrix whose Cholesky factor (d, d) is given: two triangular systems."""
+    """The inverse of the matrix whose Cholesky factor is given: two triangular systems.
+
+    factor : (d, d), lower triangular; inverse : (d, d), written in place.
+
+    >>> inverse = np.zeros((2, 2))
+    >>> inverse_from(np.diag([2.0, 1.0]), inverse)
+    >>> inverse.tolist()
+    [[0.25, 0.0], [0.0, 1.0]]
+    """
     d = factor.shape[0]
     for k in range(d):
         for i in range(d):

@@ -13,17 +13,27 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def fingerprint(*parts):
-    """A short hash (16 hex digits) of arguments: arrays, numbers, strings, containers, functions, partials, rngs.
+    """A short hash of arguments: arrays, numbers, strings, containers, functions, partials, rngs.
 
+    parts : any number of them. Returns 16 hex digits.
     Functions of this package count by name; a user's function by its code, defaults and the values it refers to,
     so that editing a parameter in a notebook changes the hash. Equal in every process. Raises nothing.
+
+    >>> fingerprint(1, "a") == fingerprint(1, "a"), fingerprint(1, "a") == fingerprint(1, "b")
+    (True, False)
     """
     return hashlib.sha256("\n".join(_describe(part, ()) for part in parts).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def source_fingerprint():
-    """A hash of this package's own source files: results drawn by other code are never resumed."""
+    """A hash of this package's own source files: results drawn by other code are never resumed.
+
+    Returns 16 hex digits.
+
+    >>> len(source_fingerprint())
+    16
+    """
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 

@@ -16,32 +16,53 @@ from bandits_lib.instances import published_noise
 from bandits_lib.intervals import paired_ratio, wilson_interval
 from bandits_lib.monte_carlo import monte_carlo, summary
 from bandits_lib.variance import burn_in, coverage, shortest_burn_in
+from bandits_lib.variance.burn_in import FORMS
 from bandits_lib.variance.coverage import one_burn_in
 
-FORMS = ("theory", "paper", "code")
 WORDS = {"theory": "proved", "paper": "rounded", "code": "published", "shortest": "shortest"}
 
 
 def bounds(problem):
-    """What H-RAGE is told: the smallest and the largest standard deviation of the arms."""
+    """What H-RAGE is told: the smallest and the largest standard deviation of the arms.
+
+    problem : LinearBandit. Returns {"sigma_min": ..., "sigma_max": ...}.
+
+    >>> from bandits_lib import instances
+    >>> bounds(instances.three_arms(4.0))
+    {'sigma_min': 1.0, 'sigma_max': 2.0}
+    """
     return {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
 
 
 def burn_ins(problem, *, delta, runs, seed=0):
-    """Four lengths of a burn-in in pulls: {"theory", "paper", "code": by formula, "shortest": by simulation}."""
+    """Four lengths of a burn-in in pulls, three by formula and the shortest by simulation.
+
+    problem : LinearBandit; delta : error probability; runs, seed : of the simulation, as for `coverage`.
+    Returns {"theory", "paper", "code", "shortest": pulls}.
+    """
     told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
     lengths = {form: burn_in(form, **told) for form in FORMS}
     return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
 
 
 def covered(problem, lengths, *, runs, seed):
-    """How often each burn-in has all variances within half: a DataFrame with pulls, coverage, low, high."""
+    """How often each burn-in has all variances within half.
+
+    problem : LinearBandit; lengths : {form: pulls}; runs, seed : as for `coverage`.
+    Returns a DataFrame with pulls, coverage, low, high.
+    """
     rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
     return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
 
 
 def algorithms(lengths, *, delta):
-    """{name: make(problem, rng)}: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first."""
+    """The players of section 5: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
+
+    lengths : {form: pulls} of the burn-ins; delta : error probability. Returns {name: make(problem, rng)}.
+
+    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))
+    ['heteroskedastic_oracle', 'homoskedastic_oracle', 'rage', 'h_rage_code', 'h_rage_theory']
+    """
     known = {"heteroskedastic_oracle": "own", "homoskedastic_oracle": "largest"}
     oracles = {name: partial(make_oracle, noise=noise, delta=delta) for name, noise in known.items()}
     order = sorted(lengths, key=lengths.__getitem__)
@@ -50,29 +71,47 @@ def algorithms(lengths, *, delta):
 
 
 def make_oracle(problem, rng, *, noise, delta, stop="widths"):
-    """An oracle on its certified design, pulled in rounds; noise "own" or "largest", the sigma that it is told."""
+    """An oracle on its certified design, pulled in rounds.
+
+    problem : LinearBandit; rng : as `monte_carlo` hands it over; noise : "own" or "largest", the sigma that it is told;
+    delta : error probability; stop : as for `xy_oracle`. Returns a fresh generator.
+    """
     sigma = problem.sigma if noise == "own" else problem.sigma.max()
     told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
     return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, solver="certified")
 
 
 def make_rage(problem, rng, *, delta, **options):
-    """RAGE as weltz2023's Algorithm 5, told the largest noise."""
+    """RAGE as weltz2023's Algorithm 5, told the largest noise.
+
+    problem : LinearBandit; rng : not used; delta : error probability; options : of `rage`. Returns a fresh generator.
+    """
     return rage(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), rule="halving", **options)
 
 
 def make_h_rage(problem, rng, *, burn_in, delta, **options):
-    """H-RAGE, told the smallest and the largest noise."""
+    """H-RAGE, told the smallest and the largest noise.
+
+    problem : LinearBandit; rng : not used; delta : error probability; burn_in, options : of `h_rage`.
+    Returns a fresh generator.
+    """
     return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
 
 
 def burnt(problem, run):
-    """A `measure`: pulls that were burn-in."""
+    """A `measure` of `monte_carlo`: pulls that were burn-in.
+
+    problem : not used; run : Run. Returns {"burn_in": pulls}.
+    """
     return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
 
 
 def simulate(problems, players, by, **options):
-    """`monte_carlo` of all `players` on every problem of {setting: problem}, with columns `by` and `burn_in`."""
+    """`monte_carlo` of all `players` on every problem, with columns `by` and `burn_in`.
+
+    problems : {setting: LinearBandit}; players : {name: make}; by : name of the column that holds the setting;
+    options : of `monte_carlo`. Returns a DataFrame.
+    """
     tables = [
         monte_carlo(players, partial(_always, problem=problem), measure=burnt, **options).assign(**{by: setting})
         for setting, problem in problems.items()
@@ -85,7 +124,10 @@ def _always(rng, *, problem):
 
 
 def estimates(table, problems, by, *, delta):
-    """`summary` of a table of `simulate`, with mean `burn_in` and the `lower_bound` of each setting (pulls)."""
+    """`summary` of a table of `simulate`, with mean `burn_in` and the `lower_bound` of each setting (pulls).
+
+    table : of `simulate`; problems, by : as it was told; delta : error probability. Returns a DataFrame.
+    """
     found = summary(table, by=[by])
     found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
     told = {"delta": delta}
@@ -95,7 +137,10 @@ def estimates(table, problems, by, *, delta):
 
 
 def in_millions(found):
-    """Estimates for print: pulls in millions."""
+    """Estimates for print: pulls in millions.
+
+    found : of `estimates`. Returns a DataFrame, rounded to three decimals.
+    """
     shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
     return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
 
@@ -103,9 +148,10 @@ def in_millions(found):
 def side_by_side(variants, *, delta, **options):
     """RAGE and H-RAGE with the published burn-in under {variant: (problem, changes)}: pulls, ratio, wrong answers.
 
+    variants : as above; delta : error probability;
     changes : arguments of both rules, and mistaken=True for the published code's noise (`published_noise`). There HEAD
     still sees the right noise, so it is played first and H-RAGE goes on from its estimates. options : of `monte_carlo`.
-    The ratio is a geometric mean over runs, with its 95 % interval.
+    Returns a DataFrame; the ratio is a geometric mean over runs, with its 95 % interval.
     """
     rows = []
     for name, (problem, changes) in variants.items():
@@ -142,7 +188,11 @@ def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
 
 
 def knowing_oracles(problem, *, delta, **options):
-    """Pulls of both oracles when they verify and when they stop at the truth: a `summary` by noise and stop."""
+    """Pulls of both oracles when they verify and when they stop at the truth.
+
+    problem : LinearBandit; delta : error probability; options : of `monte_carlo`.
+    Returns a `summary` by noise and stop.
+    """
     players = {
         f"{noise} noise, {stop}": partial(make_oracle, noise=noise, stop=stop, delta=delta)
         for noise in ("own", "largest")
@@ -152,20 +202,29 @@ def knowing_oracles(problem, *, delta, **options):
 
 
 def oracle_shares(own, largest, names):
-    """The two oracle designs (Design) as a DataFrame: one row per arm, named, one column per oracle."""
+    """The two oracle designs beside each other.
+
+    own, largest : Design for each arm's noise and for the largest; names : of the K arms.
+    Returns a DataFrame with one row per arm and one column per oracle.
+    """
     share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
     return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)
 
 
 def exact_claim(id, place, statement, value, holds, explanation=""):
-    """A claim of weltz2023 about a number that was computed and not sampled."""
+    """A claim of weltz2023 about a number that was computed and not sampled.
+
+    id, place, statement, holds, explanation : as for `claims.claim`; value : the number. Returns a Claim.
+    """
     return claim(id, "weltz2023", place, statement, value, value, value, holds, explanation)
 
 
 def statements(table, coverages, by, labels, *, delta, notebook, place, explanations):
     """What section 5 says of Figure 3, as claims: H-RAGE below RAGE for each burn-in and setting, and what it rests on.
 
-    table, coverages : of `simulate` and `covered`; labels : {setting: words}; explanations : {(form, setting): words}.
+    table, coverages : of `simulate` and `covered`; by : column of the settings; labels : {setting: words};
+    delta : error probability; notebook, place : of the claims; explanations : {(form, setting): words}. Returns a list
+    of Claim.
     """
     say = partial(_sampled_claim, notebook)
     found = []

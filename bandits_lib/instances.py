@@ -31,7 +31,11 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
     """The benchmark of Soare et al. (2014): e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2, theta = scale e_1.
 
     fiez2019 section 5 (Figure 1a): angle .01, scale 2; azizi2022 section 8.1: angle .1, scale 1, sigma^2 = 10.
-    d : dimension, at least 2; angle : radians; arms (d + 1, d); best arm 0. Raises ValueError for d < 2.
+    d : dimension, at least 2; angle : radians; scale : |theta|; sigma : standard deviation of the noise.
+    Returns a LinearBandit: arms (d + 1, d), best arm 0. Raises ValueError for d < 2.
+
+    >>> benchmark(2).arms.round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.01]]
     """
     check_dimension("d", d, 2)
     almost = np.zeros(d)
@@ -44,12 +48,16 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
 def many_arms(n, rng, angles, *, sigma=1.0):
     """Many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3. theta = e_1.
 
-    n : arms, at least 3; rng : draws the angles of all but two of them; angles, which instance:
+    n : arms, at least 3; rng : draws the angles of all but two of them; sigma : standard deviation of the noise.
+    angles : which instance:
     "code"        .78 + U[0, .1], then (1, 0) and (-.707, .707): the published code, and flat in n as the published
                   results are (gap .289 or so for every n);
     "sd.09"       pi/4 + N(0, .09^2) (azizi2022's reading);
     "variance.09" pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
-    Returns arms (n, 2): the many, then (1, 0), then the informative one. Raises ValueError for n < 3.
+    Returns a LinearBandit: arms (n, 2): the many, then (1, 0), then the informative one. Raises ValueError for n < 3.
+
+    >>> many_arms(5, np.random.default_rng(0), "code").arms.round(2).tolist()
+    [[0.66, 0.75], [0.69, 0.72], [0.71, 0.71], [1.0, 0.0], [-0.71, 0.71]]
     """
     check_dimension("n", n, 3)
     check_option("angles", angles, ("code", "sd.09", "variance.09"))
@@ -67,7 +75,12 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
     """n arms uniform on the unit sphere; theta = x + mix (x' - x) for the two closest arms x, x'.
 
     fiez2019 Figure 1c: d = 9, mix 0 (theta = x); azizi2022 section 8.3: d = 10, mix .01.
-    Returns arms (n, d). Raises ValueError for n < 2 or d < 1.
+    n, d : arms and dimension; rng : draws the arms; mix : share of the way to x'; sigma : standard deviation.
+    Returns a LinearBandit: arms (n, d). Raises ValueError for n < 2 or d < 1.
+
+    >>> problem = sphere(20, np.random.default_rng(0), d=3, mix=0.01)
+    >>> problem.arms.shape, problem.best_item
+    ((20, 3), 14)
     """
     check_dimension("n", n, 2)
     check_dimension("d", d, 1)
@@ -82,8 +95,13 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
 def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
     """fiez2019 Figure 1d: arms e_1 ... e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2; theta e_1.
 
-    d : the paper's d; reading "text": D = d, d even; "code": D = 2 d (the published sweep d = 20 ... 80 counts half).
-    Returns arms (D, D), items (D, D); best item 0. Raises ValueError for d < 1, or d odd in the text's reading.
+    d : the paper's d; reading "text": D = d, d even; "code": D = 2 d (the published sweep d = 20 ... 80 counts half);
+    angle : radians; sigma : standard deviation.
+    Returns a LinearBandit: arms (D, D), items (D, D); best item 0. Raises ValueError for d < 1, or d odd in the text's
+    reading.
+
+    >>> transductive(2).items.round(2).tolist()
+    [[1.0, 0.0], [1.0, 0.1]]
     """
     check_option("reading", reading, ("text", "code"))
     check_dimension("d", d, 2 if reading == "text" else 1)
@@ -102,7 +120,11 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     D : factors, at least 2; rng : draws the weights, again until the best layout is unique (gap at least 1e-5);
     weights "text": uniform on the .01 grid in [-.3, .3], interactions halved (alpha_2 = .5);
     "code": on the grid in [-.10, .09], only the first interaction halved.
-    Returns arms (2^D, 1 + D + D(D-1)/2). Raises ValueError for D < 2.
+    sigma : standard deviation of the noise.
+    Returns a LinearBandit: arms (2^D, 1 + D + D(D-1)/2). Raises ValueError for D < 2.
+
+    >>> multivariate(3, np.random.default_rng(0)).arms.shape
+    (8, 7)
     """
     check_option("weights", weights, ("text", "code"))
     check_dimension("D", D, 2)
@@ -125,12 +147,20 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     The best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until they are distinct
     and span what all records span (the published code asks for rank 36).
 
-    features : (N, d), as `data.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms.
+    features : (N, d), as `data.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms;
+    min_gap : in clicks per view.
     tol : directions in which the features extend less than `tol` times the farthest are dropped. Memberships of a user
         or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors: theta leaves
         these alone, but a rule would have to measure them. 0 keeps whatever double precision can hold.
-    Returns arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r dimensions that are left.
+    Returns a LinearBandit: arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r dimensions
+    that are left.
     Raises ValueError for means outside [0, 1], fewer than n - 1 records with that gap, n < r, or 1,000 failed draws.
+
+    >>> from bandits_lib import data
+    >>> log = data.click_log_stand_in(np.random.default_rng(0), records=2000)
+    >>> problem = click_through(log.features, data.ridge(log.features, log.clicks), np.random.default_rng(1))
+    >>> problem.arms.shape, problem.best_item
+    ((40, 25), 0)
     """
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
@@ -157,7 +187,11 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     variances, which the paper does not print: "free", sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above
     sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3; "diagonal", its model
     sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
-    kappa : at least 1; angle : radians. Returns arms (3, 2); best arm 0. Raises ValueError for kappa < 1.
+    kappa : at least 1; angle : radians.
+    Returns a LinearBandit: arms (3, 2), best arm 0. Raises ValueError for kappa < 1.
+
+    >>> three_arms(4.0).sigma.tolist()
+    [1.0, 2.0, 1.0]
     """
     check_option("variances", variances, ("free", "diagonal"))
     if not (np.isfinite(kappa) and kappa >= 1):
@@ -171,7 +205,11 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
     """weltz2023 Figure 2: a tenth of the arms uniform on the unit sphere, the others on that of radius .1; theta = 1.
 
     diagonal : Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"); sigma_x^2 = x'Sigma x.
-    n : arms, at least 10; rng : draws them. Returns arms (n, d), the long ones first. Raises ValueError for bad input.
+    d : dimension; n : arms, at least 10; rng : draws them. Returns a LinearBandit: arms (n, d), the long ones first.
+    Raises ValueError for bad input.
+
+    >>> two_spheres(4, np.random.default_rng(0), n=50).arms.shape
+    (50, 4)
     """
     check_option("diagonal", diagonal, ("text", "code"))
     check_dimension("d", d, 1)
@@ -186,6 +224,7 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
 def option_set(name):
     """Keyword arguments by algorithm that reproduce published numbers: `rage(arms, **option_set(name)["rage"], ...)`.
 
+    name : one of three.
     "fiez2019_code": the published code of fiez2019. RAGE takes log(2|Z|^2/delta_t) for the pulls and
     log(2|X|^2/delta_t) for the widths, Frank-Wolfe designs with the value before the last step, weights below 1e-5
     lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest;
@@ -198,6 +237,9 @@ def option_set(name):
     rounds every share up and works on three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds
     alpha times the squared norm.
     Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
+
+    >>> option_set("weltz2023_code")["rage"]["log_items"]
+    'code'
     """
     check_option("name", name, ("fiez2019_code", "weltz2023_code", "azizi2022_code"))
     if name == "azizi2022_code":

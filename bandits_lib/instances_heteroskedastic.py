@@ -16,12 +16,16 @@ def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
 
     Arms H: e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i for i = 2, ..., d; then G, from which the
     variances are to be told. theta = e_1, Sigma the identity: sigma_x = |x|.
+    d : dimension; q : length of the arms beyond the second;
     angle : radians; the text has .02, the published experiment half a degree, `np.deg2rad(0.5)`.
     estimation, which G (the printed one is for d = 4): "text", .5 (e_1 + e_2) + .1 e_3 and .5 (e_1 + e_2) +
         .1 (e_3 + e_4): K = 9 arms, whose phi cannot span the M = 10 dimensions that the text says they do; "code", a
         tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 (the items leave it out: no rule can rank twins);
         "identified", a tenth arm .5 (e_1 + e_2) + .1 e_4 that closes the gap.
-    Returns arms (K, d), best item 0. Raises ValueError for d < 4 or an unknown option.
+    Returns a LinearBandit: arms (K, d), best item 0. Raises ValueError for d < 4 or an unknown option.
+
+    >>> signal_to_noise().arms.shape
+    (9, 4)
     """
     check_option("estimation", estimation, ("text", "code", "identified"))
     check_dimension("d", d, 4)
@@ -41,8 +45,12 @@ def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
 
     Arms: e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d, and (e_i + e_j) / sqrt(2) for i < j. theta = e_1;
     Sigma = diag(alpha2, beta2, beta2, alpha2, ...).
+    d : dimension; alpha2, beta2 : variances;
     angle : radians; the published experiment has half a degree, `np.deg2rad(0.5)`.
-    Returns arms (d + d(d-1)/2, d), best item 0. Raises ValueError for d < 3.
+    Returns a LinearBandit: arms (d + d(d-1)/2, d), best item 0. Raises ValueError for d < 3.
+
+    >>> bent_benchmark().sigma.round(2).tolist()
+    [1.0, 1.0, 0.45, 0.77, 0.77, 0.45]
     """
     check_dimension("d", d, 3)
     basis = np.eye(d)
@@ -62,7 +70,11 @@ def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
         Sigma are), or "indicators", one feature for each variation and pair of variations, as the text defines x: 19
         features (it says 31) of rank 7, with the same rewards and noise.
     noise : Sigma = diag(.3, noise, .001, .001, ...); the first dimension's second variation is the noisy one.
-    Returns arms (8, 7) or (8, 19), w in lexicographic order. Raises ValueError for an unknown option, noise <= 0.
+    Returns a LinearBandit: arms (8, 7) or (8, 19), w in lexicographic order. Raises ValueError for an unknown option,
+    noise <= 0.
+
+    >>> multivariate_testing().sigma.round(2).tolist()
+    [0.55, 0.55, 0.55, 0.55, 1.0, 1.0, 1.0, 1.0]
     """
     check_option("effects", effects, ("text", "code"))
     check_option("coding", coding, ("reference", "indicators"))
@@ -90,9 +102,12 @@ def _indicators(layouts):
 
 
 def quadratic_sigma(arms, variances):
-    """(K,) standard deviations of noise with sigma_x^2 = x'Sigma x (weltz2023, eq. 1).
+    """Standard deviations of noise with sigma_x^2 = x'Sigma x (weltz2023, eq. 1).
 
-    arms : (K, d); variances : (d,), the diagonal of Sigma.
+    arms : (K, d); variances : (d,), the diagonal of Sigma. Returns (K,).
+
+    >>> quadratic_sigma(np.array([[1.0, 0.0], [1.0, 1.0]]), [4.0, 5.0]).tolist()
+    [2.0, 3.0]
     """
     return np.sqrt(arms**2 @ np.asarray(variances, dtype=float))
 
@@ -100,9 +115,14 @@ def quadratic_sigma(arms, variances):
 def published_noise(problem, told="own"):
     """The world of weltz2023's published code, which passes variances where standard deviations belong.
 
-    told, the rule that plays: "own", H-RAGE after its burn-in and the heteroskedastic oracle, whose arm x gets noise of
-    standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every arm gets sigma_max^2.
+    problem : LinearBandit; told : the rule that plays, "own", H-RAGE after its burn-in and the heteroskedastic oracle,
+    whose arm x gets noise of standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every
+    arm gets sigma_max^2.
     Returns a LinearBandit with the arms, items and theta of `problem`. Raises ValueError for an unknown option.
+
+    >>> from bandits_lib.instances import bent_benchmark
+    >>> published_noise(bent_benchmark()).sigma.round(2).tolist()
+    [1.0, 1.0, 0.2, 0.6, 0.6, 0.2]
     """
     check_option("told", told, ("own", "largest"))
     sigma = problem.sigma**2 if told == "own" else np.full(len(problem.arms), problem.sigma.max() ** 2)

@@ -5,7 +5,13 @@ from scipy import stats
 
 
 def student_interval(values, level=0.95):
-    """mean, standard error (ddof 1), low, high of a sample (Student); one value: an infinite interval."""
+    """Mean of a sample with its standard error (ddof 1) and Student's interval; one value: an infinite interval.
+
+    values : (n,); level : of confidence. Returns mean, standard error, low, high, in the units of the values.
+
+    >>> tuple(round(value, 2) for value in student_interval([1.0, 2.0, 3.0]))
+    (2.0, 0.58, -0.48, 4.48)
+    """
     values = np.asarray(values, dtype=float)
     mean = float(values.mean())
     if len(values) < 2:
@@ -18,7 +24,13 @@ def student_interval(values, level=0.95):
 
 
 def wilson_interval(successes, trials, level=0.95):
-    """rate, low, high of a binomial proportion (Wilson's score interval); no trials: nan, 0, 1."""
+    """A binomial proportion with Wilson's score interval.
+
+    successes, trials : whole numbers; level : of confidence. Returns rate, low, high; without trials nan, 0, 1.
+
+    >>> tuple(round(value, 3) for value in wilson_interval(2, 50))
+    (0.04, 0.011, 0.135)
+    """
     if trials == 0:
         return np.nan, 0.0, 1.0
     interval = stats.binomtest(int(successes), int(trials)).proportion_ci(level, method="wilson")
@@ -28,11 +40,16 @@ def wilson_interval(successes, trials, level=0.95):
 def paired_ratio(table, first, second, by=None, worst=max, level=0.95, value="pulls"):
     """How many times the pulls of `second` does `first` take, run by run on the same problem?
 
-    table : as `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the
-    two has played are left out. value : the column compared, positive numbers.
-    The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
+    first, second : algorithms; level : of confidence; table : as `monte_carlo` returns it, with a column `by` when it
+    holds several settings. Runs that only one of the two has played are left out. value : the column compared, positive
+    numbers. The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
     `worst` (max or min) of the ratios, with Bonferroni's simultaneous interval. Returns estimate, low, high.
     Raises ValueError if they have no run in common.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
+    >>> tuple(round(value, 2) for value in paired_ratio(table, "a", "b"))
+    (0.49, 0.42, 0.58)
     """
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
     ratios = [_log_ratio(rows, first, second, 1 - (1 - level) / len(groups), value) for rows in groups]
@@ -52,8 +69,13 @@ def _log_ratio(rows, first, second, level, value):
 def growth_exponent(table, algorithm, x, against=None, level=0.95):
     """Exponent a in pulls ~ x^a: slope of log pulls against log x over all runs. Returns estimate, low, high.
 
-    table : as `monte_carlo` returns it with a column `x`. against : the exponent of the ratio of `algorithm`'s pulls
-    to those of this one, paired by run. The interval is Student's for the slope.
+    table : as `monte_carlo` returns it with a column `x`; level : of confidence; against : the exponent of the ratio of
+    `algorithm`'s pulls to those of this one, paired by run. The interval is Student's for the slope.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 40, 40], "pulls": [9, 11, 21, 19]})
+    >>> tuple(round(value, 2) for value in growth_exponent(table, "a", "n"))
+    (0.5, 0.15, 0.85)
     """
     pulls = np.log(table.pivot(index=[x, "run"], columns="algorithm", values="pulls").astype(float))
     rows = (pulls[algorithm] if against is None else pulls[algorithm] - pulls[against]).dropna()
@@ -65,10 +87,17 @@ def growth_exponent(table, algorithm, x, against=None, level=0.95):
 def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
     """By how much more often than `second` is `first` right, on the same problem and run?
 
-    table : as `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the
-    two has played are left out. The interval is that of Agresti and Min (2005) for matched pairs, which keeps its level
-    where they hardly ever differ. With several settings, `worst` (min or max) of the differences, with Bonferroni's
-    simultaneous interval. Returns estimate, low, high. Raises ValueError if they have no run in common.
+    first, second : algorithms; level : of confidence; table : as `monte_carlo` returns it, with a column `by` when it
+    holds several settings. Runs that only one of the two has played are left out. The interval is that of Agresti and
+    Min (2005) for matched pairs, which keeps its level where they hardly ever differ. With several settings, `worst`
+    (min or max) of the differences, with Bonferroni's simultaneous interval. Returns estimate, low, high. Raises
+    ValueError if they have no run in common.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaaaaabbbbbb"], "run": 2 * [*range(6)]})
+    >>> table["correct"] = 6 * [True] + 3 * [True, False]
+    >>> tuple(round(value, 2) for value in accuracy_difference(table, "a", "b"))
+    (0.5, -0.04, 0.79)
     """
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
     ends = [_matched_pairs(_paired(rows, first, second), 1 - (1 - level) / len(groups)) for rows in groups]
@@ -78,8 +107,14 @@ def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
 def accuracy_slope(table, first, x, second=None, level=0.95):
     """Change of the accuracy of `first`, or of its lead over `second`, per doubling of the setting `x`, over all runs.
 
-    table : as `monte_carlo` returns it with a column `x`. The interval is Student's for the slope of correct (0 or 1),
-    or of the paired difference, against log2 x. Returns estimate, low, high.
+    table : as `monte_carlo` returns it with a column `x`; level : of confidence. The interval is Student's for the
+    slope of correct (0 or 1), or of the paired difference, against log2 x. Returns estimate, low, high.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": [*range(4)], "n": [10, 10, 20, 20]})
+    >>> table["correct"] = [True, True, True, False]
+    >>> tuple(round(value, 2) for value in accuracy_slope(table, "a", "n"))
+    (-0.5, -2.65, 1.65)
     """
     wide = table.pivot(index=[x, "run"], columns="algorithm", values="correct").astype(float)
     rows = (wide[first] if second is None else wide[first] - wide[second]).dropna()

@@ -39,7 +39,10 @@ def times(matrix, columns, k, product):
 
 @inlined
 def largest(values):
-    """The largest of `values` (n,), n >= 1."""
+    """The largest of `values` (n,), n >= 1.
+
+    Returns a float.
+    """
     top = values[0]
     for k in range(values.shape[0]):
         top = max(top, values[k])

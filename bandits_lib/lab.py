@@ -29,6 +29,10 @@ class Lab:
     result : Result, None until the algorithm is done; identity : hash of algorithm, arguments and rng.
 
     Raises ValueError for a log of another experiment, with the line number of the first misfit.
+
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> Lab(rage(np.eye(2), delta=0.05)).ask().tolist()
+    [86, 86]
     """
 
     def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
@@ -46,13 +50,27 @@ class Lab:
             self._replay(line, request, sample)
 
     def ask(self):
-        """counts (K,) of pulls still wanted of each arm, or None when the algorithm is done."""
+        """What to pull next: returns counts (K,) of pulls still wanted of each arm, or None when the algorithm is done.
+
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> Lab(rage(np.eye(3), delta=0.05)).ask().tolist()
+        [101, 100, 100]
+        """
         return None if self._missing is None else self._missing.copy()
 
     def tell(self, sample: Sample):
         """Hand over rewards: a Sample of some or all of the pulls asked for; partial answers are welcome.
 
+        sample : Sample, counts (K,) at most those asked for, sums and squares in units of reward and its square.
         Raises ValueError, and changes nothing, for pulls that were not asked for or numbers that cannot be rewards.
+
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> n = lab.ask()
+        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [4.0, 0.0]))
+        >>> lab.result.recommendation
+        0
         """
         sample = self._check(sample)
         self.log.append(sample)
@@ -65,7 +83,15 @@ class Lab:
     def save(self, path):
         """Write the log as a csv: a first line that names the experiment, then request, arm, count, sum, squares.
 
-        The file is replaced as a whole, so a kill leaves the old log or the new one.
+        path : the file, which is replaced as a whole, so a kill leaves the old log or the new one.
+
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2))
+        >>> lab.save("log.csv")
+        >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
+        [84, 85]
         """
         path = Path(path)
         draft = path.with_name(path.name + ".part")

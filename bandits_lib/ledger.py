@@ -14,8 +14,14 @@ VERDICTS = ("reproduced", "undecided", "not reproduced")
 def read(folder):
     """The claims saved by the notebooks as one DataFrame, ordered by paper, notebook and row.
 
-    folder : where `claims.save` put one csv per notebook. Columns as `claims.table` has them.
+    folder : where `claims.save` put one csv per notebook. Returns a DataFrame with the columns of `claims.table`.
     Raises ValueError for a folder without claims, an id used twice, or a verdict that the rule does not give.
+
+    >>> from bandits_lib import claims
+    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> _ = claims.save([found], ".")
+    >>> read("figures/claims")["verdict"].tolist()
+    ['reproduced']
     """
     files = sorted(Path(folder).glob("*.csv"), key=lambda file: (_position(file.stem), file.stem))
     if not files:
@@ -43,7 +49,15 @@ def _check_verdict(row):
 
 
 def totals(claims):
-    """How many claims of each paper have which verdict: a DataFrame with one row per paper and a last row `all`."""
+    """How many claims of each paper have which verdict.
+
+    claims : as `read` returns them. Returns a DataFrame with one row per paper and a last row `all`.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> totals(found).loc["all"].tolist()
+    [1, 0, 0, 1]
+    """
     counts = pd.crosstab(claims["paper"], claims["verdict"]).reindex(columns=VERDICTS, fill_value=0)
     counts = counts.loc[sorted(counts.index, key=_position)]
     counts.loc["all"] = counts.sum()
@@ -52,7 +66,15 @@ def totals(claims):
 
 
 def as_read(claims):
-    """The ledger as a person reads it: figure, claim, estimate with interval, where it holds, verdict, explanation."""
+    """The ledger as a person reads it: figure, claim, estimate with interval, where it holds, verdict, explanation.
+
+    claims : as `read` returns them. Returns a DataFrame.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> as_read(found)["measured [95 % interval]"].item()
+    '0.5 [0.4, 0.6]'
+    """
     rows = claims.itertuples()
     return pd.DataFrame(
         {
@@ -69,18 +91,43 @@ def as_read(claims):
 
 
 def markdown(frame):
-    """A DataFrame as a markdown table without its index; bars inside cells are escaped."""
+    """A DataFrame as a markdown table without its index; bars inside cells are escaped.
+
+    frame : DataFrame. Returns a string.
+
+    >>> import pandas as pd
+    >>> print(markdown(pd.DataFrame({"rule": ["RAGE"], "pulls": [86]})))
+    | rule   | pulls   |
+    |:-------|:--------|
+    | RAGE   | 86      |
+    """
     escaped = frame.map(lambda value: str(value).replace("|", r"\|").replace("\n", " "))
     return escaped.to_markdown(index=False, disable_numparse=True)
 
 
 def totals_block(claims):
-    """Markdown of the totals, papers by their key."""
+    """Markdown of the totals, papers by their key.
+
+    claims : as `read` returns them. Returns a string.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> totals_block(found).splitlines()[2]
+    '| fiez2019 | 1            | 0           | 0                | 1        |'
+    """
     return markdown(totals(claims).reset_index(names="paper"))
 
 
 def claims_block(claims):
-    """Markdown of the failures in the open and of every claim, folded, paper by paper."""
+    """Markdown of the failures in the open and of every claim, folded, paper by paper.
+
+    claims : as `read` returns them. Returns a string.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> claims_block(found).splitlines()[2]
+    'None.'
+    """
     shown = as_read(claims)
     failed = shown[shown["verdict"] == "not reproduced"].drop(columns="verdict")
     parts = ["**Not reproduced**", markdown(failed) if len(failed) else "None."]
@@ -93,7 +140,12 @@ def claims_block(claims):
 def fill(text, name, block):
     """Replace what stands between `<!-- name -->` and `<!-- end name -->` in a text.
 
+    text, name, block : strings. Returns the text with the block in place.
     Raises ValueError if the text has no such place.
+
+    >>> text = "<!-- totals -->" + chr(10) + "<!-- end totals -->"
+    >>> fill(text, "totals", "new").split()
+    ['<!--', 'totals', '-->', 'new', '<!--', 'end', 'totals', '-->']
     """
     place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)", flags=re.DOTALL)
     if not place.search(text):
@@ -102,12 +154,28 @@ def fill(text, name, block):
 
 
 def fill_readme(text, claims):
-    """The README with its totals and its table of claims made anew."""
+    """The README with its totals and its table of claims made anew.
+
+    text : of the README, with its two places; claims : as `read` returns them. Returns a string.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> places = [f"<!-- {name} -->" for name in ("totals", "end totals", "claims", "end claims")]
+    >>> "Figure 1a" in fill_readme(chr(10).join(places), found)
+    True
+    """
     return fill(fill(text, "totals", totals_block(claims)), "claims", claims_block(claims))
 
 
 def save(claims, out):
-    """Write <out>/figures/claims.csv and <out>/figures/ledger.md, and fill in <out>/README.md where there is one."""
+    """Write <out>/figures/claims.csv and <out>/figures/ledger.md, and fill in <out>/README.md where there is one.
+
+    claims : as `read` returns them; out : folder.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> save(found, ".")
+    """
     out = Path(out)
     (out / "figures").mkdir(parents=True, exist_ok=True)
     claims.to_csv(out / "figures" / "claims.csv", index=False, float_format="%.17g", lineterminator="\n")
@@ -120,7 +188,13 @@ def save(claims, out):
 def verdicts(axes, claims):
     """One mark per claim, by paper (one of `axes` each) and figure (a row): shape and colour say the verdict.
 
-    axes : as many as there are papers in `claims`. Returns axes.
+    axes : as many as there are papers in `claims`, as `read` returns them. Returns axes.
+
+    >>> from bandits_lib.claims import claim, table
+    >>> import matplotlib.pyplot as plt
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> verdicts([plt.subplots()[1]], found)[0].get_xlabel()
+    'fiez2019'
     """
     look = {"reproduced": ("o", "#029e73"), "undecided": ("s", "#949494"), "not reproduced": ("X", "#d55e00")}
     for ax, (paper, of_paper) in zip(axes, claims.groupby("paper", sort=False), strict=True):

@@ -26,6 +26,9 @@ class LogisticFit(NamedTuple):
     """A logistic fit: theta_hat (d,), inverse (d, d) of the penalised Hessian there, and the Newton steps it took.
 
     The inverse is the usual estimate of the covariance of theta_hat.
+
+    >>> LogisticFit(np.zeros(2), np.eye(2), 3).steps
+    3
     """
 
     theta_hat: np.ndarray
@@ -40,6 +43,11 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     start : (d,) where Newton's method begins, default 0 (the maximum is unique, so it matters for speed only).
     Returns LogisticFit; arms that do not span R^d leave theta_hat in their span.
     Raises ValueError for rewards other than 0 and 1 and for a ridge that is not positive.
+
+    >>> from bandits_lib import Sample
+    >>> sample = Sample(np.array([10, 10]), np.array([8.0, 3.0]), np.array([8.0, 3.0]))
+    >>> logistic_fit(np.eye(2), sample).theta_hat.round(2).tolist()
+    [1.39, -0.85]
     """
     check_successes(sample)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
@@ -50,7 +58,14 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
 
 
 def check_successes(sample):
-    """Refuse a Sample whose rewards are not all 0 or 1: a sum must be a whole number between 0 and the count."""
+    """Refuse a Sample whose rewards are not all 0 or 1: a sum must be a whole number between 0 and the count.
+
+    sample : Sample. Raises ValueError with the first arm for which it is not.
+
+    >>> from bandits_lib import Sample
+    >>> sample = Sample(np.array([10, 10]), np.array([8.0, 3.0]), np.array([8.0, 3.0]))
+    >>> check_successes(sample)
+    """
     counts, sums, squares = sample
     wrong = (sums < 0) | (sums > counts) | (sums != np.round(sums)) | (np.abs(squares - sums) > 1e-9 * counts)
     if wrong.any():
@@ -65,7 +80,13 @@ def check_successes(sample):
 def newton(arms, counts, sums, ridge, theta, hessian):
     """Maximise the penalised likelihood in place on `theta` (d,), from where it stands; returns the steps taken.
 
-    arms : (K, d); counts, sums : (K,) floats; leaves the penalised Hessian at the last point evaluated in `hessian`.
+    arms : (K, d); counts, sums : (K,) floats; ridge : positive. Leaves the penalised Hessian at the last point
+    evaluated in `hessian` (d, d).
+
+    >>> theta, counts = np.zeros(2), np.array([10.0, 10.0])
+    >>> _ = newton(np.eye(2), counts, np.array([8.0, 3.0]), 1e-3, theta, np.zeros((2, 2)))
+    >>> theta.round(2).tolist()
+    [1.39, -0.85]
     """
     gradient, trial = np.empty_like(theta), np.empty_like(theta)
     value = _derivatives(arms, counts, sums, ridge, theta, gradient, hessian)
@@ -90,7 +111,14 @@ def newton(arms, counts, sums, ridge, theta, hessian):
 
 @njit(cache=True, error_model="numpy")
 def objective(arms, counts, sums, ridge, theta):
-    """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2, without overflow."""
+    """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2, without overflow.
+
+    arms : (K, d); counts, sums : (K,) floats, n and s; ridge : positive; theta : (d,), eta = arms @ theta. Returns a
+    float.
+
+    >>> round(objective(np.eye(2), np.array([1.0, 1.0]), np.array([1.0, 0.0]), 1e-3, np.zeros(2)), 4)
+    -1.3863
+    """
     value = -0.5 * ridge * (theta @ theta)
     for k in range(arms.shape[0]):
         if counts[k] > 0:

@@ -21,6 +21,11 @@ def read(path, names, wanted=None):
 
     Returns a Sample. Raises ValueError with the line number for other columns, an unknown arm, a number that is none,
     squares below sum^2 / count, or more pulls of an arm than `wanted`. Nothing is kept of a file that is refused.
+
+    >>> import pandas as pd
+    >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("day.csv", index=False)
+    >>> read("day.csv", ["plain", "bold"]).sums.tolist()
+    [3.0, 0.5]
     """
     position = {str(name): k for k, name in enumerate(names)}
     counts, sums, squares = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))

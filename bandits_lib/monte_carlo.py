@@ -25,7 +25,14 @@ COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", 
 
 
 def best_item(problem, recommendation):
-    """Whether the recommended row of items has the best true value; any maximiser is correct."""
+    """Whether the recommended row of items has the best true value; any maximiser is correct.
+
+    problem : LinearBandit; recommendation : int. Returns a bool.
+
+    >>> from bandits_lib import instances
+    >>> best_item(instances.benchmark(2), 0)
+    True
+    """
     best = problem.item_values.max()
     return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
 
@@ -34,12 +41,22 @@ class correct_level(NamedTuple):
     """A `correct` for level sets: is the recommended (M,) of bool the set of items of value above `threshold`?
 
     threshold : reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before any pull.
+
+    >>> from bandits_lib import LinearBandit
+    >>> correct_level(0.5)(LinearBandit(np.eye(2), theta=[0.9, 0.1]), np.array([True, False]))
+    True
     """
 
     threshold: float
 
     def check(self, problem):
-        """Raise ValueError if an item's value is the threshold, to 12 digits."""
+        """Refuse a problem with an item whose value is the threshold, to 12 digits.
+
+        problem : LinearBandit. Raises ValueError that names the item.
+
+        >>> from bandits_lib import LinearBandit
+        >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
+        """
         distance = np.abs(problem.item_values - self.threshold)
         on = int(np.argmin(distance))
         if distance[on] <= 1e-12 * max(1.0, abs(self.threshold)):
@@ -58,6 +75,11 @@ def correct_sphere(epsilon):
     """A `correct` for unit vectors recommended on the unit sphere: is the regret at most epsilon (jedra2020, Def. 2)?
 
     epsilon : accepted regret, in units of reward. Returns function (problem, recommendation (d,)) -> bool.
+    Raises ValueError for an epsilon that is not positive.
+
+    >>> from bandits_lib import LinearBandit
+    >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
+    True
     """
     return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
 
@@ -69,7 +91,12 @@ def _regret_within(problem, recommendation, *, epsilon):
 def sphere_regret(problem, recommendation):
     """How much worse than the best unit vector `recommendation` (d,) is: |theta| - theta'recommendation.
 
+    problem : LinearBandit. Returns a float, in units of reward.
     Raises ValueError for a problem without theta, and for anything but a unit vector.
+
+    >>> from bandits_lib import LinearBandit
+    >>> round(float(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8]))), 6)
+    0.8
     """
     vector = np.asarray(recommendation, dtype=float)
     if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
@@ -110,6 +137,13 @@ def monte_carlo(
     Returns a DataFrame with columns algorithm, run, pulls, correct, stopped, recommendation, seconds and those of
     `measure`, ordered by algorithm (as given) and run. `correct` is False for runs that did not stop.
     Raises ValueError for no algorithms, runs < 1, or a checkpoint of another experiment.
+
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> players = {"rage": lambda problem, rng: rage(problem.arms, delta=0.05)}
+    >>> table = monte_carlo(players, lambda rng: instances.benchmark(2, angle=1.0), runs=3)
+    >>> table["correct"].tolist()
+    [True, True, True]
     """
     if not algorithms or runs < 1:
         raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(algorithms)} and {runs}")
@@ -152,7 +186,11 @@ def _threads():
 
 
 def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
-    """(r, rows) of run r, as plain JSON values, so that computed, sent and resumed rows are the same to the digit."""
+    """One run, as plain JSON values, so that computed, sent and resumed rows are the same to the digit.
+
+    r : number of the run; algorithms, make_problem, seed, correct, measure, max_pulls : as for `monte_carlo`.
+    Returns (r, list of rows). Raises ValueError for a problem that `correct` refuses.
+    """
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
     with _threads().limit(limits=1):
         problem = make_problem(np.random.default_rng(problem_seed))
@@ -186,9 +224,15 @@ def _plain(value):
 def summary(table, by=(), level=0.95):
     """Estimates with intervals, per algorithm (and per value of the columns `by`).
 
-    table : as `monte_carlo` returns it. Returns a DataFrame indexed by (*by, algorithm), in the table's order, with
-    runs, mean pulls, se (ddof 1), low, high (Student), error_rate among the runs that stopped, error_low, error_high
-    (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean as they are).
+    table : as `monte_carlo` returns it; level : of confidence. Returns a DataFrame indexed by (*by, algorithm), in the
+    table's order, with runs, mean pulls, se (ddof 1), low, high (Student), error_rate among the runs that stopped,
+    error_low, error_high (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean
+    as they are).
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> summary(table).loc["a", ["mean", "se", "error_rate"]].tolist()
+    [100.0, 10.0, 0.0]
     """
     keys = [*by, "algorithm"]
     groups = table.groupby(keys, sort=False)
@@ -280,7 +324,8 @@ def _backend(scheduler):
 def check_workers(client):
     """Refuse a dask cluster without workers, or one whose workers lack this package or hold another version of it.
 
-    Raises RuntimeError that says which worker and what to do; without this check joblib's dask backend hangs.
+    client : of dask. Raises RuntimeError that says which worker and what to do; without this check joblib's dask
+    backend hangs.
     """
     if not client.scheduler_info()["workers"]:
         raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")

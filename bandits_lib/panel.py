@@ -14,7 +14,15 @@ COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e7
 
 
 def weights_of(design, arms, theta):
-    """(K,) shares of the pulls under the design called "XY", "G", "oracle" (for theta) or "uniform"."""
+    """Shares of the pulls under a design that is called by its name.
+
+    design : "XY", "G", "oracle" (for theta) or "uniform"; arms : (K, d); theta : (d,). Returns (K,).
+    Raises ValueError for another name, and as the designs do.
+
+    >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
+    >>> weights_of("G", arms, theta).round(2).tolist()
+    [0.17, 0.36, 0.47]
+    """
     if check_option("design", design, DESIGNS) == "uniform":
         return np.full(len(arms), 1 / len(arms))
     if design == "G":
@@ -28,7 +36,12 @@ def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
     arms : (K, 2), also the items; theta : (2,); design : "XY", "G", "oracle" or "uniform"; delta : error probability;
     pulls : number of them. Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the
     grey cone is where the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019,
-    section 2.1). Raises ValueError for arms not in the plane, two best arms or arms on one line (the ellipse is open).
+    section 2.1). Returns a matplotlib Figure.
+    Raises ValueError for arms not in the plane, two best arms or arms on one line (the ellipse is open).
+
+    >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
+    >>> picture(arms, theta, pulls=400).axes[1].get_aspect()
+    1.0
     """
     arms = check_arms(arms)
     theta = check_theta("theta", theta, 2)
@@ -69,6 +82,10 @@ def panel(arms, theta):
 
     arms : (K, 2); theta : (2,). Returns an ipywidgets box; its attribute `controls` names the sliders, and the last
     child is the image. Raises ValueError as `picture` does.
+
+    >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
+    >>> sorted(panel(arms, theta).controls)
+    ['arm', 'delta', 'design', 'pulls', 'x1', 'x2']
     """
     import ipywidgets as widgets
 

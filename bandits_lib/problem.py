@@ -11,13 +11,26 @@ from bandits_lib.protocol import Sample
 
 @njit(cache=True)
 def draw_gaussian(mean, sigma, rng):
-    """One Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull."""
+    """One Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull.
+
+    mean, sigma : mean reward and its standard deviation; rng : np.random.Generator. Returns a float.
+
+    >>> round(draw_gaussian(1.0, 0.1, np.random.default_rng(0)), 4)
+    1.0126
+    """
     return mean + sigma * rng.standard_normal()
 
 
 @njit(cache=True)
 def draw_bernoulli(mean, sigma, rng):
-    """One Bernoulli reward; `sigma` is not used."""
+    """One Bernoulli reward.
+
+    mean : probability of reward 1; sigma : the standard deviation of a Gaussian reward, not used here;
+    rng : np.random.Generator. Returns 0.0 or 1.0.
+
+    >>> draw_bernoulli(0.9, 0.0, np.random.default_rng(0))
+    1.0
+    """
     return float(rng.binomial(1, mean))
 
 
@@ -40,6 +53,10 @@ class LinearBandit:
     item_values (M,) true mean values of the items, gaps (M,) their distances from the best, best_item.
 
     Raises ValueError for wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option.
+
+    >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.4])
+    >>> problem.best_item, problem.gaps.tolist()
+    (0, [0.0, 0.6])
     """
 
     def __init__(self, arms, items=None, theta=None, sigma=1.0, link="identity", noise="gaussian", means=None):
@@ -80,6 +97,10 @@ class LinearBandit:
         counts : (K,) non-negative integers; rng : np.random.Generator. Returns a Sample.
         Draws normals in index order for counts > 0, then chi-squares for counts > 1 (Gaussian), or binomials;
         nothing for counts == 0. Gaussian: sum ~ N(n mu, n s^2), within-arm squares ~ s^2 chi2(n - 1), independent.
+
+        >>> problem = LinearBandit(np.eye(2), theta=[0.25, 0.75], noise="bernoulli")
+        >>> problem.pull(np.array([100, 4]), np.random.default_rng(0)).sums.tolist()
+        [26.0, 4.0]
         """
         pulled = np.flatnonzero(counts)
         n, mean, sigma = counts[pulled], self.means[pulled], self.sigma[pulled]

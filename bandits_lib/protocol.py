@@ -20,6 +20,9 @@ class Sample(NamedTuple):
     """Rewards of a batch, aggregated per arm: all that least squares needs, whatever the number of pulls.
 
     counts : (K,) pulls of each arm; sums : (K,) sum of their rewards; squares : (K,) sum of their squares.
+
+    >>> Sample(np.array([2, 0]), np.array([3.0, 0.0]), np.array([5.0, 0.0])).counts.tolist()
+    [2, 0]
     """
 
     counts: np.ndarray
@@ -32,6 +35,9 @@ class Sample(NamedTuple):
 
         pulled_arms : (n,) integers in [0, K); rewards : (n,) finite floats; K : number of arms.
         Returns a Sample. Raises ValueError for lengths that differ, arms out of range, rewards not finite.
+
+        >>> Sample.of([0, 0, 1], [1.0, 2.0, 0.5], 3).sums.tolist()
+        [3.0, 0.5, 0.0]
         """
         pulled_arms, rewards = np.atleast_1d(pulled_arms), np.atleast_1d(np.asarray(rewards, dtype=float))
         if pulled_arms.shape != rewards.shape or pulled_arms.ndim != 1:
@@ -57,6 +63,11 @@ class Loop(NamedTuple):
 
     choose, update : numba functions; state : a NamedTuple of arrays with a field `counts` (K,).
     -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next.
+
+    >>> from bandits_lib.fixed_budget import linucb
+    >>> request = next(linucb(np.eye(2), budget=10))
+    >>> isinstance(request, Loop), request.choose(request.state)
+    (True, 0)
     """
 
     choose: Callable
@@ -72,6 +83,13 @@ class Round(NamedTuple):
     design_value, lower_bound : value of the phase's design and its certificate (squared norm per unit of pulls);
     width : largest confidence width of a comparison with the leader (units of reward);
     theta_hat : (d,) the phase's estimate.
+
+    >>> from bandits_lib import instances, play
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> run = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0))
+    >>> [(phase.index, phase.active.tolist()) for phase in run.result.history]
+    [(1, [0, 1, 2])]
     """
 
     index: int  # type: ignore[assignment]
@@ -84,7 +102,14 @@ class Round(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A look at a per-pull rule after `pulls` pulls: counts (K,), stopping statistic, threshold, leading item."""
+    """A look at a per-pull rule, as kept in `Result.history` when `trace=` asks for it.
+
+    pulls : made so far; counts : (K,) of them; statistic, threshold : of the stopping rule, which stops when the first
+    passes the second (their units are the rule's); leader : row of the leading item.
+
+    >>> Trace(2, np.array([1, 1]), 0.3, 4.5, 0).leader
+    0
+    """
 
     pulls: int
     counts: np.ndarray
@@ -94,14 +119,28 @@ class Trace(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What an algorithm returns: its recommendation (the row of an item, as a rule) and how it came about."""
+    """What an algorithm returns: its recommendation and how it came about.
+
+    recommendation : the row of an item, as a rule; for level sets (M,) of bool, on the sphere a unit vector (d,), of
+    variance estimators a VarianceEstimate; history : tuple of Round or Trace.
+
+    >>> Result(3).history
+    ()
+    """
 
     recommendation: Any
     history: tuple = ()
 
 
 class Run(NamedTuple):
-    """One played experiment: result (None if cut off), counts (K,) of pulls, stopped (True: by itself)."""
+    """One played experiment, as `play` returns it.
+
+    result : Result, None if it was cut off; counts : (K,) pulls of each arm; stopped : True if it returned by itself.
+
+    >>> from bandits_lib import Result
+    >>> Run(Result(0), np.array([5, 7]), True).counts.sum().item()
+    12
+    """
 
     result: Result | None
     counts: np.ndarray
@@ -112,7 +151,15 @@ Algorithm = Generator[Any, Sample | None, Result]
 
 
 def total(samples: Iterable[Sample]) -> Sample:
-    """The Sample of several batches together (`+` on two Samples would concatenate the tuples)."""
+    """The Sample of several batches together (`+` on two Samples would concatenate the tuples).
+
+    samples : at least one Sample. Returns a Sample.
+
+    >>> from bandits_lib import Sample
+    >>> day = Sample.of([0, 1], [1.0, 2.0], 2)
+    >>> total([day, day]).counts.tolist()
+    [2, 2]
+    """
     first, *rest = samples
     counts, sums, squares = (np.array(field) for field in first)
     for sample in rest:
@@ -121,14 +168,27 @@ def total(samples: Iterable[Sample]) -> Sample:
 
 
 def one_pull(arm: int, K: int) -> np.ndarray:
-    """The batch (K,) that asks for a single pull of `arm`."""
+    """The batch (K,) that asks for a single pull of `arm`.
+
+    arm : 0..K-1; K : number of arms. Returns (K,) int64.
+
+    >>> one_pull(1, 3).tolist()
+    [0, 1, 0]
+    """
     counts = np.zeros(K, dtype=np.int64)
     counts[arm] = 1
     return counts
 
 
 def unroll(algorithm: Algorithm) -> Algorithm:
-    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for."""
+    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for.
+
+    algorithm : a fresh generator. Returns a generator with the same Result.
+
+    >>> from bandits_lib.fixed_confidence import lingape
+    >>> next(unroll(lingape(np.eye(2), delta=0.05, theta_bound=1.0))).tolist()
+    [1, 1]
+    """
     reply = None
     while True:
         try:
@@ -147,7 +207,19 @@ def unroll(algorithm: Algorithm) -> Algorithm:
 
 @njit(error_model="numpy")
 def run_loop(choose, update, state, draw, means, sigma, rng, counts, pulls, max_pulls):
-    """Play a Loop. counts (K,) and pulls (1,) belong to the simulator. False: max_pulls came first."""
+    """Play a Loop pull by pull; returns True when `choose` was negative, False when max_pulls came first.
+
+    choose, update, state : of the Loop; draw : numba function (mean, sigma, rng) -> reward; means, sigma : (K,), in
+    units of reward; rng : np.random.Generator. counts (K,) and pulls (1,) belong to the simulator and grow in place;
+    max_pulls : the total at which to stop.
+
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.fixed_budget import linucb
+    >>> world, counts, pulls = instances.benchmark(2), np.zeros(3, np.int64), np.zeros(1, np.int64)
+    >>> loop, rng = next(linucb(world.arms, budget=10)), np.random.default_rng(0)
+    >>> run_loop(*loop, world.draw, world.means, world.sigma, rng, counts, pulls, 4), counts.sum().item()
+    (False, 4)
+    """
     while True:
         arm = choose(state)
         if arm < 0:
@@ -166,6 +238,12 @@ def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int
     Returns Run(result, counts (K,), stopped). stopped is False, and result None, when max_pulls came first;
     a batch that would pass max_pulls is not pulled at all.
     Raises ValueError for a request that is neither a Loop nor (K,) non-negative integers.
+
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     limit = NO_LIMIT if max_pulls is None else int(max_pulls)
     counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -191,7 +269,14 @@ def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int
 
 
 def checked_batch(request, K: int | None = None) -> np.ndarray:
-    """`request` as (K,) int64 counts; ValueError if an algorithm yielded anything else."""
+    """A request as (K,) int64 counts.
+
+    request : what an algorithm yielded; K : number of arms, None: any. Returns (K,) int64.
+    Raises ValueError if it is not (K,) non-negative integers.
+
+    >>> checked_batch([1, 2], 2).dtype
+    dtype('int64')
+    """
     batch = np.asarray(request)
     right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
     if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():

@@ -194,7 +194,14 @@ _started = perf_counter()
 
 
 def use():
-    """Set matplotlib and pandas to the look of this project and start the clock that `save` reports."""
+    """Set matplotlib and pandas to the look of this project and start the clock that `save` reports.
+
+    >>> import matplotlib.pyplot as plt
+    >>> with plt.rc_context():
+    ...     use()
+    ...     plt.rcParams["axes.spines.top"]
+    False
+    """
     global _started
     plt.style.use(Path(__file__).with_name("paper.mplstyle"))
     pd.set_option("display.max_colwidth", None, "display.width", 160)
@@ -204,7 +211,14 @@ def use():
 def sample_complexity(ax, estimates, x):
     """Pulls against the setting `x`, one line per algorithm with its 95 % interval.
 
-    estimates : a `summary` indexed by (x, algorithm). Logarithmic in pulls. Returns ax.
+    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm). Logarithmic in pulls. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
+    'log'
     """
     for name, points in _lines(estimates):
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
@@ -218,8 +232,15 @@ def sample_complexity(ax, estimates, x):
 def accuracy(ax, estimates, x):
     """Accuracy (share of runs with the best item) against the setting `x`, with Wilson's 95 % interval.
 
-    estimates : a `summary` indexed by (x, algorithm). Settings stand at equal distances, algorithms side by side at
-    each, joined by thin lines. Returns ax.
+    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm). Settings stand at equal distances, algorithms
+    side by side at each, joined by thin lines. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
+    'accuracy'
     """
     lines = list(_lines(estimates))
     settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
@@ -237,7 +258,15 @@ def accuracy(ax, estimates, x):
 def error_rates(ax, estimates, x, delta):
     """Error rate against the setting `x` with Wilson's 95 % interval, beside the rate `delta` that is allowed.
 
-    estimates : a `summary` indexed by (x, algorithm); algorithms stand side by side. Returns ax.
+    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm); algorithms stand side by side;
+    delta : error probability allowed. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> error_rates(plt.subplots()[1], summary(table, by=["d"]), "d", 0.05).get_ylabel()
+    'error rate'
     """
     lines = list(_lines(estimates))
     settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
@@ -255,7 +284,15 @@ def error_rates(ax, estimates, x, delta):
 def pooled_error_rates(ax, estimates, delta):
     """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate `delta`.
 
-    estimates : a `summary` indexed by algorithm alone. Returns ax.
+    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone; delta : error probability allowed.
+    Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> pooled_error_rates(plt.subplots()[1], summary(table), 0.05).get_xlabel()
+    'error rate'
     """
     for row, (name, points) in enumerate(estimates.iterrows()):
         spread = [[points["error_rate"] - points["error_low"]], [points["error_high"] - points["error_rate"]]]
@@ -269,7 +306,14 @@ def pooled_error_rates(ax, estimates, delta):
 
 
 def bound(ax, x, pulls, label=LABEL["lower_bound"]):
-    """A theoretical number of pulls at the settings `x`, dashed. Returns ax."""
+    """A theoretical number of pulls at the settings `x`, dashed.
+
+    ax : of matplotlib; x, pulls : (n,) settings and numbers; label : in the legend. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
+    ['lower bound']
+    """
     ax.plot(x, pulls, ls="--", marker="", color=COLOUR["lower_bound"], label=label)
     return ax
 
@@ -277,8 +321,14 @@ def bound(ax, x, pulls, label=LABEL["lower_bound"]):
 def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
     """Write <out>/figures/<figure>.png, .pdf, .csv (estimates), .json, and _runs.csv (the raw rows).
 
+    fig : of matplotlib; out : folder;
     figure : "<paper>/fig_1a"; estimates, runs : DataFrames behind the picture; parameters : of the notebook;
     notebook : its name; alt : the picture in words. png and pdf carry no date. `seconds` is left out of the runs.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> about = dict(estimates=pd.DataFrame({"mean": [1.0]}), parameters={"runs": 2}, notebook="demo", alt="nothing")
+    >>> save(plt.figure(), "demo/fig_1", ".", **about)
     """
     path = Path(out) / "figures" / figure
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -292,14 +342,27 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
 
 
 def save_table(frame, path):
-    """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system."""
+    """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system.
+
+    frame : DataFrame; path : of the file.
+
+    >>> import pandas as pd
+    >>> from pathlib import Path
+    >>> save_table(pd.DataFrame({"mean": [0.1]}), "table.csv")
+    >>> Path("table.csv").read_text().split()
+    [',mean', '0,0.10000000000000001']
+    """
     frame.to_csv(path, float_format="%.17g", lineterminator="\n")
 
 
 def save_data(frame, name, out, *, parameters, notebook):
     """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
 
-    name : "<paper>/<table>"; frame : DataFrame, saved with its index; parameters, notebook : as for `save`.
+    name : "<paper>/<table>"; frame : DataFrame, saved with its index; out : folder; parameters, notebook : as for
+    `save`.
+
+    >>> import pandas as pd
+    >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters={"runs": 2}, notebook="demo")
     """
     path = Path(out) / "figures" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -308,7 +371,13 @@ def save_data(frame, name, out, *, parameters, notebook):
 
 
 def provenance(parameters, notebook):
-    """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds."""
+    """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds.
+
+    parameters : {name: value} of the notebook; notebook : its name. Returns a dict.
+
+    >>> provenance({"runs": 2}, "demo")["command"]
+    'papermill notebooks/demo.ipynb out.ipynb --cwd notebooks -p runs 2'
+    """
     given = " ".join(f"-p {name} {_shown(value)}" for name, value in parameters.items() if name != "out")
     return {
         "parameters": parameters,

@@ -27,7 +27,7 @@ PARTS = {
     "companion": "Companion",
 }
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "instances", "protocol"]
-PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "api", "CONTRIBUTING", "CHANGELOG"]
+PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "figures/README", "api", "CONTRIBUTING", "CHANGELOG"]
 
 
 # --- notebooks, with the pictures described

@@ -1,4 +1,4 @@
-"""The site is built from what is committed, and reads well in a browser: pages, pictures, formulas, links, no network."""
+"""The site is built from what is committed and reads well in a browser: pages, pictures, formulas, links."""
 
 import importlib.util
 import json
@@ -82,7 +82,7 @@ def test_formulas_are_mathml_without_leftovers(pages):
     assert len(formulas) > 100
     for formula in formulas:
         leftovers = [part.get_text() for part in formula.find_all(["mi", "mtext", "mo"]) if "\\" in part.get_text()]
-        assert all(text == "\\" for text in leftovers), leftovers  # a lone backslash is the sign of a difference of sets
+        assert all(text == "\\" for text in leftovers), leftovers  # alone it is the difference of two sets
 
 
 def test_chromium_shows_pages_pictures_and_follows_links(site):

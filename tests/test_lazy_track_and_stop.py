@@ -204,3 +204,24 @@ def test_errors_stay_below_delta_and_understated_noise_is_caught():
     runs, delta = 300, 0.1
     assert errors(runs, delta=delta) <= stats.binom.ppf(0.025, runs, delta)
     assert errors(runs, delta=delta, sigma=0.25) > stats.binom.ppf(0.975, runs, delta)
+
+
+# ---- where Frank-Wolfe begins
+
+
+def test_frank_wolfe_begins_where_it_is_told():
+    """One step from `start` moves 2/3 of the mass to one vertex; uniform weights are the default."""
+    problem = instances.benchmark(3, angle=0.5)
+    y = problem.arms[:1] - problem.arms[1:]
+    start = np.array([0.1, 0.2, 0.3, 0.4])
+    moved = frank_wolfe_design(problem.arms, y, max_iter=1, start=7 * start).weights - start / 3
+    assert np.sort(moved) == pytest.approx([0, 0, 0, 2 / 3])
+    plain, uniform = (frank_wolfe_design(problem.arms, y, start=begin) for begin in (None, np.ones(4)))
+    np.testing.assert_array_equal(plain.weights, uniform.weights)
+
+
+@pytest.mark.parametrize("start", [np.ones(3), [1, 1, np.nan, 1], [1, 1, -1, 1], [1, 1, 0, 0]], ids=str)
+def test_a_start_that_does_not_span_or_is_no_weight_is_refused(start):
+    problem = instances.benchmark(3, angle=0.5)
+    with pytest.raises(ValueError, match="start must be"):
+        frank_wolfe_design(problem.arms, problem.arms[:1] - problem.arms[1:], start=start)

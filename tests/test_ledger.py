@@ -1,4 +1,4 @@
-"""The ledger is what the claims say: verdicts computed, pages generated, every notebook of a paper confronted with it."""
+"""The ledger is what the claims say: verdicts computed, pages generated, every notebook of a paper confronted."""
 
 from pathlib import Path
 
@@ -81,7 +81,8 @@ def test_every_notebook_of_a_paper_has_claims(name):
 @pytest.mark.parametrize("name", OF_PAPERS)
 def test_no_notebook_types_a_verdict(name):
     """Claims are made by `claims.claim` and saved by `claims.save`, the only places where a verdict can come from."""
-    code = "\n".join(c.source for c in nbformat.read(ROOT / f"notebooks/{name}.ipynb", 4).cells if c.cell_type == "code")
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     assert "claims.save(" in code
     assert "verdict=" not in code.replace(" ", "") and '"not reproduced"' not in code and "Claim(" not in code
 

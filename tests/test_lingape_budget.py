@@ -131,7 +131,7 @@ def test_tables_shared_or_not_make_the_same_pulls(rows, monkeypatch):
     monkeypatch.setattr(allocations, "_tables", type(allocations._tables)())
     alone = []
     for seed in range(4):
-        allocations._tables.clear()
+        allocations.allocations_clear()
         run = play(lingape_budget(problem.arms, budget=300, delta=0.1), problem, np.random.default_rng(seed))
         alone.append(run.counts)
     shared = [
@@ -156,7 +156,7 @@ def test_two_runs_side_by_side_do_not_disturb_each_other(monkeypatch):
         return unroll(lingape_budget(problem.arms, budget=200, delta=0.1))
 
     alone = [play(fresh(), problem, np.random.default_rng(seed)).counts for seed in range(2)]
-    allocations._tables.clear()
+    allocations.allocations_clear()
     runs, rngs, counts = [fresh(), fresh()], [np.random.default_rng(seed) for seed in range(2)], [0, 0]
     asked = [next(run) for run in runs]
     for _ in range(171):  # the first request is of one pull for each of the 30 arms

@@ -108,6 +108,14 @@ def test_files_that_are_named_exist(name):
         assert (ROOT / path).exists(), f"{name} names {path}"
 
 
+def test_the_binder_badge_leads_where_pyproject_says():
+    badges = re.findall(r"\[!\[Binder\]\([^)]*\)\]\(([^)]*)\)", read("README.md"))
+    address = project()["tool"]["bandits_lib"]["binder"]
+    assert badges == ([address] if address else [])
+    environment = yaml.safe_load(read("environment.yml"))  # what Binder installs: JupyterLab and this package
+    assert any(str(line).startswith("jupyterlab=") for line in environment["dependencies"])
+
+
 def test_license_is_bsd_3_clause():
     text = " ".join(read("LICENSE").split())
     assert text.startswith("BSD 3-Clause License Copyright (c) 2026, the bandits_lib authors")

@@ -65,7 +65,7 @@ CHILD = """
 import sys, test_reliability as t
 t.table(checkpoint=sys.argv[1])
 """
-COMPARED = ("rage", "xy_static", "lingape", "gse", "lazy_track_and_stop")
+COMPARED = ("rage", "xy_static", "lingape", "gse")
 
 
 def make(name, problem, rng):

@@ -62,14 +62,30 @@ def _size(design):
 
 
 def cache_clear():
-    """Forget every design."""
+    """Forget every design.
+
+    >>> from bandits_lib.design import g_design
+    >>> first = g_design(np.eye(2))
+    >>> cache_clear()
+    >>> g_design(np.eye(2)) is first
+    False
+    """
     _designs.clear()
     _state["bytes"] = 0
 
 
 @contextmanager
 def cache_off():
-    """Inside `with cache_off():` every design is computed anew and none is remembered."""
+    """Inside `with cache_off():` every design is computed anew and none is remembered.
+
+    Returns a context manager.
+
+    >>> from bandits_lib.design import g_design
+    >>> with cache_off():
+    ...     twice = g_design(np.eye(2)), g_design(np.eye(2))
+    >>> twice[0] is twice[1]
+    False
+    """
     before, _state["on"] = _state["on"], False
     try:
         yield

@@ -25,6 +25,9 @@ class Design(NamedTuple):
     value : max over directions of the squared norm ||y||^2_{A(weights)^-1}, computed at these weights.
     lower_bound : a number that the value of no design on these arms can be below.
     iterations : steps of the solver (Newton steps, exchanges, pivots or Frank-Wolfe steps).
+
+    >>> Design(np.array([0.5, 0.5]), 2.0, 2.0, 1).weights.sum().item()
+    1.0
     """
 
     weights: np.ndarray

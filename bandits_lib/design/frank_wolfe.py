@@ -61,6 +61,10 @@ def frank_wolfe_design(
     ------
     ValueError
         As `weighted_design`, and if an option is out of range.
+
+    >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])
+    >>> frank_wolfe_design(arms, arms[:1] - arms[2:]).weights.round(2).tolist()
+    [0.05, 0.95, 0.0]
     """
     arms, vectors, name, sigma = problem(arms, directions, 1.0 if sigma is None else sigma)
     check_option("pruned", pruned, ("rescaled", "lost", "largest"))

@@ -31,10 +31,19 @@ def pairs(items):
     ----------
     items : (n, d) array. The n(n-1)/2 differences are never formed.
 
+    Returns
+    -------
+    Pairs
+        To be handed to a design.
+
     Raises
     ------
     ValueError
         If `items` is not a finite 2-D array. Designs refuse pairs of fewer than two distinct items.
+
+    >>> from bandits_lib.design import xy_design
+    >>> round(xy_design(np.eye(3), pairs(np.eye(3))).value, 2)
+    6.0
     """
     return Pairs(check.matrix("items", items))
 

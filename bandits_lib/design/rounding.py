@@ -45,6 +45,9 @@ def round_design(weights, n, method="pukelsheim", arms=None):
     ------
     ValueError
         If `weights` is no distribution, `n` no integer >= 1, `method` unknown, or "regret" lacks matching `arms`.
+
+    >>> round_design(np.array([0.5, 0.3, 0.2]), 101).tolist()
+    [51, 30, 20]
     """
     weights = check.simplex("weights", weights)
     n = _budget(n)

@@ -44,6 +44,10 @@ def g_design(arms, tol=1e-3):
     -----
     RuntimeWarning
         If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
+
+    >>> design = g_design(np.vstack([np.eye(2), [0.1, 0.1]]))
+    >>> design.weights.round(3).tolist(), round(design.value, 2)
+    ([0.5, 0.5, 0.0], 2.0)
     """
     arms = check.matrix("arms", arms)
     check.some_nonzero("arms", arms)
@@ -76,6 +80,10 @@ def xy_design(arms, directions, tol=1e-3):
     -----
     RuntimeWarning
         If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
+
+    >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])
+    >>> xy_design(arms, arms[:1] - arms[2:]).weights.round(2).tolist()
+    [0.05, 0.95, 0.0]
     """
     return weighted_design(arms, directions, 1.0, tol)
 
@@ -98,6 +106,9 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
     ------
     ValueError
         As for `xy_design`, and if `sigma` is not positive or not one number per arm.
+
+    >>> weighted_design(np.eye(2), np.array([[1.0, -1.0]]), [1.0, 3.0]).weights.round(2).tolist()
+    [0.25, 0.75]
     """
     return _weighted_design(*problem(arms, directions, sigma), check.tolerance(tol))
 
@@ -113,12 +124,15 @@ def design_value(arms, weights, directions, sigma=1.0):
     Returns
     -------
     float
-        Infinite if some direction cannot be estimated from the arms of positive weight.
+        The value; infinite if some direction cannot be estimated from the arms of positive weight.
 
     Raises
     ------
     ValueError
         As `weighted_design`, and if `weights` are not one finite, non-negative number per arm, or all zero.
+
+    >>> round(design_value(np.eye(2), [0.5, 0.5], np.array([[1.0, -1.0]])), 6)
+    4.0
     """
     arms, vectors, name, sigma = problem(arms, directions, sigma)
     weights = np.asarray(weights, dtype=float)

@@ -43,6 +43,10 @@ def width_design(arms, items, *, draws=1024, tol=0.01, most=200, rng):
     batch; tol : relative gap at which to stop; most : steps; rng : draws the batch.
     Returns Design(weights, value gamma, lower_bound, iterations); value and bound are means over the batch, the bound
     with its random error. Raises ValueError as `xy_design`, and for `draws` that are not even and positive.
+
+    >>> design = width_design(np.eye(2), np.eye(2), draws=64, rng=np.random.default_rng(0))
+    >>> design.lower_bound <= design.value, design.weights.sum().round(6).item()
+    (True, 1.0)
     """
     arms, items = check.matrix("arms", arms), check.matrix("items", items)
     check.some_nonzero("arms", arms)

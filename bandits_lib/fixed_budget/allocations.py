@@ -79,3 +79,8 @@ def allocations(arms):
             _tables.popitem(last=False)
     _tables.move_to_end(key)
     return _tables[key]
+
+
+def allocations_clear():
+    """Forget every table."""
+    _tables.clear()

@@ -68,6 +68,12 @@ def bayes_gap(
 
     Returns Result(arm (int), history of Trace): statistic is -B_J, the threshold 0. One arm: at once.
     Raises ValueError for bad input, an unknown kernel, a kernel without its length, and a budget below K.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = bayes_gap(problem.arms, budget=60)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     sigma = check_sigma(sigma, len(arms)).max()

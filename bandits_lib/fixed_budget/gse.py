@@ -61,6 +61,12 @@ def gse(
     difference from the stage's leader (logistic: of x'theta). One arm: at once, without a pull.
     Raises ValueError for bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest
     that runs), rng missing where it is needed, and rewards other than 0 and 1 for the logistic model.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = gse(problem.arms, budget=60)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
     check_option("model", model, ("linear", "logistic"))

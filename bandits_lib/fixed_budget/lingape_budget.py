@@ -53,6 +53,12 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 
     Returns Result(arm (int), history of Trace): statistic minus the rival's largest lead, threshold inf. One arm: at
     once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lingape_budget(problem.arms, budget=60, delta=0.1)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     budget, delta = check_budget(budget, len(arms), "each arm once"), check_delta(delta)

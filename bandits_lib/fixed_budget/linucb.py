@@ -49,6 +49,12 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
     Returns Result(arm (int), history of Trace): of several most pulled, the one of largest estimated value. The
     statistic of a Trace is the largest upper bound (units of reward), its threshold inf: the rule never stops early.
     One arm: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = linucb(problem.arms, budget=60)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     budget, sigma = check_budget(budget, 1, "one pull"), check_sigma(sigma, len(arms)).max()

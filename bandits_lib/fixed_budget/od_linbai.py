@@ -31,6 +31,12 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     Returns Result(arm (int), history of Round), where width is the largest standard deviation of an estimated
     difference from the phase's leader. One arm: at once, without a pull.
     Raises ValueError for bad input and a budget that leaves nothing to split (it says the smallest that runs).
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = od_linbai(problem.arms, budget=60)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
     if len(arms) == 1:

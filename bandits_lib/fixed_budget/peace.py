@@ -48,6 +48,12 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
     Returns Result(item (int), history of Round): `design_value` is gamma of the active items (of the stage's points
     for the ratio), `width` the largest standard deviation of a comparison with the leader, in units of sigma.
     One item, or items all alike: at once. Raises ValueError for bad input and a budget below epochs times rank.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = peace(problem.arms, budget=60, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)

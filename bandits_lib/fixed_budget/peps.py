@@ -69,6 +69,12 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     Returns Result(item (int), history of Trace): the statistic is the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2) over
     the differences y from the leader, the threshold inf. One item, or items all alike: at once, without a pull.
     Raises ValueError for bad input and a budget below the rank.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = peps(problem.arms, budget=60, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)

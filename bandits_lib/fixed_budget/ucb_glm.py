@@ -59,6 +59,11 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     Returns Result(arm (int), history of Trace): of several most pulled, the one of largest estimated value. The
     statistic of a Trace is the largest upper bound (on x'theta), its threshold inf. One arm: at once.
     Raises ValueError for bad input, for alpha=None without theta_bound, and for rewards other than 0 and 1.
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[2.0, -2.0], link="logistic")
+    >>> play(ucb_glm(np.eye(2), budget=60, alpha=1.0), problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     budget = check_budget(budget, len(arms), "each arm once")

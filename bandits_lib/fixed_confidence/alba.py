@@ -45,6 +45,12 @@ def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, design=g_design, rng)
 
     Returns Result(arm (int), history of Round), one Round for every phase of every run. One arm: at once.
     Raises ValueError for bad input, or arms that are too close to tell apart.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = alba(problem.arms, delta=0.05, theta_bound=2.0, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_items(None, check_arms(arms))
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()

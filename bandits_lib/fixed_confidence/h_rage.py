@@ -38,6 +38,8 @@ def h_rage(
 ):
     """Best item, or level set, with probability at least 1 - delta, when the noise of every arm is unknown.
 
+    weltz2023, Algorithm 2: HEAD estimates the variances, then RAGE works with weighted designs and least squares.
+
     Parameters
     ----------
     arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
@@ -53,6 +55,12 @@ def h_rage(
     of index -1 and 0 are the two stages of the burn-in, 1, 2, ... are the phases. One item and "best": at once.
     Raises ValueError for bad input (shapes, NaN, identical items, items outside the span of the arms, bounds, a burn-in
     too short for its designs: it names the shortest), and for an item that no number of pulls can decide.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = h_rage(problem.arms, delta=0.05, sigma_min=1.0, sigma_max=1.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items, threshold = checked_items(items, arms, objective, threshold)

@@ -67,6 +67,12 @@ def l_t3c(
     trace : record a Trace every `trace` pulls; 0, never. rng : draws the posterior samples.
 
     Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = l_t3c(problem.arms, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

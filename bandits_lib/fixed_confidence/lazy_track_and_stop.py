@@ -86,6 +86,12 @@ def lazy_track_and_stop(
 
     Returns Result(item (int), history of Trace, the last when it stopped). One item: at once.
     Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lazy_track_and_stop(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

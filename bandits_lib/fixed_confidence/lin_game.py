@@ -68,6 +68,12 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
     trace : record a Trace every `trace` pulls; 0, never.
 
     Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lin_game(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

@@ -70,6 +70,12 @@ def lingape(
     trace : record a Trace every `trace` pulls; 0, never.
 
     Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lingape(problem.arms, delta=0.05, theta_bound=2.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

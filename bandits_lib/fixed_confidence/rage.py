@@ -61,12 +61,18 @@ def rage(
         log(8 t^2 M^2 / delta).
     eliminate : "pairs", an item goes when any active item beats it (Algorithm 1), or "leader", when the leader does;
         None: "pairs" up to 5,000 active items, "leader" above.
-    design : function (arms, directions) -> Design, called with `pairs(active items)`.
+    design : function (arms, directions) -> Design, called with `pairs(active items)`, for level sets the active items.
     rounding : method of `round_design`.
 
     Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round). One item
     and "best": at once, without a pull. Raises ValueError for bad input (shapes, NaN, identical items, items outside
     the span of the arms, delta), and for an item that no number of pulls can decide.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = rage(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     check_option("rule", rule, ("widths", "halving"))

@@ -75,6 +75,12 @@ def sphere_track_and_stop(
     trace : record a Trace every `trace` pulls (at the next check): |S|, its boundary, and a_hat as the leader.
 
     Returns Result(unit vector (d,), history of Trace). Raises ValueError for bad input.
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[2.0, 0.0])
+    >>> rule = sphere_track_and_stop(2, epsilon=0.5, delta=0.1)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.round(1).tolist()
+    [1.0, 0.1]
     """
     d, rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):

@@ -50,6 +50,12 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
 
     Returns Result(item (int), history of Round); design_value is n times the phase's largest squared norm, and
     lower_bound 0 (a greedy allocation has no certificate). One item: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_adaptive(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

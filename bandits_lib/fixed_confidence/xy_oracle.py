@@ -59,6 +59,12 @@ def xy_oracle(
     rng : draws the arms; "rounds" do not need it.
 
     Returns Result(best item (int), history of Round). Raises ValueError for bad input or a best item that ties.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_oracle(problem.arms, theta_star=problem.theta, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

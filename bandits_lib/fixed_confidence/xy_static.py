@@ -27,6 +27,12 @@ def xy_static(
     rng : draws the arms.
 
     Returns Result(best item (int), history of Round). Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_static(problem.arms, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
     """
     arms = check_arms(arms)
     items = check_items(items, arms)

@@ -30,11 +30,18 @@ BLOCK = 50  # subsets in hand at once
 def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     """Variances of the arms from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
-    arms, budget, sigma_min, sigma_max : as for `head`; rng draws the arms. The residuals are those of the very rewards
-    that theta_hat was fitted to, so they are too small by a share of about d / budget.
+    arms, budget, sigma_min, sigma_max : as for `head`; rng : draws the arms. The residuals are those of the very
+    rewards that theta_hat was fitted to, so they are too small by a share of about d / budget.
 
     Returns (as the generator's value) Result(VarianceEstimate, ()); its rank is that of the arms drawn.
     Raises ValueError for bad input, or a budget below the dimension of the phi's (or not above that of the arms).
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
+    >>> rng = np.random.default_rng(1)
+    >>> rule = uniform_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.0, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
@@ -56,6 +63,13 @@ def separate_arm_estimator(
 
     Returns (as the generator's value) Result(VarianceEstimate, ()).
     Raises ValueError for bad input, or a budget below two pulls for each arm that is needed.
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
+    >>> rng = np.random.default_rng(1)
+    >>> rule = separate_arm_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.0, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     check_option("ddof", ddof, (0, 1))

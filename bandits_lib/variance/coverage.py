@@ -26,10 +26,15 @@ def one_burn_in(problem, budget, rng):
 
 
 def coverage(problem, budget, *, runs, seed=0):
-    """How often HEAD with `budget` pulls, told the true bounds on sigma, is within half: rate, low, high (Wilson).
+    """How often HEAD, told the true bounds on sigma, has all variances within half of the truth (weltz2023, Alg. 2).
 
-    problem : LinearBandit; runs : experiments; seed : run r draws from SeedSequence(seed, spawn_key=(r,)), whatever the
-    budget, so that two budgets see the same normals.
+    problem : LinearBandit; budget : pulls; runs : experiments; seed : run r draws from SeedSequence(seed,
+    spawn_key=(r,)), whatever the budget, so that two budgets see the same normals. Returns rate, low, high (Wilson).
+
+    >>> from bandits_lib import LinearBandit
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
+    >>> tuple(round(value, 2) for value in coverage(problem, 400, runs=20))
+    (1.0, 0.84, 1.0)
     """
     right = 0
     for r in range(runs):
@@ -41,8 +46,15 @@ def coverage(problem, budget, *, runs, seed=0):
 def shortest_burn_in(problem, *, delta, runs, seed=0):
     """The shortest burn-in that is seen to cover: the lower end of its coverage is at least 1 - delta / 2.
 
-    Lengths 100 * 2^(k/4), k = 0, 1, ..., by bisection; other arguments as for `coverage`. Needs the truth, so it is a
-    yardstick and no rule. Returns pulls (int). Raises ValueError if `runs` cannot show such a coverage.
+    A yardstick beside the lengths of `burn_in` (weltz2023, appendix D), no rule, since it needs the truth.
+    problem : LinearBandit; delta : error probability allowed; runs : experiments per length; seed : as for `coverage`.
+    Lengths 100 * 2^(k/4), k = 0, 1, ..., by bisection. Returns pulls (int). Raises ValueError if `runs` cannot show
+    such a coverage.
+
+    >>> from bandits_lib import LinearBandit
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
+    >>> shortest_burn_in(problem, delta=0.5, runs=20)
+    100
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
         raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")

@@ -34,6 +34,12 @@ def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
     largest standard error, over the arms, that a noise of sigma_max allows: of x'theta_hat (reward) in the first, of
     x'Sigma x (variance, theta taken as known) in the second.
     Raises ValueError for bad input, or a budget that leaves an arm of a design without a pull (it names the smallest).
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.5], sigma=[0.5, 1.2])
+    >>> rule = head(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     lam, dagger = design(arms), design(features(arms))  # lines 4 and 9

@@ -18,11 +18,14 @@ from bandits_lib.estimate import information_inverse, norms
 
 
 class VarianceEstimate(NamedTuple):
-    """What a variance estimator recommends.
+    """What a variance estimator recommends (weltz2023, Algorithms 1, 3 and 4).
 
     sigma : (K,) standard deviations of the arms, clipped to [sigma_min, sigma_max]; Sigma : (d, d) symmetric, of least
     Frobenius norm among the fits, not clipped, not necessarily semidefinite; rank : dimension of the phi's that were
     pulled, M = d(d+1)/2 if Sigma is identified; counts : (K,) pulls.
+
+    >>> VarianceEstimate(np.ones(2), np.eye(2), 2, np.array([50, 50])).rank
+    2
     """
 
     sigma: np.ndarray
@@ -43,9 +46,13 @@ class QuadraticFit(NamedTuple):
 
 
 def features(arms):
-    """phi_x of every arm: (K, M), M = d(d+1)/2, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+    """phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
-    arms : (K, d). Entries run over the upper triangle row by row: x_i^2 on the diagonal, 2 x_i x_j off it.
+    arms : (K, d). Returns (K, M), M = d(d+1)/2. Entries run over the upper triangle row by row: x_i^2 on the diagonal,
+    2 x_i x_j off it.
+
+    >>> features(np.array([[1.0, 2.0]])).tolist()
+    [[1.0, 4.0, 4.0]]
     """
     i, j = np.triu_indices(arms.shape[1])
     return np.where(i == j, 1.0, 2.0) * arms[:, i] * arms[:, j]

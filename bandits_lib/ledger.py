@@ -197,13 +197,17 @@ def verdicts(axes, claims):
     'fiez2019'
     """
     look = {"reproduced": ("o", "#029e73"), "undecided": ("s", "#949494"), "not reproduced": ("X", "#d55e00")}
-    for ax, (paper, of_paper) in zip(axes, claims.groupby("paper", sort=False), strict=True):
+    claims = claims.sort_values("verdict", key=lambda column: column.map(VERDICTS.index), kind="stable")
+    claims = claims.assign(at=claims.groupby(["paper", "place"]).cumcount())
+    for ax, (paper, of_paper) in zip(axes, claims.sort_index().groupby("paper", sort=False), strict=True):
         places = list(dict.fromkeys(of_paper["place"]))
-        at = of_paper.groupby("place").cumcount(), of_paper["place"].map(places.index)
         for verdict, (marker, colour) in look.items():
-            chosen = of_paper["verdict"] == verdict
-            ax.scatter(at[0][chosen], at[1][chosen], marker=marker, color=colour, s=16, label=verdict)
-        ax.set(yticks=range(len(places)), yticklabels=places, xticks=[], xlabel=paper)
-        ax.invert_yaxis()
+            chosen = of_paper[of_paper["verdict"] == verdict]
+            rows = chosen["place"].map(places.index)
+            ax.scatter(chosen["at"], rows, marker=marker, color=colour, s=13, lw=0, label=verdict)
+        labels = [place[:1].upper() + place[1:] for place in places]
+        ax.set(yticks=range(len(places)), xticks=[], xlabel=paper, xlim=(-1, claims["at"].max() + 1))
+        ax.set_yticklabels(labels, fontsize=7)
+        ax.set_ylim(len(places) - 0.5, -0.5)
         ax.grid(False)
     return axes

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,9 @@ def copy_notebook(path, folder):
     notebook = nbformat.read(path, as_version=4)
     for cell, alt in alternative_texts(notebook):
         cell.metadata["mystnb"] = {"image": {"alt": " ".join(alt.split())}}
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        if text := output.get("data", {}).get("text/markdown"):  # sphinx finds pages for links in text, not in outputs
+            output["data"]["text/markdown"] = re.sub(r"\]\((?:\./)?(\w+)\.ipynb\)", r"](\1.html)", text)
     nbformat.write(notebook, folder / path.name)
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
-from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax, least_squares, norms
+from bandits_lib.fixed_confidence.stopping import opening
 
 
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
@@ -51,12 +50,9 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
 
 def _threshold(arms, counts, sigma, delta, u):
     """beta of eq. 9 with c the least eigenvalue of spanning arms; infinite while A >= c I does not hold."""
-    axes = basis(arms)
-    inside = arms @ axes
-    first = inside[spanning_arms(inside)]
-    c = np.linalg.eigvalsh(first.T @ first)[0]
-    information = (inside.T * counts) @ inside
-    if np.linalg.eigvalsh(information)[0] < c * (1 - 1e-9):
+    start = opening(arms, arms)
+    information = (start.arms.T * counts) @ start.arms
+    if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
         return inf
-    _, logdet = np.linalg.slogdet(information / (u * c) + np.eye(axes.shape[1]))
+    _, logdet = np.linalg.slogdet(information / (u * start.c) + np.eye(len(information)))
     return (1 + u) * sigma**2 * (logdet / 2 - log(delta))

@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit
 
-from bandits_lib.fixed_confidence.greedy import along_all
+from bandits_lib import kernels
 from bandits_lib.fixed_confidence.stopping import CANCELLED, REFRESH
+from bandits_lib.kernels import along_all
 
 
 def arm_norms(evidence):
@@ -59,25 +60,12 @@ def follow(evidence, arm, columns, squares, along):
 
 @njit(cache=True, error_model="numpy")
 def invert(matrix, inverse):
-    """The inverse of a positive definite matrix (r, r), into `inverse`: Gauss-Jordan, which needs no pivoting there.
-
-    Plain loops: for the few dimensions of a bandit faster than a call of LAPACK, and much faster to compile.
-    """
+    """The inverse of a positive definite matrix (r, r), into `inverse` (r, r); the matrix stays as it is."""
     r = matrix.shape[0]
     for i in range(r):
         for j in range(r):
             inverse[i, j] = matrix[i, j]
-    for k in range(r):
-        pivot = inverse[k, k]
-        inverse[k, k] = 1.0
-        for j in range(r):
-            inverse[k, j] /= pivot
-        for i in range(r):
-            if i != k:
-                factor = inverse[i, k]
-                inverse[i, k] = 0.0
-                for j in range(r):
-                    inverse[i, j] -= factor * inverse[k, j]
+    kernels.invert(inverse)
 
 
 @njit(cache=True, error_model="numpy")

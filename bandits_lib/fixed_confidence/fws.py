@@ -21,8 +21,8 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_items, check_sigma
 from bandits_lib.estimate import TIE, argmax
 from bandits_lib.fixed_confidence.comparisons import compare, invert, times_vector
-from bandits_lib.fixed_confidence.greedy import along_all
 from bandits_lib.fixed_confidence.stopping import Evidence, begin, check_stopping, leading, look, opening, stopped, tell
+from bandits_lib.kernels import along_all
 from bandits_lib.protocol import Loop, Result, Trace
 
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information

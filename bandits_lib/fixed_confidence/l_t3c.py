@@ -19,8 +19,8 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_items, check_option, check_sigma
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_confidence.comparisons import arm_norms, compare, follow
-from bandits_lib.fixed_confidence.greedy import along_all
 from bandits_lib.fixed_confidence.stopping import Evidence, begin, check_stopping, leading, look, opening, stopped, tell
+from bandits_lib.kernels import along_all
 from bandits_lib.protocol import Loop, Result, Trace
 
 

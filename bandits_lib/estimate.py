@@ -1,4 +1,4 @@
-"""Estimators on aggregated samples, rank-one updates, and the one argmax that every rule shares.
+"""Estimators on aggregated samples, and rank-one updates.
 
 For a finite set of arms, least squares sees the rewards only through the count and the sum per arm
 (`Sample`), so every estimator here works on those, whatever the number of pulls.
@@ -9,54 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TIE = 1e-9  # relative slack within which two values are the same to `argmax`
+from bandits_lib.numerics.ties import TIE, argmax, top  # noqa: F401
+
 RANK_TOL = 1e-7  # singular values below RANK_TOL times the largest are zero
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def argmax(values):
-    """First index k with `values[k] >= max(values) - 1e-9 * |max(values)|`.
-
-    Ties decide trajectories: rounding errors of one unit must not choose the arm, so every rule,
-    in numpy and in numba, breaks ties by this function (lowest index first).
-
-    Parameters
-    ----------
-    values : (n,) array of finite floats, n >= 1.
-
-    Returns
-    -------
-    int
-        The index; `argmin` is `argmax(-values)`.
-
-    >>> argmax(np.array([1.0, 2.0, 2.0 + 1e-12]))
-    1
-    """
-    top = values[0]
-    for k in range(1, values.shape[0]):
-        if values[k] > top:
-            top = values[k]
-    floor = top - TIE * max(1e-300, abs(top))
-    for k in range(values.shape[0]):
-        if values[k] >= floor:
-            return k
-    return 0
-
-
-@njit(cache=True, error_model="numpy")
-def top(values, k):
-    """Indices of the k largest values, in increasing order; ties as in `argmax`, lowest index first.
-
-    values : (n,) finite floats; k : at most n. Returns (k,) int64.
-
-    >>> top(np.array([0.1, 0.9, 0.5]), 2).tolist()
-    [1, 2]
-    """
-    left, chosen = values.copy(), np.empty(k, np.int64)
-    for position in range(k):
-        chosen[position] = argmax(left)
-        left[chosen[position]] = -np.inf
-    return np.sort(chosen)
 
 
 class LeastSquares(NamedTuple):

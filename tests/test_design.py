@@ -195,7 +195,7 @@ def test_oracle_weights_far_below_1e_5_are_kept():
     arms = soare(5, 1e-3)
     design = xy_design(arms, oracle(arms, np.array([2.0, 0, 0, 0, 0])))
     certified(design)
-    assert (design.weights > 0).sum() == 5 and design.weights[design.weights > 0].min() < 1e-6
+    assert ((0 < design.weights[2:5]) & (design.weights[2:5] < 1e-6)).all()
 
 
 def test_fewer_atoms_with_the_same_information():

@@ -12,10 +12,20 @@ For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from bandits_lib.design.span import basis, triangle
+from bandits_lib.design.span import basis
 from bandits_lib.estimate import RANK_TOL
+from bandits_lib.numerics.ordered import (
+    information,
+    inverse_triangle,
+    product,
+    row_products,
+    squares,
+    total,
+    transposed,
+    triangle,
+)
+from bandits_lib.numerics.ties import ranked
 
 
 class Design(NamedTuple):
@@ -36,11 +46,6 @@ class Design(NamedTuple):
     iterations: int
 
 
-def information(arms, weights):
-    """A(weights) = sum weights_x xx', (r, r)."""
-    return (arms.T * weights) @ arms
-
-
 def inverse_root(arms, weights):
     """(r', r) matrix S with S'S = A(weights)^-1 on the span of the arms of positive weight (rank r').
 
@@ -50,9 +55,9 @@ def inverse_root(arms, weights):
     columns = basis(support)
     if columns.shape[1] == arms.shape[1]:
         columns = np.eye(arms.shape[1])
-    rows = np.sqrt(weights[weights > 0, None]) * (support @ columns)
-    rows = rows[np.argsort(-np.abs(rows).max(axis=1), kind="stable")]  # long rows first: QR is then accurate row by row
-    return solve_triangular(triangle(rows), columns.T, trans="T")
+    rows = np.sqrt(weights[weights > 0, None]) * product(support, columns)
+    rows = rows[ranked(-np.abs(rows).max(axis=1))]  # long rows first: QR is then accurate row by row
+    return transposed(product(columns, inverse_triangle(triangle(rows))))
 
 
 def estimable(arms, weights, vectors, scale):
@@ -60,7 +65,7 @@ def estimable(arms, weights, vectors, scale):
     columns = basis(arms[weights > 0])
     if columns.shape[1] == arms.shape[1]:
         return True
-    outside = np.linalg.norm(vectors - (vectors @ columns) @ columns.T, axis=1)
+    outside = np.sqrt(squares(vectors - product(product(vectors, columns), transposed(columns))))
     return bool((outside <= RANK_TOL * scale).all())
 
 
@@ -77,10 +82,10 @@ def lower_bound(arms, root, directions, masses):
     Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1/bound at an optimum
     and equals it on the support.
     """
-    masses = masses / masses.sum()
-    rotated = directions @ root.T
-    trace = masses @ (rotated**2).sum(axis=1)
-    second = (rotated.T * masses) @ rotated
-    measured = arms @ root.T
-    pressure = ((measured @ second) * measured).sum(axis=1)
+    masses = masses / total(masses)
+    across = transposed(root)
+    rotated = product(directions, across)
+    trace = total(masses * squares(rotated))
+    measured = product(arms, across)
+    pressure = row_products(product(measured, information(rotated, masses)), measured)
     return trace**2 / pressure.max(), pressure / trace

@@ -12,69 +12,52 @@ worst, and makes the best move for each pair in turn, with A^-1 kept up to date:
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.ordered import (
+    apply,
+    cholesky,
+    independent,
+    information,
+    inner,
+    inverse_triangle,
+    product,
+    squares,
+    transposed,
+)
+from bandits_lib.numerics.ties import TIE
+
 PAIRS = 4  # exchanges in a sweep, per dimension
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def spanning_arms(arms):
     """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
-    n_arms, rank = arms.shape
-    rest = arms.copy()
-    chosen = np.empty(rank, np.int64)
-    for step in range(rank):
-        best, longest = 0, -1.0
-        for k in range(n_arms):
-            length = 0.0
-            for c in range(rank):
-                length += rest[k, c] * rest[k, c]
-            if length > longest * (1 + 1e-9):
-                best, longest = k, length
-        chosen[step] = best
-        unit = rest[best] / np.sqrt(longest)
-        along = rest @ unit
-        for k in range(n_arms):
-            for c in range(rank):
-                rest[k, c] -= along[k] * unit[c]
-    return chosen
+    return independent(arms, 0.0)[0]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _inverse_and_norms(arms, weights):
     """A(weights)^-1 and q_x = x'A^-1x for every arm."""
-    rank = arms.shape[1]
-    matrix = np.zeros((rank, rank))
-    for k in range(len(arms)):
-        if weights[k] > 0.0:
-            for i in range(rank):
-                for j in range(rank):
-                    matrix[i, j] += weights[k] * arms[k, i] * arms[k, j]
-    inverse = np.linalg.inv(matrix)
-    products = arms @ inverse
-    norms = np.empty(len(arms))
-    for k in range(len(arms)):
-        total = 0.0
-        for i in range(rank):
-            total += products[k, i] * arms[k, i]
-        norms[k] = total
-    return inverse, norms
+    root = inverse_triangle(cholesky(information(arms, weights))[0])
+    return product(root, transposed(root)), squares(product(arms, root))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _largest(values, count):
-    """Indices of the `count` largest values, in decreasing order."""
+    """Indices of the `count` largest values, in decreasing order; ties as in `ranked`: by index."""
+    steps = np.rint(values * (1 / TIE / max(1e-290, np.abs(values).max())))
     if count < len(values):
-        floor = np.partition(values, len(values) - count)[len(values) - count]
-        index = np.flatnonzero(values >= floor)
+        floor = np.partition(steps, len(steps) - count)[len(steps) - count]
+        index = np.flatnonzero(steps >= floor)
     else:
         index = np.arange(len(values))
-    return index[np.argsort(-values[index])[:count]]
+    return index[np.argsort(-steps[index], kind="mergesort")[:count]]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _move(arms, inverse, weights, first, second):
     """The best exchange of weight between two arms, in place on the weights and on A^-1."""
-    ray, other = inverse @ arms[first], inverse @ arms[second]
-    q, q_other, cross = ray @ arms[first], other @ arms[second], ray @ arms[second]
+    ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
+    q, q_other, cross = inner(ray, arms[first]), inner(other, arms[second]), inner(ray, arms[second])
     if q < q_other:
         first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
     curvature = 2.0 * (q * q_other - cross * cross)
@@ -93,7 +76,7 @@ def _move(arms, inverse, weights, first, second):
             inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def d_optimal(arms, tol, most):
     """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the number of sweeps.
 

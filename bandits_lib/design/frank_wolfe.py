@@ -11,12 +11,13 @@ import numpy as np
 
 from bandits_lib.checks import check_option
 from bandits_lib.design.cache import cached
-from bandits_lib.design.certificate import Design, information, inverse_root, lower_bound, value_of
+from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
 from bandits_lib.design.span import basis, span
-from bandits_lib.estimate import argmax
+from bandits_lib.numerics.ordered import apply, cholesky, combine, information, inverse_triangle, total, transposed
+from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
 
@@ -87,7 +88,7 @@ def _first_weights(start, arms):
     fits = start.shape == (len(arms),) and np.isfinite(start).all() and (start >= 0).all()
     if not fits or basis(arms[start > 0]).shape != basis(arms).shape:
         raise ValueError(f"start must be ({len(arms)},) non-negative weights of arms that span all arms; got {start}")
-    return start / start.sum()
+    return start / total(start)
 
 
 @cached
@@ -120,14 +121,14 @@ def frank_wolfe(arms, directions, weights, stop, max_iter):
     matrix = information(arms, weights)
     visited = []
     for k in range(1, max_iter + 1):
-        root = np.linalg.inv(np.linalg.cholesky(matrix))
-        worst, value = directions.worst(root)
+        across = inverse_triangle(cholesky(matrix)[0])
+        worst, value = directions.worst(transposed(across))
         visited.append(worst)
-        vertex = argmax((arms @ (root.T @ (root @ worst))) ** 2)
+        vertex = argmax(apply(arms, apply(across, combine(worst, across))) ** 2)
         step = 2 / (k + 2)
         change = -step * weights
         change[vertex] += step
-        small = np.linalg.norm(change) < stop * np.linalg.norm(weights)
+        small = total(change**2) < stop**2 * total(weights**2)
         weights = weights + change
         matrix = (1 - step) * matrix + step * np.outer(arms[vertex], arms[vertex])
         if small:

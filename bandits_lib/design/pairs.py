@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.design import check
-from bandits_lib.estimate import argmax
+from bandits_lib.numerics.ordered import product, squares, transposed
+from bandits_lib.numerics.ties import argmax, ranked, ranks
 
 BLOCK = 1 << 18  # entries of the distance matrix held at a time
+SAFE = 1e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
 START = 0.8  # first directions: squared norm at least START times the largest found by a walk
 
 
@@ -55,16 +57,19 @@ class Listed(NamedTuple):
 
     def spanning(self):
         """Vectors that span the directions, and the length that errors are relative to."""
-        return self.rows, np.linalg.norm(self.rows, axis=1)
+        return self.rows, np.sqrt(squares(self.rows))
 
     def value(self, root):
         """Largest squared norm."""
-        return float(((self.rows @ root.T) ** 2).sum(axis=1).max())
+        return float(self._norms(root).max())
+
+    def _norms(self, root):
+        return squares(product(self.rows, transposed(root)))
 
     def beyond(self, root, level, most):
         """Largest squared norm, and up to `most` directions (m, r) with squared norm above `level`, worst first."""
-        norms = ((self.rows @ root.T) ** 2).sum(axis=1)
-        order = _largest(norms, most)
+        norms = self._norms(root)
+        order = ranked(-norms, most)
         return float(norms.max()), self.rows[order[norms[order] > level]]
 
     def first(self, root, most):
@@ -73,7 +78,7 @@ class Listed(NamedTuple):
 
     def worst(self, root):
         """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
-        norms = ((self.rows @ root.T) ** 2).sum(axis=1)
+        norms = self._norms(root)
         row = argmax(norms)
         return self.rows[row], float(norms[row])
 
@@ -86,23 +91,22 @@ class Differences(NamedTuple):
     def spanning(self):
         """Vectors that span the directions, and the length that errors are relative to."""
         rows = self.items - self.items[0]
-        return rows, np.full(len(rows), np.linalg.norm(rows, axis=1).max())
+        return rows, np.full(len(rows), np.sqrt(squares(rows).max()))
 
     def value(self, root):
         """Largest squared norm: the squared diameter of the rotated items."""
-        points = self.items @ root.T
-        i, j = _walk(points)
-        reached = _squared(points, i, j)
-        first, second = _scan(points, reached * (1 + 1e-9), i, j)
+        points = product(self.items, transposed(root))
+        i, j, reached = _walk(points)
+        first, second = _scan(points, reached, i, j)
         return float(max(reached, _squared(points, first, second).max(initial=0.0)))
 
     def beyond(self, root, level, most):
         """Largest squared norm, and up to `most` differences (m, r) with squared norm above `level`, worst first."""
-        points = self.items @ root.T
-        i, j = _scan(points, level, *_walk(points))
+        points = product(self.items, transposed(root))
+        i, j, _ = _walk(points)
+        i, j = _farthest(points, level, i, j)
         norms = _squared(points, i, j)
-        order = _largest(norms, most)
-        order = order[norms[order] > level]
+        order = ranked(-norms, most)
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
     def listed(self):
@@ -113,14 +117,13 @@ class Differences(NamedTuple):
 
     def first(self, root, most):
         """Up to `most` differences to start with, all nearly as long as the longest."""
-        points = self.items @ root.T
-        return self.beyond(root, START * _squared(points, *_walk(points)), most)[1]
+        points = product(self.items, transposed(root))
+        return self.beyond(root, START * _walk(points)[2], most)[1]
 
     def worst(self, root):
         """The first pair (i < j, row by row) of largest squared norm, by the shared rule for ties."""
-        points = self.items @ root.T
-        i, j = _walk(points)
-        reached = _squared(points, i, j)
+        points = product(self.items, transposed(root))
+        i, j, reached = _walk(points)
         first, second = _scan(points, reached * (1 - 1e-6), i, j, every=True)
         first, second = np.minimum(first, second), np.maximum(first, second)
         order = np.lexsort((second, first))
@@ -130,42 +133,50 @@ class Differences(NamedTuple):
         return self.items[first[pair]] - self.items[second[pair]], float(norms[pair])
 
 
-def _largest(values, most):
-    """Indices of the `most` largest values, in decreasing order."""
-    chosen = np.argpartition(-values, most)[:most] if len(values) > most else np.arange(len(values))
-    return chosen[np.argsort(-values[chosen], kind="stable")]
-
-
 def _squared(points, i, j):
-    difference = points[i] - points[j]
-    return (difference**2).sum(axis=-1)
+    return squares(points[i] - points[j])
 
 
 def _walk(points):
-    """Farthest-point walk: from i to the farthest j, from j to the farthest, until the distance stops growing."""
-    j = int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())
+    """Farthest-point walk: from i to the farthest j, from j to the farthest, until the distance stops growing.
+
+    Returns i, j and their squared distance.
+    """
+    j = argmax(squares(points - points.mean(axis=0)))
     i, reached = j, 0.0
     while True:
-        norms = ((points - points[j]) ** 2).sum(axis=1)
-        k = int(norms.argmax())
-        if norms[k] <= reached * (1 + 1e-12):
-            return i, j
+        norms = squares(points - points[j])
+        k = argmax(norms)
+        if norms[k] <= reached * (1 + 1e-9):
+            return i, j, reached
         i, j, reached = j, k, norms[k]
 
 
+def _farthest(points, level, far, near):
+    """Pairs (i, j) of squared distance above `level`, the first farthest j of each i that has any."""
+    i, j = _scan(points, level, far, near)
+    norms = _squared(points, i, j)
+    order = np.lexsort((j, ranks(-norms), i))
+    order = order[norms[order] > level]
+    first = np.flatnonzero(np.diff(i[order], prepend=-1))
+    return i[order[first]], j[order[first]]
+
+
 def _scan(points, level, far, near, every=False):
-    """Pairs (i, j) of squared distance above `level`: the farthest j for each row i, or `every` one.
+    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i.
 
     The midpoint of the walk's pair (far, near) is the centre; rows go outwards in, so both ends of every
-    pair that is skipped have radii adding up to less than sqrt(level).
+    pair that is skipped have radii adding up to less than sqrt(level). The Gram matrix is a filter that errs on the
+    safe side by SAFE of the largest entry; what passes is measured again by the caller.
     """
     points = points - (points[far] + points[near]) / 2
-    radius = np.sqrt((points**2).sum(axis=1))
-    reach = np.sqrt(max(level, 0.0)) * (1 - 1e-9)
+    radius = np.sqrt(squares(points))
+    reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
     order = np.flatnonzero(radius >= reach - radius.max())
-    order = order[np.argsort(-radius[order], kind="stable")]
-    points, radius = points[order], radius[order]
-    square = radius**2
+    order = order[ranked(-radius[order])]
+    points, radius = points[order], np.minimum.accumulate(radius[order])  # equal to the tie, and sorted
+    square = squares(points)
+    slack = SAFE * square.max(initial=0.0)
     found = [(np.empty(0, int), np.empty(0, int))]
     start, n = 0, len(order)
     while start < n:
@@ -176,19 +187,19 @@ def _scan(points, level, far, near, every=False):
         gram = points[start:end] @ points[start:stop].T
         gram *= -2.0
         gram += square[start:stop]
-        found.append(_above(gram, level - square[start:end], every, start))
+        found.append(_above(gram, level - square[start:end], every, start, slack))
         start = end
     first, second = (np.concatenate(part) for part in zip(*found, strict=True))
     return order[first], order[second]
 
 
-def _above(gram, floor, every, start):
-    """Entries of a block (rows `start`...) above `floor` (1 - 1e-12) per row: the largest of each row, or all."""
-    floor = floor - 1e-12 * np.abs(floor)
+def _above(gram, floor, every, start, slack):
+    """Entries of a block (rows `start`...) above `floor` per row, to `slack`: all, or those of the row's largest."""
     if every:
-        row, column = np.nonzero(gram > floor[:, None])
+        row, column = np.nonzero(gram > floor[:, None] - slack)
         later = column > row
         return row[later] + start, column[later] + start
-    column = gram.argmax(axis=1)
-    row = np.flatnonzero(gram[np.arange(len(gram)), column] > floor)
-    return row + start, column[row] + start
+    top = gram.max(axis=1)
+    rows = np.flatnonzero(top > floor - slack)
+    row, column = np.nonzero(gram[rows] >= top[rows, None] - slack)
+    return rows[row] + start, column + start

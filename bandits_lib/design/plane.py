@@ -9,6 +9,10 @@ are the one difference of the two ends).
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.ordered import squares
+from bandits_lib.numerics.ties import argmax
+
+PARALLEL = 2.0**-36  # angles between edges that are this small are rounding errors
 COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
 
 
@@ -40,11 +44,14 @@ def difference_vertices(points):
     if points.shape[1] == 1:
         return np.ptp(points, axis=0, keepdims=True)
     centred = points - points.mean(axis=0)
-    _, lengths, axes = np.linalg.svd(centred, full_matrices=False)
-    if lengths[1] <= COLLINEAR * lengths[0]:
-        along = centred @ axes[0]
-        return points[[along.argmax()]] - points[[along.argmin()]]
-    top, bottom = _opposite(centred @ axes.T / lengths)  # vertices stay vertices, and the angles are well apart
+    length = np.sqrt(squares(centred))
+    axis = centred[argmax(length)] / length.max()
+    along = centred[:, 0] * axis[0] + centred[:, 1] * axis[1]
+    across = centred[:, 1] * axis[0] - centred[:, 0] * axis[1]
+    if np.abs(across).max() <= COLLINEAR * length.max():
+        return points[[argmax(along)]] - points[[argmax(-along)]]
+    shape = np.stack([along / length.max(), across / np.abs(across).max()], axis=1)  # angles are well apart
+    top, bottom = _opposite(shape)
     rows = points[top] - points[bottom]
     return rows[rows.any(axis=1)]
 
@@ -54,9 +61,9 @@ def _opposite(points):
     vertices = hull(points)
     edges = points[np.roll(vertices, -1)] - points[vertices]
     angles = np.arctan2(edges[:, 1], edges[:, 0]) % (2 * np.pi)
-    first = int(angles.argmin())
+    first = argmax(-angles)
     vertices, angles = np.roll(vertices, -first), np.roll(angles, -first)
-    breaks = np.unique(angles % np.pi)
+    breaks = np.unique(np.rint(angles % np.pi / PARALLEL)) * PARALLEL  # parallel edges of both sides are one break
     between = (breaks + np.append(breaks[1:], breaks[0] + np.pi)) / 2
     top = np.searchsorted(angles, between % (2 * np.pi), side="right")
     bottom = np.searchsorted(angles, (between + np.pi) % (2 * np.pi), side="right")

@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.design.d_optimal import spanning_arms
+from bandits_lib.numerics.ordered import apply, solve, total
+from bandits_lib.numerics.ties import TIE, argmax
 
 SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
 PERTURBATION = 1e-10  # relative to ||w||_1
@@ -25,7 +27,8 @@ def _leaving(w, rate, slope):
     """
     rising = np.flatnonzero(rate > 1e-12)
     ratio = np.maximum(w[rising], 0.0) / rate[rising]
-    order = np.argsort(ratio)
+    most = max(1e-290, ratio.max()) if len(ratio) else 1.0
+    order = np.argsort(np.rint(ratio * (1 / TIE / most)), kind="mergesort")
     passed = np.zeros(len(w), np.bool_)
     for at in order:
         position = rising[at]
@@ -44,22 +47,22 @@ def signed_basis(arms, direction, most):
     """
     basis = spanning_arms(arms)
     signed = arms[basis].T.copy()
-    w = np.linalg.solve(signed, direction)
+    w = solve(signed, direction)
     sign = np.where(w < 0, -1.0, 1.0)
     signed *= sign
     golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0  # no two alike
-    moved = direction + signed @ (PERTURBATION * np.abs(w).sum() * (0.5 + golden))
+    moved = direction + apply(signed, PERTURBATION * total(np.abs(w)) * (0.5 + golden))
     pivot = 0
     while True:
-        w = np.linalg.solve(signed, moved)
-        dual = np.linalg.solve(signed.T.copy(), np.ones(len(w)))
-        prices = arms @ dual
+        w = solve(signed, moved)
+        dual = solve(signed.T.copy(), np.ones(len(w)))
+        prices = apply(arms, dual)
         prices[basis] = 0.0
-        enter = np.argmax(np.abs(prices))
+        enter = argmax(np.abs(prices))
         if abs(prices[enter]) <= 1.0 + SLACK or pivot == most:
             break
         side = 1.0 if prices[enter] > 0 else -1.0
-        rate = np.linalg.solve(signed, side * arms[enter])
+        rate = solve(signed, side * arms[enter])
         position, passed = _leaving(w, rate, 1.0 - abs(prices[enter]))
         if position < 0:
             break
@@ -67,15 +70,17 @@ def signed_basis(arms, direction, most):
         basis[position] = enter
         signed[:, position] = side * arms[enter]
         pivot += 1
-    return basis, np.linalg.solve(signed, direction), dual, pivot
+    return basis, solve(signed, direction), dual, pivot
 
 
 def single_direction(arms, direction):
     """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
-    unit = direction / np.linalg.norm(direction)
+    unit = direction / np.sqrt(total(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
+    if not (np.isfinite(w).all() and np.isfinite(dual).all()):
+        raise np.linalg.LinAlgError("singular basis")
     weights = np.zeros(len(arms))
     w = np.abs(w)
-    weights[basis] = np.where(w > 1e-12 * w.sum(), w, 0.0)
-    bound = (direction @ dual) ** 2 / ((arms @ dual) ** 2).max()
-    return weights / weights.sum(), bound, pivots
+    weights[basis] = np.where(w > 1e-12 * total(w), w, 0.0)
+    bound = total(direction * dual) ** 2 / (apply(arms, dual) ** 2).max()
+    return weights / total(weights), bound, pivots

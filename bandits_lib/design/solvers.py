@@ -14,8 +14,9 @@ from bandits_lib.design.d_optimal import d_optimal
 from bandits_lib.design.pairs import Differences, Listed, Pairs
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.span import span
-from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
+from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
 from bandits_lib.design.xy import solve_xy
+from bandits_lib.numerics.ordered import squares
 
 MAX_SWEEPS = 20_000
 LIST = 40  # differences of up to this many items are listed
@@ -162,7 +163,7 @@ def _g_design(arms, tol):
     arms = span(arms).arms
     rank = arms.shape[1]
     weights, steps = d_optimal(arms, 0.8 * tol, MAX_SWEEPS)
-    weights = basic_weights(arms, drop_small_leverages(arms, weights, tol / 10))
+    weights = snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
     value = value_of(arms, weights, Listed(arms))
     if not value <= (1 + tol) * rank:
         warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=3)
@@ -177,7 +178,7 @@ def _weighted_design(arms, vectors, name, sigma, tol):
 
 def in_span(space, vectors, name):
     """`Listed` directions, or the `Differences` of items, in coordinates of the `Span`; raises if one is outside."""
-    lengths = np.linalg.norm(vectors, axis=1)
+    lengths = np.sqrt(squares(vectors))
     if name == "directions":
         space.require(name, vectors, lengths)
         return Listed(space.coordinates(vectors[lengths > 0]))

@@ -1,25 +1,31 @@
-"""Fewer atoms, the same information.
+"""Fewer atoms, the same information; and weights to so many digits that rounding errors end here.
 
 1. Dropping atoms whose leverages lambda_x x'A^-1x add up to eta leaves A' >= (1 - eta) A, since the largest eigenvalue
    of what goes, relative to A, is at most its trace: the value grows by at most 1 / (1 - eta). No absolute threshold.
-2. Caratheodory: more than r(r+1)/2 atoms are linearly dependent as matrices xx', so weights can move along a
-   null vector, never raising their sum, until one of them is zero, with A unchanged. Renormalising then only helps.
+2. Caratheodory: more than r(r+1)/2 atoms are linearly dependent as matrices xx', so weights can move within the null
+   space, never raising their sum, until one of them is zero, with A unchanged. Renormalising then only helps.
 """
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.design.certificate import inverse_root
+from bandits_lib.numerics.ordered import outside_projector, product, squares, total, transposed
+from bandits_lib.numerics.ties import argmax, ranked
+
+BATCH = 16  # rows beyond the limit that are worked on at a time, at least
+BITS = 20  # digits of a weight at tol = 1e-3
 
 
 def drop_small_leverages(arms, weights, eta):
     """Weights (K,), renormalised, without the atoms of least leverage, which add up to at most `eta`."""
     support = np.flatnonzero(weights)
-    leverages = weights[support] * ((arms[support] @ inverse_root(arms, weights).T) ** 2).sum(axis=1)
-    order = np.argsort(leverages, kind="stable")
+    leverages = weights[support] * squares(product(arms[support], transposed(inverse_root(arms, weights))))
+    order = ranked(leverages)
     gone = support[order[np.cumsum(leverages[order]) <= eta]]
     kept = weights.copy()
     kept[gone] = 0.0
-    return kept / kept.sum()
+    return kept / total(kept)
 
 
 def basic_weights(arms, weights):
@@ -29,50 +35,53 @@ def basic_weights(arms, weights):
     support = np.flatnonzero(weights)
     if len(support) <= limit:
         return weights
-    measured = arms[support] @ inverse_root(arms, weights).T
+    measured = product(arms[support], transposed(inverse_root(arms, weights)))
     i, j = np.triu_indices(rank)
     atoms = weights[support, None] * measured[:, i] * measured[:, j]
     share = _eliminate(atoms, weights[support], limit)
     basic = np.zeros_like(weights)
     basic[support] = share * weights[support]
-    return basic / basic.sum()
+    return basic / total(basic)
 
 
 def _eliminate(atoms, cost, limit):
-    """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero.
-
-    Works on batches of limit + BATCH rows: null vectors of a batch from one complete QR factorisation.
-    """
+    """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
     share = np.ones(len(atoms))
     while (alive := np.flatnonzero(share)).size > limit:
         batch = alive[: limit + max(BATCH, limit // 4)]
-        q, _ = np.linalg.qr(atoms[batch] * share[batch, None], mode="complete")
-        share[batch] *= _walk_to_zeros(q[:, limit:].copy(), cost[batch] * share[batch])
+        projector, dimension = outside_projector(atoms[batch] * share[batch, None])
+        share[batch] *= _walk_to_zeros(projector, dimension, cost[batch] * share[batch])
     return share
 
 
-BATCH = 16
+@njit(cache=True, error_model="numpy")
+def _walk_to_zeros(projector, dimension, cost):
+    """Multipliers (n,), started at one, after `dimension` moves within a subspace, each until an entry is zero.
 
-
-def _walk_to_zeros(null, cost):
-    """Multipliers (n,), started at one, after moving along every column of `null` (n, k) until an entry is zero.
-
-    After a move the other columns are made zero in that entry by a Householder reflection, which keeps
-    them orthonormal.
+    The subspace is given by its orthogonal projector (n, n), so that no choice of a basis enters: a move is the
+    projection of the axis nearest to it, and the subspace then loses the directions that leave the zero.
     """
-    u = np.ones(len(null))
-    while null.shape[1]:
-        step = null[:, 0] if cost @ null[:, 0] <= 0 else -null[:, 0]
-        if step.min() >= 0:
+    u, least = np.ones(len(projector)), 1e-9 * np.sqrt(total(cost**2))
+    for _ in range(dimension):
+        axis = argmax(np.diag(projector))
+        step = -projector[axis] / np.sqrt(projector[axis, axis])
+        if total(cost * step) > least or step.min() >= 0:
             step = -step
-        ratio = np.full(len(u), np.inf)
-        falling = step < 0
-        ratio[falling] = u[falling] / -step[falling]
-        gone = int(ratio.argmin())
-        u = np.maximum(u + ratio[gone] * step, 0.0)
+        room = np.where(step < -1e-12, u / np.maximum(-step, 1e-300), 1e300)
+        gone = argmax(-room)
+        u = np.maximum(u + room[gone] * step, 0.0)
         u[gone] = 0.0
-        mirror = null[gone].copy()
-        mirror[0] += np.copysign(np.linalg.norm(mirror), mirror[0])
-        null = null[:, 1:] - np.outer(null @ mirror, (2 / (mirror @ mirror)) * mirror[1:])
-        null[gone] = 0.0
+        leaving = projector[gone] / np.sqrt(projector[gone, gone])
+        for i in range(len(u)):
+            projector[i] -= leaving[i] * leaving
+        projector[gone] = 0.0
+        projector[:, gone] = 0.0
     return u
+
+
+def snapped(weights, tol):
+    """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
+    bits = BITS + max(0, int(np.ceil(np.log2(1e-3 / tol))))
+    mantissa, exponent = np.frexp(weights)
+    weights = np.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
+    return weights / total(weights)

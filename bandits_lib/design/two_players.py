@@ -1,17 +1,27 @@
 """The XY-design problem as a game of two players, for what the interior-point method cannot finish.
 
 One player puts masses v on directions, the other weights lambda on arms. With M = sum v_y yy' and a = tr(A^-1 M),
-    v_y      <- v_y exp(eta_k (||y||^2 / max ||y||^2 - 1)),        eta_k = 5 min(1, 3 / sqrt(k)),
+    v_y      <- v_y (1 + eta_k (||y||^2 / max ||y||^2 - 1) / 64)^64,   eta_k = 5 min(1, 3 / sqrt(k)),
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
-and both sums are scaled to one. A is that of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular
-where the directions do not need all dimensions, which is where the interior-point method stalls (few items left on
-the corners of a cube), and costs at most tol / 10. Value and bound of `certificate` are known at every step; every LOOK
-steps the bound of the average masses is tried as well, which settle where the masses go on cycling among many optima.
+and both sums are scaled to one (the power stands in for an exponential, whose last bit no standard fixes). A is that
+of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular where the directions do not need all
+dimensions, which is where the interior-point method stalls (few items left on the corners of a cube), and costs at most
+tol / 10. Value and bound of `certificate` are known at every step; every LOOK steps the bound of the average masses is
+tried as well, which settle where the masses go on cycling among many optima.
 """
 
 import numpy as np
 
-from bandits_lib.design.certificate import information, lower_bound
+from bandits_lib.design.certificate import lower_bound
+from bandits_lib.numerics.ordered import (
+    cholesky,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    total,
+    transposed,
+)
 
 STEPS = 5_000
 LOOK = 10
@@ -27,8 +37,8 @@ def two_players(arms, directions, tol):
     best_value, best_weights, best_bound = np.inf, weights, 0.0
     for k in range(1, STEPS + 1):
         mixed = (1 - tol / 10) * weights + tol / 10 / K
-        root = np.linalg.inv(np.linalg.cholesky(information(arms, mixed)))
-        norms = ((directions @ root.T) ** 2).sum(axis=1)
+        root = transposed(inverse_triangle(cholesky(information(arms, mixed))[0]))
+        norms = squares(product(directions, transposed(root)))
         bound, pressure = lower_bound(arms, root, directions, masses)
         average += masses
         settled = lower_bound(arms, root, directions, average)[0] if k % LOOK == 0 else bound
@@ -37,8 +47,12 @@ def two_players(arms, directions, tol):
             best_value, best_weights = float(norms.max()), mixed
         if best_value <= (1 + tol) * best_bound:
             break
-        masses = masses * np.exp(5 * min(1, 3 / np.sqrt(k)) * (norms / norms.max() - 1))
-        masses /= masses.sum()
+        rate = 5 * min(1, 3 / np.sqrt(k))
+        factor = 1 + rate * (norms / norms.max() - 1) / 64
+        for _ in range(6):
+            factor *= factor
+        masses = masses * factor
+        masses /= total(masses)
         weights = weights * np.sqrt(np.maximum(pressure, 0.0))
-        weights /= weights.sum()
+        weights /= total(weights)
     return best_weights, best_bound, k

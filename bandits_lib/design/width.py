@@ -27,6 +27,17 @@ from bandits_lib.design import check
 from bandits_lib.design.certificate import Design, estimable, inverse_root
 from bandits_lib.design.span import basis, span
 from bandits_lib.design.sparsify import basic_weights
+from bandits_lib.numerics.ordered import (
+    cholesky,
+    information,
+    inverse_triangle,
+    product,
+    row_products,
+    total,
+    transposed,
+    triangle,
+)
+from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
 POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
@@ -101,7 +112,7 @@ def descend(arms, points, normals, weights, target, tol, most):
             return best, value, bound, step
         last = width
         weights = weights * np.maximum(pressures, LEAST) ** power
-        weights /= weights.sum()
+        weights /= total(weights)
     return best, value, bound, most
 
 
@@ -109,38 +120,21 @@ def descend(arms, points, normals, weights, target, tol, most):
 def width_and_pressures(arms, points, normals, weights):
     """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
     r, n = normals.shape
-    root = whitener(arms, weights)
-    white = np.dot(points, root.T)
-    width, torque = _extremes(np.dot(white, normals), normals, white)
+    across = transposed(whitener(arms, weights))
+    white = product(points, across)
+    width, torque = _extremes(product(white, normals), normals, white)
     for i in range(r):
         torque[i, i] *= 0.5
         for j in range(i + 1, r):
             torque[i, j] = 0.0
-    measured = np.dot(arms, root.T)
-    turned = np.dot(measured, torque)
-    pressures = np.empty(len(arms))
-    for k in range(len(arms)):
-        total = 0.0
-        for i in range(r):
-            total += turned[k, i] * measured[k, i]
-        pressures[k] = 2 * total / width
-    return width, pressures
+    measured = product(arms, across)
+    return width, row_products(product(measured, torque), measured) * (2 / width)
 
 
 @njit(cache=True, error_model="numpy")
 def whitener(arms, weights):
     """(r, r) lower triangular R with R'R = A(weights)^-1."""
-    r = arms.shape[1]
-    lower = np.linalg.cholesky(np.dot(arms.T * weights, arms))
-    inverse = np.zeros((r, r))
-    for i in range(r):
-        inverse[i, i] = 1.0
-        for j in range(i):
-            for k in range(j + 1):
-                inverse[i, k] -= lower[i, j] * inverse[j, k]
-        for k in range(i + 1):
-            inverse[i, k] /= lower[i, i]
-    return inverse
+    return transposed(inverse_triangle(cholesky(information(arms, weights))[0]))
 
 
 @njit(cache=True, error_model="numpy")
@@ -161,7 +155,7 @@ def _extremes(heights, normals, white):
         for i in range(r):
             picked[high[c], i] += normals[i, c]
             picked[low[c], i] -= normals[i, c]
-    return spread / (2 * n), np.dot(picked.T, white) / (2 * n)
+    return spread / (2 * n), product(transposed(picked), white) / (2 * n)
 
 
 def fewer_atoms(arms, weights, points):
@@ -172,8 +166,8 @@ def fewer_atoms(arms, weights, points):
     """
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
-    before = inverse_root(arms, weights) @ needed
-    order = np.argsort(weights, kind="stable")
+    before = product(inverse_root(arms, weights), needed)
+    order = ranked(weights)
     order = order[weights[order] > 0]
     gone, stays = 0, len(order)
     while stays - gone > 1:
@@ -188,13 +182,13 @@ def fewer_atoms(arms, weights, points):
 def _without(weights, atoms):
     lighter = weights.copy()
     lighter[atoms] = 0.0
-    return lighter / lighter.sum()
+    return lighter / total(lighter)
 
 
 def _growth(arms, weights, needed, before):
     """Largest factor by which the variance of a direction in the span of `needed` (r, q) grows; `before` (r, q)."""
     if not estimable(arms, weights, needed.T, np.ones(needed.shape[1])):
         return np.inf
-    after = inverse_root(arms, weights) @ needed
-    _, triangle = np.linalg.qr(before)
-    return np.linalg.norm(np.linalg.solve(triangle.T, after.T), 2) ** 2
+    after = product(inverse_root(arms, weights), needed)
+    relative = product(after, inverse_triangle(triangle(before)))
+    return np.linalg.norm(relative, 2) ** 2

@@ -18,6 +18,8 @@ from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax, information_inverse, norms
 from bandits_lib.fixed_budget.g_optimal import fwg_design, inverse_and_norms, wynn_design
+from bandits_lib.numerics.axes import principal_axes
+from bandits_lib.numerics.ordered import product
 
 PROJECTIONS = ("span", "first3")
 ROUNDINGS = ("regret", "ceil", "multinomial")
@@ -42,12 +44,10 @@ class Plan(NamedTuple):
 @cached
 def project(arms, projection):
     """The `Stage` of arms (m, d): projected on what they span (line 2), or on its first three axes only ("first3")."""
-    if projection == "span":
-        axes = basis(arms)
-    else:
-        _, singular, rows = np.linalg.svd(arms, full_matrices=False)
-        axes = rows[: min(3, np.count_nonzero(singular > 1e-7 * singular[0]))].T
-    return Stage(arms @ axes, np.ascontiguousarray(axes))
+    axes = basis(arms)
+    if projection == "first3":
+        axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
+    return Stage(product(arms, axes), axes)
 
 
 def allocate(arms, n, design, rounding, rng=None):

@@ -18,7 +18,8 @@ from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.span import span
-from bandits_lib.estimate import argmax
+from bandits_lib.numerics.ordered import apply, cholesky, information, inverse_triangle, product, squares, transposed
+from bandits_lib.numerics.ties import argmax
 
 STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method
@@ -86,9 +87,9 @@ def frank_wolfe_g(arms, most, grid):
     inverse, norms = inverse_and_norms(arms, weights)
     for step in range(most):
         worst = argmax(norms)
-        vertex = argmax((arms @ (inverse @ arms[worst])) ** 2)  # Alg. 2, line 4
-        ray = inverse @ arms[vertex]
-        squares = (arms @ ray) ** 2
+        vertex = argmax(apply(arms, apply(inverse, arms[worst])) ** 2)  # Alg. 2, line 4
+        ray = apply(inverse, arms[vertex])
+        squares = apply(arms, ray) ** 2
         gamma = _best_on_grid(norms, squares, vertex) if grid else _best_step(norms, squares, vertex)  # line 5
         if gamma <= 0.0:
             return weights, norms[worst], step
@@ -109,9 +110,9 @@ def wynn(arms, tol, most):
         g = norms[vertex]
         if g <= (1 + tol) * rank:
             return weights, g, step
-        ray = inverse @ arms[vertex]
+        ray = apply(inverse, arms[vertex])
         gamma = (g / rank - 1) / (g - 1)
-        _move_towards(arms, weights, inverse, norms, vertex, ray, (arms @ ray) ** 2, gamma)
+        _move_towards(arms, weights, inverse, norms, vertex, ray, apply(arms, ray) ** 2, gamma)
         if (step + 1) % REFRESH == 0:
             inverse, norms = inverse_and_norms(arms, weights)
     return weights, norms.max(), most
@@ -120,13 +121,8 @@ def wynn(arms, tol, most):
 @njit(cache=True, error_model="numpy")
 def inverse_and_norms(arms, weights):
     """V(weights)^-1 (r, r) and x'V^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
-    matrix = np.zeros((arms.shape[1], arms.shape[1]))
-    for k in range(arms.shape[0]):
-        for i in range(arms.shape[1]):
-            for j in range(arms.shape[1]):
-                matrix[i, j] += weights[k] * arms[k, i] * arms[k, j]
-    inverse = np.linalg.inv(matrix)
-    return inverse, ((arms @ inverse) * arms).sum(axis=1)
+    root = inverse_triangle(cholesky(information(arms, weights))[0])
+    return product(root, transposed(root)), squares(product(arms, root))
 
 
 @njit(cache=True, error_model="numpy")

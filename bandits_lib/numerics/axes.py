@@ -1,0 +1,67 @@
+"""Eigenvectors that are a function of the matrix: those of a multiple eigenvalue are taken from its projector."""
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.numerics.ordered import independent, lower_product, product, transposed
+from bandits_lib.numerics.ties import ranked
+
+SWEEPS = 60
+SAME = 1e-9  # relative difference below which two eigenvalues are one
+
+
+@njit(cache=True, error_model="numpy")
+def jacobi(matrix):
+    """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
+    r = len(matrix)
+    a, rows = matrix.copy(), np.eye(r)
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for i in range(r):
+            for j in range(i):
+                if a[i, j] != 0.0:
+                    largest = max(largest, abs(a[i, j]) / np.sqrt(max(1e-300, abs(a[i, i] * a[j, j]))))
+                    _rotate(a, rows, j, i)
+        if largest < 1e-15:
+            break
+    return np.diag(a).copy(), rows
+
+
+@njit(cache=True, error_model="numpy")
+def _rotate(a, rows, i, j):
+    """Make a[i, j] zero (Rutishauser's formulas), in place."""
+    half = (a[j, j] - a[i, i]) / (2 * a[i, j])
+    tangent = (1.0 if half >= 0 else -1.0) / (abs(half) + np.sqrt(1 + half * half))
+    cosine = 1 / np.sqrt(1 + tangent * tangent)
+    sine = tangent * cosine
+    for k in range(len(a)):
+        first, second = a[k, i], a[k, j]
+        a[k, i], a[k, j] = cosine * first - sine * second, sine * first + cosine * second
+    for k in range(len(a)):
+        first, second = a[i, k], a[j, k]
+        a[i, k], a[j, k] = cosine * first - sine * second, sine * first + cosine * second
+        first, second = rows[i, k], rows[j, k]
+        rows[i, k], rows[j, k] = cosine * first - sine * second, sine * first + cosine * second
+    a[i, j] = a[j, i] = 0.0
+
+
+def principal_axes(rows, most):
+    """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: (most, d), orthonormal.
+
+    In the space of a multiple eigenvalue they are those of `independent` on its projector; signs: the entry of largest
+    size is positive.
+    """
+    rows = np.ascontiguousarray(rows)
+    lower = lower_product(transposed(rows), rows)
+    values, vectors = jacobi(np.tril(lower) + np.tril(lower, -1).T)
+    order = ranked(-values)
+    values, vectors = values[order], vectors[order]
+    group = np.cumsum(np.diff(values, prepend=values[0]) < -SAME * values[0])
+    axes = []
+    for g in range(group[-1] + 1):
+        inside = vectors[group == g]
+        axes.append(independent(product(transposed(inside), inside), SAME)[1][: len(inside)])
+        if sum(map(len, axes)) >= most:
+            break
+    axes = np.vstack(axes)[:most]
+    return axes * np.where(axes[np.arange(len(axes)), [ranked(-np.abs(a))[0] for a in axes]] < 0, -1.0, 1.0)[:, None]

@@ -1,0 +1,31 @@
+"""Principal axes: those of an eigenvalue decomposition, and one choice where there are many."""
+
+import numpy as np
+import pytest
+
+from bandits_lib.numerics.axes import jacobi, principal_axes
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+def test_jacobi_diagonalises(d):
+    rows = np.random.default_rng(d).standard_normal((d + 2, d))
+    values, vectors = jacobi(rows.T @ rows)
+    assert np.allclose(vectors @ vectors.T, np.eye(d), atol=1e-13)
+    assert np.allclose(vectors.T @ np.diag(values) @ vectors, rows.T @ rows)
+
+
+def test_simple_axes_are_the_eigenvectors():
+    rows = np.random.default_rng(0).standard_normal((30, 4)) * [4.0, 3.0, 2.0, 1.0]
+    axes = principal_axes(rows, 3)
+    _, _, expected = np.linalg.svd(rows)
+    assert np.allclose(np.abs((axes * expected[:3]).sum(axis=1)), 1)
+    assert all(axis[np.abs(axis).argmax()] > 0 for axis in axes)
+
+
+def test_a_multiple_eigenvalue_has_one_choice_of_axes():
+    rng = np.random.default_rng(0)
+    rows = np.vstack([np.eye(5)[:4] * 2, np.eye(5)[4:]])
+    turned, _ = np.linalg.qr(rng.standard_normal((5, 5)))
+    for noise in range(5):
+        noisy = turned @ (rows * (1 + 1e-14 * rng.standard_normal(rows.shape)))
+        assert np.allclose(principal_axes(noisy, 3), np.eye(5)[:3], atol=1e-10), noise

@@ -1,0 +1,127 @@
+"""Sums in the order in which they are written: to the last bit what Python's own floats give, term by term."""
+
+import numpy as np
+import pytest
+
+from bandits_lib.numerics import ordered
+
+SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300)]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def wide(rng, *shape):
+    """Numbers of many sizes, so that every other order of summation rounds differently."""
+    return rng.standard_normal(shape) * 10.0 ** rng.uniform(-6, 6, shape)
+
+
+def in_turn(terms):
+    out = 0.0
+    for term in terms:
+        out += float(term)
+    return out
+
+
+def by_eight(terms):
+    """As `inner` promises: eight sums over every eighth term, the rest on the first, added in pairs."""
+    terms = [float(term) for term in terms]
+    if len(terms) < 8:
+        return in_turn(terms)
+    whole = 8 * (len(terms) // 8)
+    a, b, c, d, e, f, g, h = (in_turn(terms[i:whole:8]) for i in range(8))
+    for term in terms[whole:]:
+        a += term
+    return ((a + e) + (b + f)) + ((c + g) + (d + h))
+
+
+@pytest.mark.parametrize("n, k, m", SHAPES)
+def test_products_are_summed_term_by_term(rng, n, k, m):
+    left, right = wide(rng, n, k), wide(rng, k, m)
+    expected = [[in_turn(left[i] * right[:, j]) for j in range(m)] for i in range(n)]
+    assert (ordered.product(left, right) == np.array(expected)).all()
+
+
+@pytest.mark.parametrize("n, k", [(1, 1), (6, 5), (33, 12), (300, 9)])
+def test_lower_product_is_the_lower_triangle_of_the_product(rng, n, k):
+    left, right = wide(rng, n, k), wide(rng, k, n)
+    assert (np.tril(ordered.lower_product(left, right)) == np.tril(ordered.product(left, right))).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 7, 8, 9, 16, 50])
+def test_inner_products_are_eight_sums(rng, n):
+    x, y = wide(rng, n), wide(rng, n)
+    assert ordered.inner(x, y) == by_eight(x * y)
+    assert ordered.squares(x[None])[0] == by_eight(x * x)
+    assert ordered.total(x) == in_turn(x)
+
+
+def test_another_order_would_be_noticed(rng):
+    x, y = wide(rng, 50), wide(rng, 50)
+    assert ordered.inner(x, y) != in_turn(x * y)
+
+
+def test_combine_and_apply(rng):
+    matrix, vector, other = wide(rng, 6, 11), wide(rng, 6), wide(rng, 11)
+    assert ordered.combine(vector, matrix).tolist() == [in_turn(vector * matrix[:, j]) for j in range(11)]
+    assert ordered.apply(matrix, other).tolist() == [by_eight(matrix[i] * other) for i in range(6)]
+
+
+def test_information_is_the_weighted_sum_and_leaves_zeros_out(rng):
+    rows, weights = rng.standard_normal((40, 5)), rng.uniform(size=40)
+    weights[::3] = 0.0
+    rows[0] = np.nan
+    out = ordered.information(rows, weights)
+    assert np.allclose(out, sum(w * np.outer(x, x) for w, x in zip(weights[1:], rows[1:], strict=True)))
+    assert (out == out.T).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 13, 40])
+def test_factors_inverses_and_solutions(rng, n):
+    rows = rng.standard_normal((2 * n, n))
+    matrix, vector = rows.T @ rows, rng.standard_normal(n)
+    upper, regular = ordered.cholesky(matrix)
+    assert regular and (np.tril(upper, -1) == 0).all() and np.allclose(upper.T @ upper, matrix)
+    assert np.allclose(ordered.inverse_triangle(upper) @ upper, np.eye(n))
+    assert np.allclose(matrix @ ordered.solve_factored(upper, vector), vector)
+    assert np.allclose(rows[:n] @ ordered.solve(rows[:n].copy(), vector), vector)
+    assert np.allclose(ordered.triangle(rows), upper)
+
+
+def test_what_has_no_factor_or_solution_is_said(rng):
+    assert not ordered.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))[1]
+    assert not ordered.cholesky(np.full((5, 5), np.nan))[1]
+    assert np.isnan(ordered.solve(np.ones((2, 2)), np.ones(2))).all()
+
+
+def test_solve_takes_the_largest_pivot():
+    matrix = np.array([[1e-20, 1.0], [1.0, 1.0]])
+    assert np.allclose(ordered.solve(matrix, np.array([1.0, 2.0])), [1.0, 1.0])
+
+
+@pytest.mark.parametrize("n, k, rank", [(5, 3, 3), (3, 5, 3), (40, 6, 4), (600, 4, 4), (1, 1, 1)])
+def test_independent_rows_span_what_the_rows_span(rng, n, k, rank):
+    rows = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, k))
+    chosen, basis = ordered.independent(rows, 1e-9)
+    assert len(chosen) == len(basis) == rank == np.linalg.matrix_rank(rows[chosen])
+    assert np.allclose(basis @ basis.T, np.eye(rank), atol=1e-14)
+    assert np.allclose(rows @ basis.T @ basis, rows)
+
+
+def test_independent_takes_the_farthest_and_of_equal_ones_the_first():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0 + 1e-13], [0.5, 0.5]])
+    assert ordered.independent(rows, 1e-9)[0].tolist() == [0, 1]
+    assert ordered.independent(rows[::-1].copy(), 1e-9)[0].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_projector_onto_what_is_orthogonal_to_all_columns(rng, dependent):
+    columns = rng.standard_normal((12, 5))
+    if dependent:
+        columns[:, 4] = columns[:, 0] - columns[:, 1]
+    projector, dimension = ordered.outside_projector(columns)
+    assert dimension == (8 if dependent else 7) == round(np.trace(projector))
+    assert np.allclose(projector @ columns, 0, atol=1e-12)
+    assert np.allclose(projector @ projector, projector, atol=1e-12)

@@ -1,0 +1,25 @@
+"""Ties go to the first, however rounding errors fall."""
+
+import numpy as np
+
+from bandits_lib.numerics.ties import ranked, ranks, top
+
+
+def test_ranked_does_not_see_rounding_errors():
+    values = np.repeat([3.0, 1.0, 2.0], 4)
+    noisy = values * (1 + 1e-13 * np.random.default_rng(0).standard_normal(12))
+    assert ranked(noisy).tolist() == ranked(values).tolist() == [4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3]
+    assert ranked(-noisy, 5).tolist() == [0, 1, 2, 3, 8]
+
+
+def test_ranked_does_see_what_differs():
+    assert ranked(np.array([1.0 + 1e-6, 1.0])).tolist() == [1, 0]
+
+
+def test_nothing_to_rank():
+    assert ranked(np.zeros(0)).size == 0 and ranks(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_top_of_equal_values_is_the_first():
+    assert top(np.array([1.0, 2.0, 2.0 - 1e-14, 0.0]), 2).tolist() == [1, 2]
+    assert top(np.array([1.0, 1.0 + 1e-14, 1.0]), 1).tolist() == [0]

@@ -75,17 +75,18 @@ def _column_generation(arms, directions, tol):
     spanning = spanning_arms(arms)
     chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.flatnonzero(weights)
     rows = directions.first(inverse_root(arms, weights), most)
-    best, bound, steps, inner, stalled = None, 0.0, 0, 0.1, 0
+    best_weights, best_value, bound, steps, inner, stalled = weights, np.inf, 0.0, 0, 0.1, 0
     for rounds in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         here = _attempt(arms, directions, chosen, rows, solution, most)
         weights, steps, bound = here.weights, steps + solution.steps, max(bound, here.bound)
-        best = here if best is None or here.value < best.value else best
+        if here.value < best_value:
+            best_weights, best_value = here.weights, here.value
         stalled = stalled + 1 if len(chosen) == len(arms) and len(here.beyond) == 0 else 0
         if here.value <= (1 + tol) * bound:
             here, more = _centre(arms, directions, chosen, rows, solution, here, tol, most, spanning)
             return here.weights, here.value, max(bound, here.bound), steps + more, rows
-        if best.value <= (1 + tol) * bound or stalled > PATIENCE:
+        if best_value <= (1 + tol) * bound or stalled > PATIENCE:
             break
         outer = max(here.value / here.norms.max(), here.pressure.max() / here.pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
@@ -95,7 +96,7 @@ def _column_generation(arms, directions, tol):
             kept = chosen if rounds > CYCLE else spanning
             chosen = np.union1d(_exchange_arms(chosen, weights, here.pressure, most), kept)
         rows = np.vstack([rows[_busy(here.norms, solution.masses)], here.beyond])
-    return best.weights, best.value, bound, steps, rows
+    return best_weights, best_value, bound, steps, rows
 
 
 def _attempt(arms, directions, chosen, rows, solution, most):

@@ -57,11 +57,12 @@ def principal_axes(rows, most):
     order = ranked(-values)
     values, vectors = values[order], vectors[order]
     group = np.cumsum(np.diff(values, prepend=values[0]) < -SAME * values[0])
-    axes = []
+    found: list[np.ndarray] = []
     for g in range(group[-1] + 1):
         inside = vectors[group == g]
-        axes.append(independent(product(transposed(inside), inside), SAME)[1][: len(inside)])
-        if sum(map(len, axes)) >= most:
+        found.extend(independent(product(transposed(inside), inside), SAME)[1][: len(inside)])
+        if len(found) >= most:
             break
-    axes = np.vstack(axes)[:most]
-    return axes * np.where(axes[np.arange(len(axes)), [ranked(-np.abs(a))[0] for a in axes]] < 0, -1.0, 1.0)[:, None]
+    axes = np.array(found[:most])
+    largest = [ranked(-np.abs(axis), 1)[0] for axis in axes]
+    return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]

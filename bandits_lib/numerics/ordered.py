@@ -9,6 +9,7 @@ rows, over independent entries, so that they are vectorised all the same.
 import numpy as np
 from numba import njit
 
+from bandits_lib.kernels import kernel
 from bandits_lib.numerics.ties import argmax
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
@@ -51,14 +52,14 @@ def _add_product(out, left, right, lower):
                 _add(out[i, low:end], x, left[i, c])
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel
 def _add_four(out, x, y, z, w, a, b, c, d):
     """out += a x + b y + c z + d w, in this order."""
     for j in range(out.shape[0]):
         out[j] = (((out[j] + a * x[j]) + b * y[j]) + c * z[j]) + d * w[j]
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel
 def _add(out, x, a):
     """out += a x."""
     for j in range(out.shape[0]):
@@ -270,7 +271,7 @@ def _take_away(columns, low, high, unit, lengths):
         _add_squares(left, columns[c, low:high])
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel
 def _add_squares(out, x):
     """out += x^2, entry by entry."""
     for j in range(out.shape[0]):
@@ -287,7 +288,7 @@ def _unit_outside(vector, basis, unit):
         unit /= np.sqrt(inner(unit, unit))
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel
 def inner(x, y):
     """x'y, as eight sums over every eighth entry, added in the end."""
     n = x.shape[0]

@@ -60,6 +60,8 @@ def _move(arms, inverse, weights, first, second):
     q, q_other, cross = inner(ray, arms[first]), inner(other, arms[second]), inner(ray, arms[second])
     if q < q_other:
         first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
+    if q - q_other <= TIE * q:  # copies, for example: nothing to gain
+        return
     curvature = 2.0 * (q * q_other - cross * cross)
     mass = weights[second]
     if curvature * mass > q - q_other:

@@ -34,7 +34,7 @@ NEAR = 0.99  # of the largest pressure or norm: nearly tight
 def solve_xy(arms, directions, tol):
     """`Design` for arms (K, r) of rank r and `directions` (`Listed` or `Differences`), in coordinates of the span."""
     if isinstance(directions, Listed) and len(directions.rows) == 1:
-        design = _one_direction(arms, directions)
+        design = _one_direction(arms, directions, tol)
         if design.value <= (1 + tol) * design.lower_bound:
             return design
     weights, value, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
@@ -48,11 +48,12 @@ def solve_xy(arms, directions, tol):
     return Design(weights, value, min(bound, value), steps)
 
 
-def _one_direction(arms, directions):
+def _one_direction(arms, directions, tol):
     try:
         weights, bound, pivots = single_direction(arms, directions.rows[0])
     except np.linalg.LinAlgError:  # a basis of nearly parallel arms
         return Design(np.zeros(len(arms)), np.inf, 0.0, 0)
+    weights = snapped(weights, tol)
     value = value_of(arms, weights, directions)
     return Design(weights, value, min(float(bound), value), pivots)
 

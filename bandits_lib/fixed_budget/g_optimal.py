@@ -18,11 +18,13 @@ from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.span import span
+from bandits_lib.design.sparsify import snapped
 from bandits_lib.numerics.ordered import apply, cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.ties import argmax
 
 STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method
+DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
 REFRESH = 200  # steps between two fresh inversions
 GOLDEN = 0.6180339887498949
 
@@ -60,8 +62,8 @@ def _fwg_design(arms, steps, line_search):
     arms = span(arms).arms
     if arms.shape[1] == 1 and line_search == "exact":
         return _longest(arms)
-    weights, value, taken = frank_wolfe_g(arms, steps, line_search == "grid")
-    return Design(weights, max(value, float(arms.shape[1])), float(arms.shape[1]), taken)
+    weights, _, taken = frank_wolfe_g(arms, steps, line_search == "grid")
+    return _to_the_digits(arms, weights, taken)
 
 
 @cached
@@ -69,8 +71,14 @@ def _wynn_design(arms, tol):
     arms = span(arms).arms
     if arms.shape[1] == 1:
         return _longest(arms)
-    weights, value, taken = wynn(arms, tol, MOST_STEPS)
-    return Design(weights, max(value, float(arms.shape[1])), float(arms.shape[1]), taken)
+    weights, _, taken = wynn(arms, tol, MOST_STEPS)
+    return _to_the_digits(arms, weights, taken)
+
+
+def _to_the_digits(arms, weights, steps):
+    """The `Design` of these weights, snapped, with the value that they have then."""
+    weights, rank = snapped(weights, DIGITS), float(arms.shape[1])
+    return Design(weights, max(float(inverse_and_norms(arms, weights)[1].max()), rank), rank, steps)
 
 
 def _longest(arms):

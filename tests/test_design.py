@@ -182,6 +182,16 @@ def test_the_bound_and_the_pressure_are_traces_of_whole_matrices():
     assert pressure == pytest.approx(against / np.trace(inverse @ M))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_short_arms_beside_long_ones_lose_no_digits(seed):
+    """As many arms as dimensions, over six decades, in any order: x'A^-1x is 1 / weight for every one of them."""
+    rng = np.random.default_rng(seed)
+    arms = (sphere(3, 3, seed) + np.eye(3)) * rng.permutation([1e-6, 1e-3, 1.0])[:, None]
+    weights = np.array([0.2, 0.3, 0.5])
+    squared = ((arms @ inverse_root(arms, weights).T) ** 2).sum(axis=1)
+    np.testing.assert_allclose(squared * weights, 1.0, rtol=1e-12)
+
+
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 def test_tolerance_is_kept(tol):
     arms = sphere(150, 5, 8)

@@ -188,7 +188,9 @@ def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, problem, tmp_
 
 @each_in_the_world
 def test_requests_are_non_negative_integers_that_add_up(make, problem):
-    algorithm, rng, pulled, reply = unroll(fresh(make, problem)), np.random.default_rng(1), 0, None
+    rule = fresh(make, problem)
+    every = inspect.getgeneratorlocals(rule).get("trace")  # pulls between two looks; a rule in phases has no such thing
+    algorithm, rng, pulled, reply = unroll(rule), np.random.default_rng(1), 0, None
     with pytest.raises(StopIteration) as stop:
         while True:
             request = algorithm.send(reply)
@@ -198,9 +200,23 @@ def test_requests_are_non_negative_integers_that_add_up(make, problem):
     result = stop.value.value
     assert isinstance(result, Result) and isinstance(result.history, tuple)
     assert isinstance(result.recommendation, int) or (problem is SPHERE and result.recommendation.shape == (3,))
-    assert all(isinstance(entry, Round | Trace) for entry in result.history)
-    if isinstance(result.history[-1:], tuple) and result.history and isinstance(result.history[0], Round):
-        assert sum(entry.counts.sum() for entry in result.history) == pulled.sum()
+    phases_add_up(result.history, pulled) if every is None else looks_follow(result.history, pulled, every)
+
+
+def phases_add_up(history, pulled):
+    """A Round for every phase, and together they hold every pull."""
+    assert history and all(isinstance(entry, Round) for entry in history)
+    assert (sum(entry.counts for entry in history) == pulled).all()
+
+
+def looks_follow(history, pulled, every):
+    """A Trace at least every so many pulls, each of what had been pulled by then; none if none was asked for."""
+    assert bool(history) == (every > 0) and all(isinstance(entry, Trace) for entry in history)
+    for entry, later in zip(history, [*(entry.counts for entry in history), pulled][1:], strict=False):
+        assert entry.counts.sum() == entry.pulls and (entry.counts <= later).all()
+    moments = [entry.pulls for entry in history]
+    assert moments == sorted(set(moments))
+    assert not history or np.diff([*moments, pulled.sum()]).max() <= every
 
 
 @each_on_both

@@ -19,6 +19,7 @@ from bandits_lib.design import (
     weighted_design,
     xy_design,
 )
+from bandits_lib.design.certificate import inverse_root, lower_bound
 from bandits_lib.design.pairs import Differences, Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
@@ -167,6 +168,28 @@ def test_a_wrong_certificate_would_be_noticed():
     arms = soare(6)
     bound = xy_design(arms, pairs(arms)).lower_bound
     assert norms(arms, np.full(7, 1 / 7), differences(arms)).max() > 1.05 * bound
+
+
+def test_the_bound_and_the_pressure_are_traces_of_whole_matrices():
+    """tr(A^-1 M)^2 / max x'A^-1MA^-1x for any weights and masses, whatever the masses add up to."""
+    rng = np.random.default_rng(0)
+    arms, directions, weights, masses = sphere(9, 3), sphere(5, 3, 1), rng.dirichlet(np.ones(9)), rng.uniform(1, 4, 5)
+    inverse = np.linalg.inv((arms.T * weights) @ arms)
+    M = sum(mass * np.outer(y, y) for mass, y in zip(masses / masses.sum(), directions, strict=True))
+    bound, pressure = lower_bound(arms, inverse_root(arms, weights), directions, masses)
+    against = [x @ inverse @ M @ inverse @ x for x in arms]
+    assert bound == pytest.approx(np.trace(inverse @ M) ** 2 / max(against))
+    assert pressure == pytest.approx(against / np.trace(inverse @ M))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_short_arms_beside_long_ones_lose_no_digits(seed):
+    """As many arms as dimensions, over six decades, in any order: x'A^-1x is 1 / weight for every one of them."""
+    rng = np.random.default_rng(seed)
+    arms = (sphere(3, 3, seed) + np.eye(3)) * rng.permutation([1e-6, 1e-3, 1.0])[:, None]
+    weights = np.array([0.2, 0.3, 0.5])
+    squared = ((arms @ inverse_root(arms, weights).T) ** 2).sum(axis=1)
+    np.testing.assert_allclose(squared * weights, 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
@@ -319,6 +342,8 @@ def test_value_of_weights_and_counts():
     information = sum(n * np.outer(x, x) / s**2 for n, x, s in zip(counts, arms, sigma, strict=True))
     assert design_value(arms, counts, y[None], sigma) == pytest.approx(y @ np.linalg.solve(information, y))
     assert design_value(arms, [1.0, 0.0, 0.0], pairs(arms)) == np.inf
+    assert design_value(arms, [1.0, 0.0, 0.0], np.eye(2)) == np.inf  # one of the two could be estimated
+    assert design_value(arms, [1.0, 0.0, 0.0], np.eye(2)[:1]) == pytest.approx(1)
     for weights in ([1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 0.0]):
         with pytest.raises(ValueError, match="weights must be"):
             design_value(arms, weights, pairs(arms))

@@ -49,7 +49,9 @@ def test_an_algorithm_that_answers_at_once():
         (of([3, 0, 0], [1.0, 0, 0]), "3 pulls of arm 0 but only 1"),
         (of([0, 1, 0], [0, 1.0, 0]), "1 pulls of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
+        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([np.inf, 0, 0])), "finite"),
         (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
+        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2 has rewards"),
         (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),
         (Sample(np.array([1.0, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
         (Sample(np.array([-1, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
@@ -62,6 +64,34 @@ def test_what_was_not_asked_for_is_refused_and_nothing_is_lost(sample, words):
     with pytest.raises(ValueError, match=words):
         lab.tell(sample)
     assert lab.ask().tolist() == [1, 0, 1] and len(lab.log) == 1
+
+
+def test_what_was_asked_and_told_is_kept_apart_from_the_callers_arrays():
+    lab = Lab(two_rounds(ARMS))
+    lab.ask()[:] = 0
+    assert lab.ask().tolist() == [2, 0, 1]
+    sample = Sample(np.array([2, 0, 0]), np.array([3.0, 0, 0]), np.array([5.0, 0, 0]))
+    lab.tell(sample)
+    for field in sample:
+        field[:] = 7
+    assert [field.tolist() for field in lab.log[0]] == [[2, 0, 0], [3.0, 0, 0], [5.0, 0, 0]]
+    lab.tell(of([0, 0, 1], [0, 0, 1.0]))
+    assert lab.ask().tolist() == [0, 2, 0]
+
+
+def ten_pulls():
+    yield np.array([10])
+    return Result(0)
+
+
+def test_equal_rewards_are_taken_although_rounding_puts_their_squares_below_the_least():
+    equal = Sample.of([0] * 10, [2.3] * 10, 1)
+    assert equal.squares[0] < equal.sums[0] ** 2 / 10
+    lab = Lab(ten_pulls())
+    lab.tell(equal)
+    assert lab.result.recommendation == 0
+    with pytest.raises(ValueError, match="squares of arm 0"):
+        Lab(ten_pulls()).tell(equal._replace(squares=equal.squares * (1 - 1e-6)))
 
 
 def test_told_after_the_end_is_refused():

@@ -17,7 +17,7 @@ from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fingerprint import fingerprint
 from bandits_lib.fixed_confidence import rage, xy_oracle
 from bandits_lib.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
-from bandits_lib.monte_carlo import correct_level
+from bandits_lib.monte_carlo import best_item, correct_level, correct_sphere, sphere_regret
 
 
 def make_rage(problem, rng, delta=0.05):
@@ -60,6 +60,31 @@ def test_another_algorithm_or_more_runs_change_no_other_row(serial):
         pd.testing.assert_frame_equal(theirs, serial[serial["algorithm"] == name].reset_index(drop=True))
 
 
+def random_theta(rng):
+    return LinearBandit(np.eye(2), theta=rng.standard_normal(2))
+
+
+def spends_its_stream(problem, rng):
+    """Pulls arm 0 as often as its stream says, and draws once more."""
+    sample = yield np.array([int(rng.integers(1, 10**6)), 0])
+    rng.random()
+    return Result(0, (sample,))
+
+
+def theta_and_reward(problem, run):
+    return {"theta": problem.theta, "reward": run.result.history[0].sums[0]}
+
+
+def test_problem_rule_and_rewards_have_a_stream_each_that_no_other_rule_has_touched():
+    rules = {"one": spends_its_stream, "other": spends_its_stream}
+    for row in monte_carlo(rules, random_theta, runs=3, seed=5, measure=theta_and_reward).itertuples():
+        seeds = np.random.SeedSequence(5, spawn_key=(row.run,)).spawn(3)
+        drawn, rule, rewards = map(np.random.default_rng, seeds)
+        problem, pulls = random_theta(drawn), rule.integers(1, 10**6)
+        assert row.theta == problem.theta.tolist() and row.pulls == pulls
+        assert row.reward == problem.pull(np.array([pulls, 0]), rewards).sums[0]
+
+
 def test_another_seed_changes_the_rows(serial):
     assert not table(seed=1)["pulls"].equals(serial["pulls"])
 
@@ -67,6 +92,16 @@ def test_another_seed_changes_the_rows(serial):
 def test_measures_become_columns():
     measured = table(measure=lambda problem, run: {"phases": len(run.result.history), "best": problem.best_item})
     assert (measured["best"] == 18).all() and measured["phases"].min() >= 1
+
+
+def odd_runs_only(problem, run):
+    return {"odd": 1} if run.counts[0] % 2 else {}
+
+
+def test_a_measure_may_name_a_column_in_some_runs_only():
+    rows = monte_carlo({"one": spends_its_stream}, random_theta, runs=20, measure=odd_runs_only)
+    odd = rows["pulls"] % 2 == 1
+    assert not odd[0] and odd.any() and (rows["odd"].notna() == odd).all()
 
 
 def test_runs_that_are_cut_off_are_counted_apart():
@@ -167,6 +202,14 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
     assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+def test_a_checkpoint_of_more_runs_gives_those_that_are_asked_for_in_their_order(serial, tmp_path):
+    table(checkpoint=tmp_path / "c.jsonl")
+    head, *lines = (tmp_path / "c.jsonl").read_text().splitlines()
+    (tmp_path / "c.jsonl").write_text("\n".join([head, *reversed(lines), ""]))
+    fewer = table(checkpoint=tmp_path / "c.jsonl", runs=4)
+    pd.testing.assert_frame_equal(fewer, serial[serial["run"] < 4].reset_index(drop=True))
+
+
 def test_nothing_to_run_is_refused():
     with pytest.raises(ValueError, match="at least one"):
         table({})
@@ -193,6 +236,32 @@ def test_summary_states_mean_error_and_intervals():
     assert row["error_rate"] == pytest.approx(1 - runs["correct"].mean())
     assert 0 < row["error_low"] < row["error_rate"] < row["error_high"] < 1
     assert summary(runs.assign(d=2), by=["d"]).index.names == ["d", "algorithm"]
+
+
+def test_the_error_rate_is_that_of_the_runs_that_stopped():
+    """Six runs, four stopped, one of them wrong: 1 in 4, at any level."""
+    stopped, correct = [True] * 4 + [False] * 2, [True] * 3 + [False] * 3
+    pulls = [10, 20, 30, 40, 99, 99]
+    runs = pd.DataFrame({"algorithm": "a", "pulls": pulls, "correct": correct, "stopped": stopped})
+    for level in (0.95, 0.6):
+        row = summary(runs, level=level).loc["a"]
+        assert tuple(row[["error_rate", "error_low", "error_high"]]) == wilson_interval(1, 4, level)
+        assert tuple(row[["mean", "se", "low", "high"]]) == student_interval(pulls, level)
+        assert row["runs"] == 6 and row["not_stopped"] == 2
+
+
+def test_of_two_best_items_either_is_right():
+    tied = LinearBandit(np.eye(3), theta=[1.0, 0.5, 1.0])
+    assert [best_item(tied, item) for item in range(3)] == [True, False, True]
+
+
+def test_on_the_sphere_a_regret_of_epsilon_is_right_and_only_unit_vectors_are_judged():
+    problem, vector = LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([0.6, 0.8])
+    assert sphere_regret(problem, vector) == 0.4
+    assert correct_sphere(0.4)(problem, vector) and not correct_sphere(0.399)(problem, vector)
+    for wrong in (0.5 * vector, 2 * vector, np.ones(3) / np.sqrt(3)):
+        with pytest.raises(ValueError, match="must be a unit vector"):
+            sphere_regret(problem, wrong)
 
 
 def test_intervals_cover_what_they_should():

@@ -9,10 +9,10 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, Sample, instances, monte_carlo, play
 from bandits_lib.complexity import rage_upper_bound
-from bandits_lib.design import frank_wolfe_design, pairs, xy_design
+from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
 from bandits_lib.estimate import LeastSquares, basel_delta, least_squares
 from bandits_lib.fixed_confidence import lingape, rage, xy_static
-from bandits_lib.fixed_confidence.rage import eliminated_by, union_logs
+from bandits_lib.fixed_confidence.rage import _default_comparison, eliminated_by, union_logs
 
 
 def test_every_phase_pulls_n_t_and_ends_with_widths_below_two_to_the_minus_t():
@@ -88,6 +88,40 @@ def test_the_leader_alone_is_compared_above_5000_items(monkeypatch):
     assert (large.counts == leader.counts).all() and large.result.recommendation == default.result.recommendation
 
 
+@pytest.mark.parametrize("log_items", ["paper", "code"])
+def test_pulls_and_width_of_a_phase_with_more_items_than_arms(log_items):
+    """K = 3 arms, M = 5 items, so that K and M cannot stand for each other; sigma = 2 and not its square."""
+    arms, items, sigma, delta = np.eye(3), np.vstack([np.eye(3), [[0.2, 0.3, 0.4], [0.6, 0.0, 0.3]]]), 2.0, 0.05
+    problem = LinearBandit(arms, items=items, theta=[0.9, 0.8, 0.0], sigma=sigma)
+    rule = rage(arms, items, delta=delta, sigma=sigma, log_items=log_items)
+    history = play(rule, problem, np.random.default_rng(0)).result.history
+    assert len(history) > 2
+    for t, phase in enumerate(history, start=1):
+        share = basel_delta(delta, t)
+        pulls_log, width_log = {
+            "paper": (log(5**2 / share), log(5**2 / share)),
+            "code": (log(2 * 5**2 / share), log(2 * 3**2 / share)),
+        }[log_items]
+        assert phase.counts.sum() == ceil(2 * 4**t * sigma**2 * 1.1 * phase.design_value * pulls_log)
+        leader = items[phase.active[np.argmax(items[phase.active] @ phase.theta_hat)]]
+        norms = ((leader - items[phase.active]) ** 2 @ np.linalg.pinv(np.diag(phase.counts))).sum(axis=1)
+        assert phase.width == pytest.approx(sigma * np.sqrt(2 * width_log * norms.max()))
+
+
+def test_a_phase_of_little_noise_has_the_pulls_that_rounding_needs():
+    """2 p / epsilon, p arms of positive weight, where the confidence widths ask for less."""
+    problem = instances.sphere(30, np.random.default_rng(0), d=4, sigma=1e-3)
+    for epsilon in (0.1, 0.35):
+        rule = rage(problem.arms, delta=0.05, sigma=1e-3, epsilon=epsilon)
+        first = play(rule, problem, np.random.default_rng(0)).result.history[0]
+        support = np.count_nonzero(xy_design(problem.arms, pairs(problem.arms)).weights)
+        assert 4 <= support < 30 and first.counts.sum() == ceil(2 * support / epsilon)
+
+
+def test_up_to_5000_items_are_compared_in_pairs():
+    assert [_default_comparison(np.arange(n)) for n in (2, 5_000, 5_001)] == ["pairs", "pairs", "leader"]
+
+
 def test_logs_and_schedules_of_the_options():
     assert union_logs("paper", 3, 7, 0.1) == (log(490), log(490))
     assert union_logs("code", 3, 7, 0.1) == (pytest.approx(log(2 * 490)), pytest.approx(log(2 * 90)))
@@ -99,6 +133,24 @@ def test_logs_and_schedules_of_the_options():
     first = xy_design(problem.arms, pairs(problem.arms)).value
     assert pulls["fiez2019"] == ceil(8 * 1.1 * first * log(16 / 0.05))
     assert pulls["basel"] == ceil(8 * 1.1 * first * log(16 * np.pi**2 / (6 * 0.05)))
+
+
+def test_phase_t_of_fiez2019_spends_delta_over_t_squared():
+    problem = instances.benchmark(3, angle=0.1)
+    history = play(rage(problem.arms, delta=0.05, delta_schedule="fiez2019"), problem, rng(0)).result.history
+    assert len(history) > 2
+    for t, phase in enumerate(history, start=1):
+        wanted = ceil(2 * 4**t * 1.1 * phase.design_value * log(4**2 * t**2 / 0.05))
+        assert phase.counts.sum() == max(wanted, 20 * np.count_nonzero(phase.counts))
+
+
+def test_the_rounding_is_the_one_that_is_named():
+    problem = instances.sphere(30, np.random.default_rng(0), d=4)
+    design = xy_design(problem.arms, pairs(problem.arms))
+    for method in ("pukelsheim", "largest_remainder"):
+        rule = rage(problem.arms, delta=0.05, rounding=method)
+        first = play(rule, problem, rng(0)).result.history[0].counts
+        np.testing.assert_array_equal(first, round_design(design.weights, first.sum(), method))
 
 
 def test_sigma_scales_pulls_by_its_square_and_leaves_answers_alone():
@@ -116,6 +168,10 @@ def test_frank_wolfe_designs_cost_pulls():
         for design in (frank_wolfe_design, xy_design)
     )
     assert ours <= papers
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
 
 
 def errors(rule, delta, runs, problem):

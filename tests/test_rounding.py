@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import sqrtm
+from scipy.optimize import brentq
 
 from bandits_lib.design import g_design, pairs, round_design, xy_design
 
@@ -95,6 +97,13 @@ def test_below_the_support_size():
     np.testing.assert_array_equal(round_design(np.full(5, 0.2), 2), [1, 1, 0, 0, 0])
 
 
+def test_with_a_pull_for_each_atom_each_has_one():
+    """At n = p largest remainder would leave the lightest atoms without a pull."""
+    weights = np.array([0.7, 0.0, 0.15, 0.1, 0.05])
+    np.testing.assert_array_equal(round_design(weights, 4), [1, 0, 1, 1, 1])
+    np.testing.assert_array_equal(round_design(weights, 4, "largest_remainder"), [3, 0, 1, 0, 0])
+
+
 def test_ties_go_to_the_lowest_index():
     np.testing.assert_array_equal(round_design(np.full(3, 1 / 3), 10), [4, 3, 3])
     np.testing.assert_array_equal(round_design(np.full(3, 1 / 3), 10, "largest_remainder"), [4, 3, 3])
@@ -124,6 +133,42 @@ def test_regret_repairs_a_dense_design(n):
     assert counts.sum() == n and counts.min() >= 0
     least = np.linalg.eigvalsh((arms.T * counts) @ arms / n)[0] / np.linalg.eigvalsh((arms.T * weights) @ arms)[0]
     assert least > 0.5
+
+
+def swapped(arms, weights, n, epsilon=0.1):
+    """The swaps of Allen-Zhu, Li, Singh and Wang (2017), with whole matrices: the counts, and the swaps it took."""
+    counts, swaps = round_design(weights, n, "largest_remainder"), 0
+    v = arms @ sqrtm(np.linalg.inv((arms.T * weights * n) @ arms))
+    alpha = np.sqrt(arms.shape[1]) / epsilon
+    while True:
+        Z = (v.T * counts) @ v
+        least = np.linalg.eigvalsh(Z)[0]
+        root = lambda c: np.linalg.inv(c * np.eye(len(Z)) + alpha * Z)  # noqa: B023, E731
+        bracket = 1e-9 - alpha * least, np.sqrt(len(Z)) - alpha * least
+        P_root = root(brentq(lambda c: np.trace(root(c) @ root(c)) - 1, *bracket, xtol=1e-14))  # noqa: B023
+        top = np.einsum("ki,ij,kj->k", v, P_root @ P_root, v)
+        below = 2 * alpha * np.einsum("ki,ij,kj->k", v, P_root, v)
+        gain, loss = top / (1 + below), np.full(len(v), np.inf)
+        can_go = (counts > 0) & (below < 1)
+        loss[can_go] = top[can_go] / (1 - below[can_go])
+        if least >= 1 - 3 * epsilon or loss.min() >= gain.max():
+            return counts, swaps
+        counts[loss.argmin()] -= 1
+        counts[gain.argmax()] += 1
+        swaps += 1
+
+
+@pytest.mark.parametrize("n", [5, 12, 20])
+def test_regret_is_the_plain_one(n):
+    """Largest remainder of equal weights pulls the first arms, which lie near a line: swaps must mend it."""
+    mended = 0
+    for seed in range(6):
+        arms = sphere(40, 5, seed)
+        arms[:20, 1:] *= 0.1
+        counts, swaps = swapped(arms, np.full(40, 1 / 40), n)
+        np.testing.assert_array_equal(round_design(np.full(40, 1 / 40), n, "regret", arms), counts)
+        mended += swaps
+    assert mended >= 15
 
 
 def test_regret_beats_largest_remainder():
@@ -179,6 +224,7 @@ BAD = [
     (lambda: round_design(HALF, 0), "n must be a whole number"),
     (lambda: round_design(HALF, -3), "n must be a whole number"),
     (lambda: round_design(HALF, 2.5), "n must be a whole number"),
+    (lambda: round_design(HALF, True), "n must be a whole number"),
     (lambda: round_design(HALF, np.nan), "n must be a whole number"),
     (lambda: round_design(HALF, np.inf), "n must be a whole number"),
     (lambda: round_design([0.7, -0.1, 0.4], 5), "weights must be finite and non-negative"),

@@ -1,6 +1,7 @@
 """Figures: one colour per algorithm, intervals drawn, files that say where they came from and carry no date."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,95 @@ def test_plots_take_ax_draw_intervals_and_return_it(estimates):
     np.testing.assert_allclose(segments[0][:, 1], [60, 140])
     assert one.containers[0].lines[0].get_color() == style.COLOUR["rage"]
     plt.close(fig)
+
+
+def bars(container, axis=1):
+    """Lower and upper ends of the error bars of a container, (n, 2), drawn along the axis (1: up)."""
+    return np.array([segment[:, axis] for segment in container.lines[2][0].get_segments()])
+
+
+def dashed(ax):
+    """The one dashed line of a panel."""
+    (line,) = (line for line in ax.lines if line.get_linestyle() == "--")
+    return line
+
+
+@pytest.fixture
+def lopsided():
+    """A summary whose intervals reach farther up than down."""
+    index = pd.MultiIndex.from_product([[5, 10], ["rage", "xy_static"]], names=["d", "algorithm"])
+    frame = pd.DataFrame({"mean": [100.0, 200.0, 110.0, 900.0]}, index=index).assign(error_rate=[0.1, 0.2, 0.3, 0.0])
+    frame["low"], frame["high"] = frame["mean"] - 10, frame["mean"] + 80
+    frame["error_low"] = (frame["error_rate"] - 0.05).clip(lower=0)
+    return frame.assign(error_high=frame["error_rate"] + 0.2)
+
+
+def test_bars_reach_from_low_to_high(lopsided):
+    rage = lopsided.xs("rage", level="algorithm")
+    fig, axes = plt.subplots(4)
+    style.sample_complexity(axes[0], lopsided, "d")
+    style.accuracy(axes[1], lopsided, "d")
+    style.error_rates(axes[2], lopsided, "d", 0.05)
+    style.pooled_error_rates(axes[3], lopsided.loc[5], 0.05)
+    np.testing.assert_allclose(bars(axes[0].containers[0]), rage[["low", "high"]])
+    np.testing.assert_allclose(bars(axes[1].containers[0]), 1 - rage[["error_high", "error_low"]])
+    np.testing.assert_allclose(bars(axes[2].containers[0]), rage[["error_low", "error_high"]])
+    np.testing.assert_allclose(bars(axes[3].containers[0], axis=0), rage.loc[[5], ["error_low", "error_high"]])
+    np.testing.assert_allclose(axes[1].containers[0].lines[0].get_ydata(), 1 - rage["error_rate"])
+    plt.close(fig)
+
+
+def test_a_bar_that_would_reach_zero_stays_above_it_on_the_logarithmic_axis(lopsided):
+    fig, ax = plt.subplots()
+    style.sample_complexity(ax, lopsided.assign(low=-5.0), "d")
+    ends = bars(ax.containers[0])[:, 0]
+    assert (ends > 0).all() and (ends < [1.0, 1.1]).all()
+    plt.close(fig)
+
+
+def test_the_line_of_delta_is_at_delta_and_its_letter_beside_it(lopsided):
+    fig, (upright, pooled) = plt.subplots(2)
+    style.error_rates(upright, lopsided, "d", 0.07)
+    style.pooled_error_rates(pooled, lopsided.loc[5], 0.07)
+    assert list(dashed(upright).get_ydata()) == [0.07, 0.07] and upright.texts[0].xy[1] == 0.07
+    assert list(dashed(pooled).get_xdata()) == [0.07, 0.07] and pooled.texts[0].xy[0] == 0.07
+    plt.close(fig)
+
+
+def test_algorithms_stand_in_their_order_from_the_left_and_from_the_top(lopsided):
+    fig, axes = plt.subplots(3)
+    style.accuracy(axes[0], lopsided, "d")
+    style.error_rates(axes[1], lopsided, "d", 0.05)
+    style.pooled_error_rates(axes[2], lopsided.loc[5], 0.05)
+    for ax in axes[:2]:
+        first, second = (container.lines[0].get_xdata() for container in ax.containers)
+        assert (first < second).all() and np.abs([first - [0, 1], second - [0, 1]]).max() < 0.5
+    assert [text.get_text() for text in axes[2].get_yticklabels()] == ["RAGE", "XY-static"]
+    points = [container.lines[0] for container in axes[2].containers]
+    heights = [axes[2].transData.transform((0, point.get_ydata()[0]))[1] for point in points]
+    assert heights[0] > heights[1] and points[0].get_color() == style.COLOUR["rage"]
+    plt.close(fig)
+
+
+def test_a_bound_is_pulls_against_the_setting():
+    fig, ax = plt.subplots()
+    np.testing.assert_array_equal(dashed(style.bound(ax, [2, 4], [100, 300])).get_xydata(), [[2, 100], [4, 300]])
+    plt.close(fig)
+
+
+def test_the_command_redraws_elsewhere_and_quotes_what_a_shell_would_split():
+    given = {"runs": 3, "dims": [1, 2], "code": "Soare 2014", "out": "/somewhere"}
+    command = style.provenance(given, "nb")["command"]
+    said = shlex.split(command.partition(" -p ")[2].replace("-p ", ""))
+    assert said == ["runs", "3", "dims", "[1, 2]", "code", '"Soare 2014"']
+
+
+def test_the_clock_starts_with_use(monkeypatch):
+    monkeypatch.setattr(style, "_started", style._started - 1_000)
+    assert style.provenance({}, "nb")["wall_seconds"] >= 1_000
+    with plt.rc_context():
+        style.use()
+    assert style.provenance({}, "nb")["wall_seconds"] < 1_000
 
 
 SAVE = """

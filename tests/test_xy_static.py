@@ -1,0 +1,30 @@
+"""XY-static: its widths are those of fiez2019, appendix F, for every phase, and the test on the leader stops it."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, play
+from bandits_lib.fixed_confidence import xy_static
+
+
+def test_widths_are_those_of_all_data_so_far_with_a_logarithm_that_grows_with_the_phase():
+    """sigma sqrt(2 log(2 t^2 M^2 / delta)) times the largest norm, M = 5 items of K = 3 arms."""
+    arms, items, sigma, delta = np.eye(3), np.vstack([np.eye(3), [[0.2, 0.3, 0.4], [0.6, 0.0, 0.3]]]), 2.0, 0.05
+    problem = LinearBandit(arms, items=items, theta=[1.0, 0.4, 0.0], sigma=sigma)
+    rule = xy_static(arms, items, delta=delta, sigma=sigma, rng=np.random.default_rng(1))
+    result, counts = play(rule, problem, np.random.default_rng(0)).result, np.zeros(3, dtype=int)
+    assert len(result.history) > 10
+    for phase in result.history:
+        counts += phase.counts
+        if counts.min() == 0:
+            assert phase.width == np.inf
+            continue
+        values = items @ phase.theta_hat
+        lead = items[np.argmax(values)] - np.delete(items, np.argmax(values), axis=0)
+        widths = sigma * sqrt(2 * log(2 * phase.index**2 * 5**2 / delta)) * np.sqrt((lead**2 / counts).sum(axis=1))
+        assert phase.width == pytest.approx(widths.max())
+        separated = bool((lead @ phase.theta_hat >= widths).all())
+        assert separated == (phase is result.history[-1])
+    assert result.recommendation == np.argmax(values) == 0

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from bandits_lib.design.span import basis, triangle
 from bandits_lib.estimate import RANK_TOL
+from bandits_lib.numerics.span import basis, triangle
 
 
 class Design(NamedTuple):

@@ -15,8 +15,8 @@ from bandits_lib.design.certificate import Design, information, inverse_root, lo
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.design.span import basis, span
 from bandits_lib.estimate import argmax
+from bandits_lib.numerics.span import basis, span
 
 LIST = 150  # differences of up to this many items are listed
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from bandits_lib.design.span import triangle
+from bandits_lib.numerics.span import triangle
 
 MAX_STEPS = 60
 TO_BOUNDARY = 0.98  # fraction of the way to the boundary

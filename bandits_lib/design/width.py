@@ -25,8 +25,8 @@ from numba import njit
 
 from bandits_lib.design import check
 from bandits_lib.design.certificate import Design, estimable, inverse_root
-from bandits_lib.design.span import basis, span
 from bandits_lib.design.sparsify import basic_weights
+from bandits_lib.numerics.span import basis, span
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
 POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not

@@ -17,8 +17,8 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
-from bandits_lib.design.span import span
 from bandits_lib.estimate import argmax
+from bandits_lib.numerics.span import span
 
 STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method

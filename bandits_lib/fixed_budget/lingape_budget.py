@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_sigma
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.allocations import Allocations, allocations
 from bandits_lib.fixed_budget.ridge import Ridge, learn, products, ridge_regression
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 

@@ -17,11 +17,11 @@ from numba import njit
 from scipy.special import expit
 
 from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.ridge import Ridge, learn, ridge_regression
 from bandits_lib.logistic import check_successes, newton
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian

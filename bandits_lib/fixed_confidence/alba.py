@@ -25,8 +25,8 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
 from bandits_lib.design import g_design
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import RANK_TOL, argmax, basel_delta, information_inverse, norms
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result, Round
 
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters

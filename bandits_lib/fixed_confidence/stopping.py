@@ -36,8 +36,8 @@ from numba import njit
 
 from bandits_lib.checks import check_delta, check_option, check_positive
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import RANK_TOL, argmax, cholesky, inverse_from, rank_one_update
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Trace
 
 REFRESH = 1_000  # pulls between two fresh inversions

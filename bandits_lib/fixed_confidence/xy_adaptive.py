@@ -24,10 +24,10 @@ from math import log, sqrt
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import LeastSquares, least_squares
 from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
 from bandits_lib.fixed_confidence.rage import eliminated_by
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result, Round, one_pull, total
 
 BATCH = 10**7  # pulls asked for at once: some seconds of computation, between which max_pulls can end a run

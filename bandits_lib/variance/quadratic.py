@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_positive
-from bandits_lib.design.span import triangle
 from bandits_lib.estimate import information_inverse, norms
+from bandits_lib.numerics.span import triangle
 
 
 class VarianceEstimate(NamedTuple):

@@ -1,0 +1,1 @@
+"""Numerical foundations that the designs, the estimators, the checks and the rules share."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandits_lib.estimate import RANK_TOL
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
 
 def check_matrix(name, rows):
@@ -46,7 +46,8 @@ def check_items(items, arms, distinct=True):
     if distinct and len(items) > 1:
         check_distinct(items)
     if items is not arms:
-        check_span(items - items[0], arms, "differences of items")
+        differences = items - items[0]
+        check_span(differences, arms, "differences of items", np.linalg.norm(differences, axis=1).max())
     return items
 
 
@@ -63,21 +64,21 @@ def check_distinct(items):
         raise ValueError(f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one")
 
 
-def check_span(directions, arms, name):
+def check_span(directions, arms, name, scale=None):
     """Refuse directions outside the span of the arms: their values cannot be estimated.
 
-    directions : (n, d); arms : (K, d); name : of the directions in the message. Raises ValueError that names the worst.
+    directions : (n, d); arms : (K, d); name : of the directions in the message; scale : what a distance from the span
+    is compared with (RANK_TOL of it is rounding errors), default the length of each direction.
+    Raises ValueError that names the worst.
     """
-    _, singular, basis = np.linalg.svd(arms, full_matrices=False)
-    basis = basis[singular > RANK_TOL * singular[0]]
-    if len(basis) == arms.shape[1]:
-        return
-    outside = np.linalg.norm(directions - directions @ basis.T @ basis, axis=1)
-    worst = int(np.argmax(outside))
-    if outside[worst] > RANK_TOL * max(np.linalg.norm(directions, axis=1).max(), 1e-300):
+    axes = basis(arms)
+    scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
+    distance = outside(directions, axes)
+    worst = int(np.argmax(distance - RANK_TOL * scale))
+    if distance[worst] > RANK_TOL * scale[worst]:
         raise ValueError(
-            f"{name} must lie in the span of the arms (dimension {len(basis)}); row {worst} is "
-            f"{outside[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+            f"{name} must lie in the span of the arms (dimension {axes.shape[1]}); row {worst} is "
+            f"{distance[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
         )
 
 

@@ -12,10 +12,9 @@ For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from bandits_lib.estimate import RANK_TOL
-from bandits_lib.numerics.span import basis, triangle
+from bandits_lib.numerics import span
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
 
 class Design(NamedTuple):
@@ -46,22 +45,12 @@ def inverse_root(arms, weights):
 
     ||S y||^2 is then ||y||^2_{A^-1}, for y in that span (see `estimable`).
     """
-    support = arms[weights > 0]
-    columns = basis(support)
-    if columns.shape[1] == arms.shape[1]:
-        columns = np.eye(arms.shape[1])
-    rows = np.sqrt(weights[weights > 0, None]) * (support @ columns)
-    rows = rows[np.argsort(-np.abs(rows).max(axis=1), kind="stable")]  # long rows first: QR is then accurate row by row
-    return solve_triangular(triangle(rows), columns.T, trans="T")
+    return span.inverse_root(arms[weights > 0], weights[weights > 0])[0]
 
 
 def estimable(arms, weights, vectors, scale):
     """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
-    columns = basis(arms[weights > 0])
-    if columns.shape[1] == arms.shape[1]:
-        return True
-    outside = np.linalg.norm(vectors - (vectors @ columns) @ columns.T, axis=1)
-    return bool((outside <= RANK_TOL * scale).all())
+    return bool((outside(vectors, basis(arms[weights > 0])) <= RANK_TOL * scale).all())
 
 
 def value_of(arms, weights, directions):

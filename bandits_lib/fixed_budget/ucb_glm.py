@@ -93,7 +93,7 @@ def _alpha(arms, budget, theta_bound, delta):
     if theta_bound is None:
         raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None")
     reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
-    kappa, r = expit(reach) * expit(-reach), np.linalg.matrix_rank(arms)
+    kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
 
 

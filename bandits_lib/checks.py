@@ -4,6 +4,8 @@ import numpy as np
 
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
+SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
+
 
 def check_matrix(name, rows):
     """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite.
@@ -79,6 +81,27 @@ def check_span(directions, arms, name, scale=None):
         raise ValueError(
             f"{name} must lie in the span of the arms (dimension {axes.shape[1]}); row {worst} is "
             f"{distance[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+        )
+
+
+def check_ridge(arms, ridge, name="ridge"):
+    """Refuse arms whose values a ridge would keep near 0 whatever their rewards, so that the ridge names the best.
+
+    arms : (K, d); ridge : the lambda of A = lambda I + sum xx'; name : of what sets it, in the message. These arms
+    alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most a tenth
+    of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
+    Raises ValueError that names them.
+    """
+    lengths = np.linalg.norm(arms, axis=1)
+    relative = lengths / lengths.max()
+    short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
+    hidden = np.flatnonzero(short & (outside(arms, basis(arms[~short])) > RANK_TOL * lengths))
+    if len(hidden):
+        raise ValueError(
+            f"arms must not differ so much in length beside a ridge: {name} = {ridge:.3g} hides the rewards of arms "
+            f"{', '.join(map(str, hidden[:5]))}, which alone measure a direction and are at most "
+            f"{lengths[hidden].max():.2g} long, where the longest is {lengths.max():.2g}: rescale the coordinates so "
+            f"that lengths are alike, lower {name}, or take a rule without a ridge"
         )
 
 

@@ -19,7 +19,7 @@ What the paper leaves open, and where its published code differs from its text; 
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_sigma
+from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
 from bandits_lib.estimate import argmax, norms, top
 from bandits_lib.fixed_budget.explorers import EXPLORERS, PROJECTIONS, ROUNDINGS, Stage, allocate, draws, project
 from bandits_lib.logistic import logistic_fit
@@ -81,6 +81,8 @@ def gse(
     if draws(design, rounding) and rng is None:
         raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
     budgets = stage_budgets(arms, budget, eta, remainder, projection)
+    if model == "logistic" and len(arms) > 1:
+        check_ridge(arms, ridge)
 
     active, history = np.arange(len(arms)), []
     for t, n in enumerate(budgets, start=1):

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive
+from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_ridge
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.ridge import Ridge, learn, ridge_regression
@@ -72,6 +72,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     alpha = _alpha(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
+    check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     check_successes(sample)

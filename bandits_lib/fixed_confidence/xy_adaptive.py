@@ -23,7 +23,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_ridge, check_sigma
 from bandits_lib.estimate import LeastSquares, least_squares
 from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
 from bandits_lib.fixed_confidence.rage import eliminated_by
@@ -68,6 +68,8 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     longest = np.linalg.norm(arms, axis=1).max()
     if start == "ridge" and longest > LONGEST:
         raise ValueError(f"arms must be of length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
+    if start == "ridge":
+        check_ridge(arms, 1.0, "the identity of start='ridge'")
 
     K, d = arms.shape
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms

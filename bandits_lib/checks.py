@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from bandits_lib.estimate import RANK_TOL
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
+
+SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 
 def check_matrix(name, rows):
@@ -46,7 +48,8 @@ def check_items(items, arms, distinct=True):
     if distinct and len(items) > 1:
         check_distinct(items)
     if items is not arms:
-        check_span(items - items[0], arms, "differences of items")
+        differences = items - items[0]
+        check_span(differences, arms, "differences of items", np.linalg.norm(differences, axis=1).max())
     return items
 
 
@@ -63,21 +66,42 @@ def check_distinct(items):
         raise ValueError(f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one")
 
 
-def check_span(directions, arms, name):
+def check_span(directions, arms, name, scale=None):
     """Refuse directions outside the span of the arms: their values cannot be estimated.
 
-    directions : (n, d); arms : (K, d); name : of the directions in the message. Raises ValueError that names the worst.
+    directions : (n, d); arms : (K, d); name : of the directions in the message; scale : what a distance from the span
+    is compared with (RANK_TOL of it is rounding errors), default the length of each direction.
+    Raises ValueError that names the worst.
     """
-    _, singular, basis = np.linalg.svd(arms, full_matrices=False)
-    basis = basis[singular > RANK_TOL * singular[0]]
-    if len(basis) == arms.shape[1]:
-        return
-    outside = np.linalg.norm(directions - directions @ basis.T @ basis, axis=1)
-    worst = int(np.argmax(outside))
-    if outside[worst] > RANK_TOL * max(np.linalg.norm(directions, axis=1).max(), 1e-300):
+    axes = basis(arms)
+    scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
+    distance = outside(directions, axes)
+    worst = int(np.argmax(distance - RANK_TOL * scale))
+    if distance[worst] > RANK_TOL * scale[worst]:
         raise ValueError(
-            f"{name} must lie in the span of the arms (dimension {len(basis)}); row {worst} is "
-            f"{outside[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+            f"{name} must lie in the span of the arms (dimension {axes.shape[1]}); row {worst} is "
+            f"{distance[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+        )
+
+
+def check_ridge(arms, ridge, name="ridge"):
+    """Refuse arms whose values a ridge would keep near 0 whatever their rewards, so that the ridge names the best.
+
+    arms : (K, d); ridge : the lambda of A = lambda I + sum xx'; name : of what sets it, in the message. These arms
+    alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most a tenth
+    of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
+    Raises ValueError that names them.
+    """
+    lengths = np.linalg.norm(arms, axis=1)
+    relative = lengths / lengths.max()
+    short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
+    hidden = np.flatnonzero(short & (outside(arms, basis(arms[~short])) > RANK_TOL * lengths))
+    if len(hidden):
+        raise ValueError(
+            f"arms must not differ so much in length beside a ridge: {name} = {ridge:.3g} hides the rewards of arms "
+            f"{', '.join(map(str, hidden[:5]))}, which alone measure a direction and are at most "
+            f"{lengths[hidden].max():.2g} long, where the longest is {lengths.max():.2g}: rescale the coordinates so "
+            f"that lengths are alike, lower {name}, or take a rule without a ridge"
         )
 
 

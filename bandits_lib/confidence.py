@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
-from bandits_lib.estimate import argmax, least_squares, norms
+from bandits_lib.estimate import argmax, least_squares
 from bandits_lib.fixed_confidence.stopping import opening
 
 
@@ -36,14 +36,14 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)
     sigma, delta, u = float(check_sigma(sigma, len(arms)).max()), check_delta(delta), check_positive("u", u)
-    theta_hat, inverse = least_squares(arms, sample)
-    leader = int(argmax(items @ theta_hat))
+    fit = least_squares(arms, sample)
+    leader = int(argmax(items @ fit.theta_hat))
     lead = items[leader] - items
     beta = _threshold(arms, sample.counts, sigma, delta, u)
-    width = np.full(len(items), inf) if beta == inf else np.sqrt(2 * beta * np.maximum(norms(inverse, lead), 0.0))
-    behind = lead @ theta_hat
+    width = np.full(len(items), inf) if beta == inf else np.sqrt(2 * beta * fit.variances(lead))
+    behind = lead @ fit.theta_hat
     width[leader] = 0.0
-    table = {"estimate": items @ theta_hat, "behind": behind, "low": behind - width, "high": behind + width}
+    table = {"estimate": items @ fit.theta_hat, "behind": behind, "low": behind - width, "high": behind + width}
     frame = pd.DataFrame(table, index=pd.Index(range(len(items)) if names is None else names, name="item"))
     return frame.assign(in_play=frame["low"] <= 0)
 

@@ -9,22 +9,63 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.ordered import combine, product, row_products, squares, transposed
+from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
 from bandits_lib.numerics.ties import TIE, argmax, top  # noqa: F401
-
-RANK_TOL = 1e-7  # singular values below RANK_TOL times the largest are zero
 
 
 class LeastSquares(NamedTuple):
     """A least-squares fit: theta_hat (d,), inverse (d, d) of the information matrix (its pseudo-inverse).
 
-    For y in the span of the pulled arms, y'theta_hat has variance `norms(inverse, y)` (times sigma^2 for OLS).
+    For y in the span of the pulled arms, y'theta_hat has variance `variances(y)` (times sigma^2 for OLS).
+    root : (r, d) with root'root = inverse, axes : (d, r), an orthonormal basis of the span of the pulled arms; None
+    where the inverse alone is known. Where arms differ in length by decades only the root holds all digits.
 
-    >>> LeastSquares(np.zeros(2), np.eye(2)).theta_hat.tolist()
-    [0.0, 0.0]
+    >>> LeastSquares(np.zeros(2), np.eye(2)).variances(np.array([[1.0, -1.0]])).tolist()
+    [2.0]
     """
 
     theta_hat: np.ndarray
     inverse: np.ndarray
+    root: np.ndarray | None = None
+    axes: np.ndarray | None = None
+
+    def whitened(self, directions):
+        """Directions in coordinates in which their squared lengths are their variances.
+
+        directions : (n, d). Returns (n, r), r = d where only the inverse is known.
+
+        >>> LeastSquares(np.zeros(2), np.diag([4.0, 1.0])).whitened(np.array([[1.0, 0.0]])).round(6).tolist()
+        [[0.0, 2.0]]
+        """
+        if self.root is not None:
+            return product(np.ascontiguousarray(directions, dtype=float), transposed(self.root))
+        values, vectors = np.linalg.eigh(self.inverse)
+        return directions @ (vectors * np.sqrt(np.maximum(values, 0)))
+
+    def variances(self, directions):
+        """Squared norms y'inverse y of the rows y of `directions`.
+
+        directions : (n, d). Returns (n,).
+
+        >>> LeastSquares(np.zeros(2), np.diag([4.0, 1.0])).variances(np.array([[1.0, 1.0]])).tolist()
+        [5.0]
+        """
+        return squares(self.whitened(directions))
+
+    def estimable(self, directions):
+        """Which directions lie in the span of the pulled arms, so that rewards say something of their values.
+
+        directions : (n, d). Returns (n,) of bool.
+
+        >>> LeastSquares(np.zeros(2), np.diag([4.0, 0.0])).estimable(np.eye(2)).tolist()
+        [True, False]
+        """
+        axes = self.axes
+        if axes is None:
+            values, vectors = np.linalg.eigh(self.inverse)
+            axes = vectors[:, values > RANK_TOL**2 * values[-1]]
+        return outside(directions, axes) <= RANK_TOL * np.linalg.norm(directions, axis=1)
 
 
 def least_squares(arms, sample):
@@ -54,24 +95,23 @@ def weighted_least_squares(arms, sample, sigma):
     """
     pulled = np.flatnonzero(sample.counts)
     rows, sd = arms[pulled], np.broadcast_to(sigma, len(arms))[pulled]
-    inverse = information_inverse(rows, sample.counts[pulled] / sd**2)
-    return LeastSquares(inverse @ (rows.T @ (sample.sums[pulled] / sd**2)), inverse)
+    root, axes = quick_inverse_root(rows, sample.counts[pulled] / sd**2)
+    across = transposed(root)
+    theta_hat = combine(combine(sample.sums[pulled] / sd**2, product(rows, across)), root)
+    return LeastSquares(theta_hat, product(across, root), root, axes)
 
 
 def information_inverse(rows, weights):
-    """The pseudo-inverse of sum_i weights_i rows_i rows_i', through the thin SVD of the rows.
+    """The pseudo-inverse of sum_i weights_i rows_i rows_i', whose range is the span of the rows by the rank rule.
 
-    rows : (n, d); weights : (n,), positive. Returns (d, d).
-    Singular values of the weighted rows below 1e-7 times the largest count as zero, which keeps weights
-    (relative to the largest) down to about 1e-14 apart from arms that were not pulled at all.
+    rows : (n, d); weights : (n,), positive. Returns (d, d). Neither the lengths of the rows nor their weights decide
+    the rank; where they differ by more than eight decades `inverse_root` keeps digits that the inverse cannot.
 
     >>> information_inverse(np.array([[2.0, 0.0]]), np.array([1.0])).tolist()
     [[0.25, 0.0], [0.0, 0.0]]
     """
-    _, singular, basis = np.linalg.svd(rows * np.sqrt(weights)[:, None], full_matrices=False)
-    kept = singular > RANK_TOL * singular[0]
-    scaled = basis[kept] / singular[kept, None]
-    return scaled.T @ scaled
+    root, _ = quick_inverse_root(rows, weights)
+    return product(transposed(root), root)
 
 
 def norms(inverse, directions):
@@ -82,7 +122,8 @@ def norms(inverse, directions):
     >>> norms(np.diag([1.0, 0.5]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
     [1.5, 2.0]
     """
-    return np.einsum("nd,nd->n", directions @ inverse, directions)
+    directions = np.ascontiguousarray(directions, dtype=float)
+    return row_products(product(directions, np.ascontiguousarray(inverse)), directions)
 
 
 def basel_delta(delta, t):

@@ -10,11 +10,11 @@ import pandas as pd
 
 from bandits_lib.claims import claim
 from bandits_lib.complexity import lower_bound
-from bandits_lib.design.span import basis
 from bandits_lib.fixed_confidence import h_rage, rage, xy_oracle
 from bandits_lib.instances import published_noise
 from bandits_lib.intervals import paired_ratio, wilson_interval
 from bandits_lib.monte_carlo import monte_carlo, summary
+from bandits_lib.numerics.span import basis
 from bandits_lib.variance import burn_in, coverage, shortest_burn_in
 from bandits_lib.variance.burn_in import FORMS
 from bandits_lib.variance.coverage import one_burn_in

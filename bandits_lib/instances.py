@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 
 from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.estimate import RANK_TOL, argmax
+from bandits_lib.estimate import argmax
 from bandits_lib.instances_fixed_budget import logistic as logistic
 from bandits_lib.instances_fixed_budget import rows_of_data as rows_of_data
 from bandits_lib.instances_fixed_budget import static as static
@@ -24,6 +24,7 @@ from bandits_lib.instances_heteroskedastic import multivariate_testing as multiv
 from bandits_lib.instances_heteroskedastic import published_noise as published_noise
 from bandits_lib.instances_heteroskedastic import quadratic_sigma as quadratic_sigma
 from bandits_lib.instances_heteroskedastic import signal_to_noise as signal_to_noise
+from bandits_lib.numerics.span import RANK_TOL, basis
 from bandits_lib.problem import LinearBandit
 
 
@@ -164,8 +165,8 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     """
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
-    _, extent, basis = np.linalg.svd(np.linalg.qr(features, mode="r"))
-    span = basis[extent > max(tol, RANK_TOL) * extent[0]].T
+    _, extent, axes = np.linalg.svd(np.linalg.qr(features, mode="r"))
+    span = axes[extent > max(tol, RANK_TOL) * extent[0]].T
     arms, theta = features @ span, span.T @ theta
     best = int(argmax(arms @ theta))
     others = np.flatnonzero((arms[best] - arms) @ theta >= min_gap)
@@ -176,7 +177,7 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
         )
     for _ in range(1_000):
         chosen = arms[np.append(best, rng.choice(others, n - 1, replace=False))]
-        if len(np.unique(chosen, axis=0)) == n and np.linalg.matrix_rank(chosen, rtol=RANK_TOL) == len(theta):
+        if len(np.unique(chosen, axis=0)) == n and basis(chosen).shape[1] == len(theta):
             return LinearBandit(chosen, theta=theta, noise="bernoulli")
     raise ValueError(f"no {n} records in 1,000 draws were distinct and spanned {len(theta)} dimensions: raise n")
 

@@ -8,6 +8,7 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_option, check_theta
 from bandits_lib.complexity import oracle_design
 from bandits_lib.design import g_design, pairs, xy_design
+from bandits_lib.numerics.span import basis
 
 DESIGNS = ("XY", "G", "oracle", "uniform")
 COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e73"}
@@ -45,7 +46,7 @@ def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
     """
     arms = check_arms(arms)
     theta = check_theta("theta", theta, 2)
-    if arms.shape[1] != 2 or np.linalg.matrix_rank(arms) < 2:
+    if arms.shape[1] != 2 or basis(arms).shape[1] < 2:
         raise ValueError(f"arms must span the plane; got shape {arms.shape}: give rows (x1, x2), not all on one line")
     weights = weights_of(design, arms, theta)
     fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3))

@@ -6,9 +6,9 @@ import pytest
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.span import span
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget import peps
+from bandits_lib.numerics.span import span
 
 
 def twin(problem, rng, rule_rng, budget, sigma, tries):

@@ -6,7 +6,6 @@ from scipy.optimize import minimize
 
 from bandits_lib import LinearBandit, instances
 from bandits_lib.design import design_value, xy_design
-from bandits_lib.design.span import span
 from bandits_lib.design.width import (
     batch,
     fewer_atoms,
@@ -15,6 +14,7 @@ from bandits_lib.design.width import (
     width_and_pressures,
     width_design,
 )
+from bandits_lib.numerics.span import span
 
 ADAPTIVE = instances.benchmark(7, angle=0.1, scale=1.0, sigma=np.sqrt(10))
 SPHERE = instances.sphere(20, np.random.default_rng(2), d=4, mix=0.01)

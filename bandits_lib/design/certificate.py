@@ -13,19 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.design.span import basis
-from bandits_lib.estimate import RANK_TOL
-from bandits_lib.numerics.ordered import (
-    information,
-    inverse_triangle,
-    product,
-    row_products,
-    squares,
-    total,
-    transposed,
-    triangle,
-)
-from bandits_lib.numerics.ties import ranked
+from bandits_lib.numerics import span
+from bandits_lib.numerics.ordered import information, product, row_products, squares, total, transposed
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
 
 class Design(NamedTuple):
@@ -51,22 +41,12 @@ def inverse_root(arms, weights):
 
     ||S y||^2 is then ||y||^2_{A^-1}, for y in that span (see `estimable`).
     """
-    support = arms[weights > 0]
-    columns = basis(support)
-    if columns.shape[1] == arms.shape[1]:
-        columns = np.eye(arms.shape[1])
-    rows = np.sqrt(weights[weights > 0, None]) * product(support, columns)
-    rows = rows[ranked(-np.abs(rows).max(axis=1))]  # long rows first: QR is then accurate row by row
-    return transposed(product(columns, inverse_triangle(triangle(rows))))
+    return span.inverse_root(arms[weights > 0], weights[weights > 0])[0]
 
 
 def estimable(arms, weights, vectors, scale):
     """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
-    columns = basis(arms[weights > 0])
-    if columns.shape[1] == arms.shape[1]:
-        return True
-    outside = np.sqrt(squares(vectors - product(product(vectors, columns), transposed(columns))))
-    return bool((outside <= RANK_TOL * scale).all())
+    return bool((outside(vectors, basis(arms[weights > 0])) <= RANK_TOL * scale).all())
 
 
 def value_of(arms, weights, directions):

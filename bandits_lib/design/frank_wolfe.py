@@ -15,8 +15,8 @@ from bandits_lib.design.certificate import Design, inverse_root, lower_bound, va
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.design.span import basis, span
 from bandits_lib.numerics.ordered import apply, cholesky, combine, information, inverse_triangle, total, transposed
+from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed

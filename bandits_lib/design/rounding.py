@@ -16,8 +16,8 @@ from numba import njit
 
 from bandits_lib.checks import check_option
 from bandits_lib.design import check
-from bandits_lib.design.span import span
-from bandits_lib.estimate import RANK_TOL, argmax
+from bandits_lib.estimate import argmax
+from bandits_lib.numerics.span import RANK_TOL, span
 
 METHODS = ("pukelsheim", "regret", "largest_remainder")
 EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once

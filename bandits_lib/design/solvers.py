@@ -13,10 +13,10 @@ from bandits_lib.design.certificate import Design, value_of
 from bandits_lib.design.d_optimal import d_optimal
 from bandits_lib.design.pairs import Differences, Listed, Pairs
 from bandits_lib.design.plane import difference_vertices
-from bandits_lib.design.span import span
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
 from bandits_lib.design.xy import solve_xy
 from bandits_lib.numerics.ordered import squares
+from bandits_lib.numerics.span import span
 
 MAX_SWEEPS = 20_000
 LIST = 40  # differences of up to this many items are listed

@@ -25,7 +25,6 @@ from numba import njit
 
 from bandits_lib.design import check
 from bandits_lib.design.certificate import Design, estimable, inverse_root
-from bandits_lib.design.span import basis, span
 from bandits_lib.design.sparsify import basic_weights
 from bandits_lib.numerics.ordered import (
     cholesky,
@@ -37,6 +36,7 @@ from bandits_lib.numerics.ordered import (
     transposed,
     triangle,
 )
+from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed

@@ -22,7 +22,15 @@ import numpy as np
 from numba import njit
 from scipy.spatial.distance import pdist, squareform
 
-from bandits_lib.checks import check_arms, check_budget, check_matrix, check_option, check_positive, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_matrix,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_sigma,
+)
 from bandits_lib.estimate import TIE, argmax
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
@@ -85,6 +93,8 @@ def bayes_gap(
     budget = check_budget(budget, len(arms), "one pull of each arm")
     if len(arms) == 1:
         return Result(0)
+    if isinstance(kernel, str) and kernel == "linear":  # the posterior mean is ridge regression
+        check_ridge(arms, (sigma / eta) ** 2, "sigma^2 / eta^2")
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     alone = np.diag(covariance)

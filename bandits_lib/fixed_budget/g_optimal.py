@@ -17,9 +17,9 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
-from bandits_lib.design.span import span
 from bandits_lib.design.sparsify import snapped
 from bandits_lib.numerics.ordered import apply, cholesky, information, inverse_triangle, product, squares, transposed
+from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 
 STEPS = 100  # of FWG, as in the published code

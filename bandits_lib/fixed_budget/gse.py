@@ -19,10 +19,11 @@ What the paper leaves open, and where its published code differs from its text; 
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_sigma
+from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
 from bandits_lib.estimate import argmax, norms, top
-from bandits_lib.fixed_budget.explorers import EXPLORERS, PROJECTIONS, ROUNDINGS, allocate, draws, project
+from bandits_lib.fixed_budget.explorers import EXPLORERS, PROJECTIONS, ROUNDINGS, Stage, allocate, draws, project
 from bandits_lib.logistic import logistic_fit
+from bandits_lib.numerics.span import far_apart, scaled_axes
 from bandits_lib.protocol import Result, Round, Sample
 
 
@@ -80,12 +81,14 @@ def gse(
     if draws(design, rounding) and rng is None:
         raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
     budgets = stage_budgets(arms, budget, eta, remainder, projection)
+    if model == "logistic" and len(arms) > 1:
+        check_ridge(arms, ridge)
 
     active, history = np.arange(len(arms)), []
     for t, n in enumerate(budgets, start=1):
         if len(active) == 1 or not arms[active].any():  # keep="floor" ends early; arms that are all 0 are as good
             break
-        stage = project(arms[active], projection)  # Alg. 1, line 2
+        stage = scaled_stage(arms[active], projection)  # Alg. 1, line 2
         plan = allocate(stage.arms, n, design, rounding, rng)  # line 3
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[active] = plan.counts
@@ -97,6 +100,15 @@ def gse(
         kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
         active = active[top(values, kept)]  # line 5
     return Result(int(active[0]), tuple(history))
+
+
+def scaled_stage(arms, projection):
+    """The `Stage` of arms (m, d), in coordinates in which their scales are not decades apart."""
+    stage = project(arms, projection)
+    if not far_apart(stage.arms):
+        return stage
+    axes = scaled_axes(stage.arms)
+    return Stage(stage.arms @ axes, stage.basis @ axes)
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span"):

@@ -16,11 +16,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_sigma
-from bandits_lib.design.span import basis
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_delta,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_sigma,
+)
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.allocations import Allocations, allocations
 from bandits_lib.fixed_budget.ridge import Ridge, learn, products, ridge_regression
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 
@@ -67,6 +75,7 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
     check_option("rule", rule, ("ratio", "greedy"))
     if len(arms) == 1:
         return Result(0)
+    check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     arms = arms @ basis(arms)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_sigma
+from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.ridge import Ridge, learn, ridge_regression
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
@@ -63,6 +63,7 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
     alpha = sigma * (1 + sqrt(log(2 / DELTA) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
+    check_ridge(arms, ridge)
 
     state, history = _start(arms, budget, alpha, ridge, mode, trace), []
     choose, update = (choose_arm, update_shared) if mode == "shared" else (choose_arm, update_disjoint)

@@ -12,8 +12,10 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_sigma
 from bandits_lib.design import g_design
-from bandits_lib.estimate import argmax, information_inverse, norms, top
+from bandits_lib.estimate import argmax, top
 from bandits_lib.fixed_budget.explorers import project
+from bandits_lib.fixed_budget.gse import scaled_stage
+from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.protocol import Result, Round
 
 
@@ -47,16 +49,17 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     for r, survivors in enumerate(kept, start=1):
         if not arms[active].any():  # all 0: one is as good as another
             break
-        stage = project(arms[active], "span")
+        stage = scaled_stage(arms[active], "span")
         weights, value, lower_bound, _ = design(stage.arms)
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[active] = np.ceil(weights * m - 1e-9).astype(np.int64)
         sample = yield counts
         pulled = counts[active] > 0
-        inverse = information_inverse(stage.arms[pulled], counts[active][pulled])
-        theta = inverse @ (stage.arms.T @ sample.sums[active])
+        root, _ = quick_inverse_root(stage.arms[pulled], counts[active][pulled])
+        whitened = stage.arms @ root.T
+        theta = root.T @ (sample.sums[active] @ whitened)
         values = stage.arms @ theta
-        width = sigma * np.sqrt(norms(inverse, stage.arms - stage.arms[argmax(values)]).max())
+        width = sigma * np.linalg.norm(whitened - whitened[argmax(values)], axis=1).max()
         history.append(Round(r, active, counts, value, lower_bound, float(width), stage.basis @ theta))
         active = active[top(values, min(survivors, len(active)))]
     return Result(int(active[0]), tuple(history))

@@ -24,10 +24,10 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_positive, check_sigma
 from bandits_lib.design import Design, round_design, xy_design
-from bandits_lib.design.span import span
 from bandits_lib.design.width import batch, fewer_atoms, points_in, solve_width
-from bandits_lib.estimate import argmax, norms, weighted_least_squares
+from bandits_lib.estimate import argmax, weighted_least_squares
 from bandits_lib.fixed_budget.explorers import rounded
+from bandits_lib.numerics.span import span
 from bandits_lib.protocol import Result, Round, total
 
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
@@ -143,7 +143,7 @@ def _counts(arms, weights, n, first):
 
 def _round(index, active, sample, lam, items, fit, scores):
     comparisons = items[active] - items[active[argmax(scores)]]
-    width = float(np.sqrt(norms(fit.inverse, comparisons).max()))
+    width = float(np.sqrt(fit.variances(comparisons).max()))
     return Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
 
 

@@ -19,9 +19,9 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_budget, check_items, check_sigma
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.span import span
 from bandits_lib.design.width import points_in
 from bandits_lib.estimate import TIE, argmax
+from bandits_lib.numerics.span import span
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 REFRESH = 1_000  # pulls between two fresh factorisations

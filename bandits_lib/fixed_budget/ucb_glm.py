@@ -16,12 +16,12 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive
-from bandits_lib.design.span import basis
+from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_ridge
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.ridge import Ridge, learn, ridge_regression
 from bandits_lib.logistic import check_successes, newton
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
@@ -72,6 +72,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     alpha = _alpha(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
+    check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     check_successes(sample)
@@ -93,7 +94,7 @@ def _alpha(arms, budget, theta_bound, delta):
     if theta_bound is None:
         raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None")
     reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
-    kappa, r = expit(reach) * expit(-reach), np.linalg.matrix_rank(arms)
+    kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
 
 

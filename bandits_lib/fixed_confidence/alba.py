@@ -25,8 +25,8 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
 from bandits_lib.design import g_design
-from bandits_lib.design.span import basis
-from bandits_lib.estimate import RANK_TOL, argmax, basel_delta, information_inverse, norms
+from bandits_lib.estimate import argmax, basel_delta
+from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
 from bandits_lib.protocol import Result, Round
 
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters
@@ -75,19 +75,19 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rn
     while len(active) > most:
         s = len(rounds) + 1
         scale = pulls_scale(s, growth, d, limit / sigma)  # l_s
-        n = _feasible(ceil(scale * log(5 * size**2 / (2 * basel_delta(delta, s)))), active)
+        n = _feasible(scale * log(5 * size**2 / (2 * basel_delta(delta, s))), active, limit)
         rows = np.flatnonzero(in_span(arms, arms[active]))  # X_S
         lam = design(arms[rows])
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield counts
-        inverse = information_inverse(arms[weights > 0], weights[weights > 0])
-        theta_hat = inverse @ (arms.T @ sample.sums) / n
+        root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
+        theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
         leader = active[argmax(arms[active] @ theta_hat)]
         directions = arms[leader] - arms[active]
         known = scale, theta_bound, sigma, sigma * 2.0**-s
-        widths = np.minimum(*confidence(directions, arms, weights, inverse, theta_hat, *known))
+        widths = np.minimum(*confidence(directions, arms, weights, root, theta_hat, *known))
         rounds.append(Round(s, active, counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
         active = active[widths >= directions @ theta_hat]
     return active, rounds
@@ -102,22 +102,23 @@ def pulls_scale(s, growth, d, limit):
     return 4 * c0 * (2 + (6 + 4 / growth**s) * d) * (growth**s / 4) ** 2
 
 
-def confidence(directions, arms, weights, inverse, theta_hat, scale, theta_bound, sigma, accuracy):
+def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, sigma, accuracy):
     """Widths of y'theta_hat for the rows y of `directions` (n, d): blind and informed, (n,) each.
 
-    weights : (K,), the design; inverse : (d, d) of A(weights); scale : l_s, pulls over the logarithm; sigma : of the
-    noise; accuracy : epsilon_s. The draws have variance at most L^2 ||y||^2 (blind), or sum over x of
+    weights : (K,), the design; root : (r, d) with A(weights)^-1 = root'root; scale : l_s, pulls over the logarithm;
+    sigma : of the noise; accuracy : epsilon_s. The draws have variance at most L^2 ||y||^2 (blind), or sum over x of
     lambda_x (y'A^-1x)^2 (|x'theta_hat| + epsilon_s / 2)^2 (informed); the noise has the same part in both.
     """
     d = arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()
-    squares, means = norms(inverse, directions), np.abs(arms @ theta_hat) + accuracy / 2
+    whitened = directions @ root.T
+    squares, means = (whitened**2).sum(axis=1), np.abs(arms @ theta_hat) + accuracy / 2
     influence = np.sqrt(squares * d)  # bounds |y'A^-1x|, since ||x||^2 <= d for a G-optimal design
     noise = sigma * np.sqrt(2 * squares / scale * (sqrt(3 * d / scale) + 1))
     lengths = theta_bound * np.linalg.norm(directions, axis=1)  # bounds |y'theta|
     blind = limit * np.sqrt(2 * squares / scale) + 2 * (lengths + limit * influence) / (3 * scale)
     drawn = weights > 0
-    variance = (directions @ inverse @ arms[drawn].T) ** 2 @ (weights * means**2)[drawn]
+    variance = (whitened @ (arms[drawn] @ root.T).T) ** 2 @ (weights * means**2)[drawn]
     values = np.abs(directions @ theta_hat) + accuracy / 2
     informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
     return blind + noise, informed + noise
@@ -125,15 +126,15 @@ def confidence(directions, arms, weights, inverse, theta_hat, scale, theta_bound
 
 def in_span(arms, spanning):
     """(K,) of bool: which arms lie in the span of the rows of `spanning` (m, d), which are not all zero."""
-    axes = basis(spanning)
-    outside = np.linalg.norm(arms - arms @ axes @ axes.T, axis=1)
-    return outside <= RANK_TOL * np.linalg.norm(arms, axis=1)
+    return outside(arms, basis(spanning)) <= RANK_TOL * np.linalg.norm(arms, axis=1)
 
 
-def _feasible(n, active):
+def _feasible(n, active, limit):
+    """`n` pulls, rounded up, unless the counters would overflow; limit : L."""
     if n > MOST_PULLS:
         raise ValueError(
-            f"arms {', '.join(map(str, active[:5]))} cannot be told apart: the next phase would need {n:.2g} pulls. "
-            "The best arm must be unique; drop one of them, or stop earlier with max_pulls"
+            f"arms {', '.join(map(str, active[:5]))} cannot be told apart: the next phase would need {n:.2g} pulls for "
+            f"rewards up to {limit:.2g}, theta_bound times the longest arm. The best arm must be unique; drop one of "
+            "them, rescale the coordinates so that lengths are alike, or stop earlier with max_pulls"
         )
-    return n
+    return ceil(n)

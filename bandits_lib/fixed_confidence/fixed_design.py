@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from bandits_lib.estimate import norms, weighted_least_squares
+from bandits_lib.estimate import weighted_least_squares
 from bandits_lib.protocol import Round, total
 
 
@@ -59,14 +59,5 @@ def separated(items, leader, fit, radius):
     difference its width is infinite.
     """
     directions = items[leader] - np.delete(items, leader, axis=0)
-    squared = norms(fit.inverse, directions)
-    widths = np.where(estimable(directions, fit.inverse), radius * np.sqrt(np.maximum(squared, 0)), np.inf)
+    widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
-
-
-def estimable(directions, inverse):
-    """(n,) of bool: which rows lie in the span of the pulled arms, the range of `inverse` (d, d)."""
-    values, vectors = np.linalg.eigh(inverse)
-    unseen = vectors[:, values <= 1e-14 * values[-1]]
-    residual = np.linalg.norm(directions @ unseen, axis=1)
-    return residual <= 1e-7 * np.linalg.norm(directions, axis=1)

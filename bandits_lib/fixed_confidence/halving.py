@@ -18,7 +18,7 @@ import numpy as np
 
 from bandits_lib.checks import check_items, check_option, check_span
 from bandits_lib.design import pairs
-from bandits_lib.estimate import argmax, norms, weighted_least_squares
+from bandits_lib.estimate import argmax, weighted_least_squares
 from bandits_lib.protocol import Result, Round
 
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters
@@ -59,7 +59,7 @@ def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_item
             compared = in_view
             above[active[values - epsilon > threshold]] = True  # line 16
             undecided = np.abs(values - threshold) <= epsilon  # lines 18 and 20, corrected
-        width = sqrt(factor * union * max(norms(fit.inverse, compared).max(), 0.0))
+        width = sqrt(factor * union * fit.variances(compared).max())
         history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         active = active[undecided]
     return Result(int(active[0]) if objective == "best" else above, tuple(history))

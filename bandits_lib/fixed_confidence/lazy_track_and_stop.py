@@ -29,8 +29,9 @@ from numba import njit
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.estimate import RANK_TOL, argmax, cholesky
+from bandits_lib.estimate import argmax, cholesky
 from bandits_lib.fixed_confidence.stopping import Evidence, begin, check_stopping, look, opening, stopped, tell
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
@@ -202,7 +203,7 @@ def plug_in(state, design, warm_start):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # certified to .11 % where rounding allows no better
             return xy_design(arms, directions).weights
-    spans = warm_start and np.linalg.matrix_rank(arms[before > 0], rtol=RANK_TOL) == arms.shape[1]
+    spans = warm_start and basis(arms[before > 0]).shape[1] == arms.shape[1]
     start = before if spans else None
     return frank_wolfe_design(arms, directions, max_iter=FRANK_WOLFE_STEPS, start=start).weights
 

@@ -6,8 +6,8 @@ the second answers its mixture with the best response. The learner is fed optimi
 known, are at most these with high probability), and the pulls track the sum of its mixtures. Asymptotically optimal.
 
 Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms; the paper's own asks
-for a bound on |theta|. Items other than the arms are allowed (ours). A(w) is A(w) + 1e-12 trace / r I: the learner's
-weights fall below the smallest double.
+for a bound on |theta|. Items other than the arms are allowed (ours). A(w) is taken at w + 1e-12 / K: the
+learner's weights fall below the smallest double.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from bandits_lib.protocol import Loop, Result, Trace
 
 LEARNERS = 4  # the table of learners holds these at first
 MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
-GUARD = 1e-12  # relative weight of the identity in A(w)
+GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
 class State(NamedTuple):
@@ -200,18 +200,14 @@ def optimistic_gains(state, leader):
 
 @njit(cache=True, error_model="numpy")
 def weigh(columns, weights, information):
-    """A(w), the weighted sum of xx' over the arms, columns (r, K), with a trace of the identity, into (r, r)."""
+    """A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into (r, r)."""
     r, K = columns.shape
-    trace = 0.0
     for i in range(r):
         for j in range(i + 1):
             along = 0.0
             for k in range(K):
-                along += weights[k] * columns[i, k] * columns[j, k]
+                along += (weights[k] + GUARD / K) * columns[i, k] * columns[j, k]
             information[i, j] = information[j, i] = along
-        trace += information[i, i]
-    for i in range(r):
-        information[i, i] += GUARD * trace / r
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -15,7 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_sigma,
+)
 from bandits_lib.design import xy_design
 from bandits_lib.estimate import argmax, rank_one_update
 from bandits_lib.kernels import along_all, inlined, invert, kernel
@@ -86,6 +94,7 @@ def lingape(
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
     if len(items) == 1:
         return Result(0)
+    check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     limits = np.array([sigma, log(len(items) ** 2 / delta), sqrt(ridge) * theta_bound, epsilon, ridge])

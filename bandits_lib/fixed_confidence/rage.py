@@ -122,7 +122,7 @@ def eliminated_by(items, fit, radius, comparison):
     """
     scores = items @ fit.theta_hat
     leader = int(argmax(scores))
-    whitened = (items - items[leader]) @ _square_root(fit.inverse)  # distances are norms of differences
+    whitened = fit.whitened(items - items[leader])  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
     kept = scores[leader] - scores <= widths
     if comparison == "pairs":
@@ -130,11 +130,6 @@ def eliminated_by(items, fit, radius, comparison):
             beaten = scores[None, :] - scores[rows, None] > radius * cdist(whitened[rows], whitened)
             kept[rows] = ~beaten.any(axis=1)
     return kept, float(widths.max())
-
-
-def _square_root(matrix):
-    values, vectors = np.linalg.eigh(matrix)
-    return vectors * np.sqrt(np.maximum(values, 0))
 
 
 def _default_comparison(active):

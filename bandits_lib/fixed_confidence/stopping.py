@@ -25,7 +25,9 @@ Departures and readings:
   the two is an alternative to it, so Z <= ||theta - tie||^2 / 2 in the norm of A, always. The nearest tie of the last
   full look is kept, and the items are looked at again only when that bound exceeds the threshold. The rule stops at
   the same pull as if it had looked every time.
-- Items other than the arms are allowed (ours), and arms that do not span R^d: all is done in coordinates of their span.
+- Items other than the arms are allowed (ours), and arms that do not span R^d: all is done in coordinates of their span,
+  orthonormal unless the arms' scales are decades apart. A change of coordinates makes one linear bandit of another,
+  with the same values: eq. 9 holds in any, with c the least eigenvalue of A_0 there.
 """
 
 from math import inf, log
@@ -36,8 +38,8 @@ from numba import njit
 
 from bandits_lib.checks import check_delta, check_option, check_positive
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.span import basis
-from bandits_lib.estimate import RANK_TOL, argmax, cholesky, inverse_from, rank_one_update
+from bandits_lib.estimate import argmax, cholesky, inverse_from, rank_one_update
+from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.protocol import NO_LIMIT, Trace
 
 REFRESH = 1_000  # pulls between two fresh inversions
@@ -47,7 +49,7 @@ THRESHOLDS = ("determinant", "logarithm", "loglog")
 
 
 class Opening(NamedTuple):
-    """Where a rule begins: all arrays in orthonormal coordinates of the arms' span, of dimension r.
+    """Where a rule begins: all arrays in coordinates of the arms' span, of dimension r (`scaled_axes`).
 
     arms : (K, r); items : (M, r), up to a common shift; first : (r,) spanning arms, A_0; counts : (K,) one pull each;
     c : least eigenvalue of the sum of xx' over `first`; axes : (d, r), the coordinates.
@@ -116,7 +118,7 @@ def opening(arms, items, initial="spanning", rng=None):
     arms : (K, d) and items : (M, d), checked; initial : "spanning", each arm the farthest from the span of those
     before, or "random" (jedra2020, section 5): in an order drawn by `rng`, each not in the span of those before.
     """
-    axes = basis(arms)
+    axes = scaled_axes(arms)
     inside = np.ascontiguousarray(arms @ axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
     counts = np.zeros(len(arms), dtype=np.int64)

@@ -23,11 +23,11 @@ from math import log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
-from bandits_lib.design.span import basis
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_ridge, check_sigma
 from bandits_lib.estimate import LeastSquares, least_squares
 from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
 from bandits_lib.fixed_confidence.rage import eliminated_by
+from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.protocol import Result, Round, one_pull, total
 
 BATCH = 10**7  # pulls asked for at once: some seconds of computation, between which max_pulls can end a run
@@ -68,9 +68,11 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     longest = np.linalg.norm(arms, axis=1).max()
     if start == "ridge" and longest > LONGEST:
         raise ValueError(f"arms must be of length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
+    if start == "ridge":
+        check_ridge(arms, 1.0, "the identity of start='ridge'")
 
     K, d = arms.shape
-    axes = basis(arms)  # norms are computed in the span of the arms
+    axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
     active, value = np.arange(len(items)), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
     history: list[Round] = []
     while len(active) > 1:

@@ -1,1 +1,1 @@
-"""Numerics that everything else stands on: linear algebra in one order of summation."""
+"""What everything else stands on: sums in one order, one rule for ties, one for the rank."""

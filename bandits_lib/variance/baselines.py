@@ -18,8 +18,8 @@ from bandits_lib.design import Design, round_design
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
 from bandits_lib.design.pairs import Listed
-from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax, least_squares
+from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget
 from bandits_lib.design import g_design, round_design
-from bandits_lib.estimate import least_squares, norms
+from bandits_lib.estimate import least_squares
 from bandits_lib.protocol import Result, Round
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
 
@@ -47,13 +47,13 @@ def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
 
     sample = yield round_design(lam.weights / lam.weights.sum(), first)  # line 5
     mean = least_squares(arms, sample)  # line 7
-    error = sigma_max * np.sqrt(norms(mean.inverse, arms).max())
+    error = sigma_max * np.sqrt(mean.variances(arms).max())
     everything = np.arange(len(arms))
     stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(error), mean.theta_hat)
 
     sample = yield round_design(dagger.weights / dagger.weights.sum(), second)  # line 10
     fit = fit_quadratic(arms, sample.counts, squared_residuals(arms @ mean.theta_hat, sample))  # lines 12, 13
-    error = sigma_max**2 * np.sqrt(2 * norms(fit.inverse, isometric(arms)).max())
+    error = sigma_max**2 * np.sqrt(2 * ((isometric(arms) @ fit.root.T) ** 2).sum(axis=1).max())
     stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(error), mean.theta_hat)
     found = estimate(arms, fit, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
     return Result(found, (stage_1, stage_2))

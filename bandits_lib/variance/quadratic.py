@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_positive
-from bandits_lib.estimate import information_inverse, norms
-from bandits_lib.numerics.ordered import triangle
+from bandits_lib.numerics.span import quick_inverse_root
 
 
 class VarianceEstimate(NamedTuple):
@@ -35,13 +34,13 @@ class VarianceEstimate(NamedTuple):
 
 
 class QuadraticFit(NamedTuple):
-    """A fitted Sigma (d, d), the inverse (M, M) of the information on it (pseudo-inverse), and its rank.
+    """A fitted Sigma (d, d), a root (rank, M) of the inverse of the information on it, and its rank.
 
-    x'Sigma x has variance `norms(inverse, isometric(arms))` times that of a single squared residual.
+    x'Sigma x has variance |root isometric(x)|^2 times that of a single squared residual.
     """
 
     Sigma: np.ndarray
-    inverse: np.ndarray
+    root: np.ndarray
     rank: int
 
 
@@ -86,17 +85,13 @@ def fit_quadratic(arms, counts, squares):
     arms : (K, d); counts : (K,) pulls, some positive; squares : (K,) sums of squared residuals. Returns QuadraticFit.
     """
     pulled = np.flatnonzero(counts)
-    phi, n = isometric(arms[pulled]), counts[pulled]
-    rows = np.sqrt(n)[:, None] * phi
-    if len(rows) > rows.shape[1]:
-        rows = triangle(rows)
-    inverse = information_inverse(rows, np.ones(len(rows)))
-    rank = round(float(n @ norms(inverse, phi)))  # leverages add up to the rank
+    phi = isometric(arms[pulled])
+    root, _ = quick_inverse_root(phi, counts[pulled])
     i, j = np.triu_indices(arms.shape[1])
-    vech = inverse @ (phi.T @ squares[pulled]) / off_diagonal_lengths(arms.shape[1])
+    vech = root.T @ (squares[pulled] @ (phi @ root.T)) / off_diagonal_lengths(arms.shape[1])
     Sigma = np.empty((arms.shape[1],) * 2)
     Sigma[i, j] = Sigma[j, i] = vech
-    return QuadraticFit(Sigma, inverse, rank)
+    return QuadraticFit(Sigma, root, len(root))
 
 
 def variances(arms, Sigma):

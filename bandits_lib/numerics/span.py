@@ -1,0 +1,147 @@
+"""The estimable span, and the one rule that decides its dimension: only directions in it can be estimated.
+
+Arms that do not span R^d are normal (eliminated sets, indicator features). The rule: scale the arms to length one,
+since what is estimable does not depend on their lengths; take the arm that is farthest from the span of those taken
+before, until all lie within RANK_TOL of it. So every arm lies in the span of the arms.
+
+Designs work in coordinates of the span: with V (d, r) an orthonormal basis, x -> R^-T V'x where R'R = (XV)'(XV). In
+these coordinates the arms have orthonormal columns, so a change of basis or of units in the input changes nothing, and
+norms ||y||_{A(lambda)^-1} are those of the original problem. Least squares rests on the same: `inverse_root` takes
+R from the weighted arms. No matrix A is formed or inverted there, which would square the ratio of their scales.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.numerics.ordered import (
+    cholesky,
+    independent,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    total,
+    transposed,
+    triangle,
+)
+from bandits_lib.numerics.ties import ranked
+
+RANK_TOL = 1e-7  # distance from a subspace, relative to a vector's own scale, that counts as rounding errors
+EASY = 1e4  # condition number up to which weighted arms need no care
+CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
+GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
+
+
+def graded_triangle(rows):
+    """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
+    longest = np.abs(rows).max(axis=1)
+    if longest.max() <= GRADED * longest[longest > 0].min():
+        return triangle(rows)
+    return triangle(rows[ranked(-longest)])
+
+
+def basis(vectors):
+    """Orthonormal basis (d, r) of the row space of `vectors` (n, d), by the rank rule; (d, 0) if all are zero."""
+    lengths = np.sqrt(squares(np.ascontiguousarray(vectors, dtype=float)))
+    unit = vectors[lengths > 0] / lengths[lengths > 0, None]
+    n, d = unit.shape
+    if n == 0:
+        return np.zeros((d, 0))
+    if n >= d and clearly_independent(unit):
+        return np.eye(d)
+    axes = transposed(independent(unit, RANK_TOL)[1])
+    return np.eye(d) if axes.shape[1] == d else axes
+
+
+def clearly_independent(unit):
+    """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
+    upper, regular = cholesky(information(unit, np.ones(len(unit))))
+    return bool(regular and np.diag(upper).min() > CLEAR)
+
+
+class Span(NamedTuple):
+    """Coordinates of the span of the arms: `arms` (K, r) are the arms in it, `basis` (d, r), `scale` (r, r)."""
+
+    arms: np.ndarray
+    basis: np.ndarray
+    scale: np.ndarray
+
+    def coordinates(self, vectors):
+        """(n, d) -> (n, r)."""
+        inside = product(np.ascontiguousarray(vectors, dtype=float), self.basis)
+        return product(inside, inverse_triangle(self.scale))
+
+    def outside(self, vectors):
+        """Distance (n,) of each row of `vectors` (n, d) from the span."""
+        return outside(vectors, self.basis)
+
+    def require(self, name, vectors, scale):
+        """Raise unless every row of `vectors` lies in the span, up to RANK_TOL times its `scale` (n,)."""
+        distance = self.outside(vectors)
+        worst = int(np.argmax(distance - RANK_TOL * scale))
+        if distance[worst] > RANK_TOL * scale[worst]:
+            raise ValueError(
+                f"{name} must lie in the span of the arms (rank {self.basis.shape[1]} in R^{self.basis.shape[0]}), but "
+                f"number {worst} is at distance {distance[worst]:.3g} from it: add arms that measure it, or drop it"
+            )
+
+
+def span(arms):
+    """The `Span` of `arms` (K, d), which must not all be zero."""
+    directions = basis(arms)
+    projected = product(arms, directions)
+    scale = graded_triangle(projected)
+    return Span(product(projected, inverse_triangle(scale)), directions, scale)
+
+
+def far_apart(rows):
+    """Whether the singular values of `rows` (n, r) of rank r differ by more than EASY."""
+    singular = np.linalg.svd(graded_triangle(rows), compute_uv=False)
+    return bool(singular[0] > EASY * singular[-1])
+
+
+def scaled_axes(arms):
+    """Coordinates (d, r) for rules that keep A and its inverse: x -> axes'x, A then has no scales far apart.
+
+    arms : (K, d), not all zero. An orthonormal basis V of the span where singular values of the arms are within EASY
+    of each other; else VR^-1, the coordinates of `Span`. Values z'theta and norms ||z|| in A^-1 do not depend on it.
+    """
+    space = span(arms)
+    if not far_apart(space.scale):
+        return space.basis
+    return product(space.basis, inverse_triangle(space.scale))
+
+
+def outside(vectors, axes):
+    """Distance (n,) of each row of `vectors` (n, d) from the span of orthonormal `axes` (d, r); 0 if r = d."""
+    if axes.shape[0] == axes.shape[1]:
+        return np.zeros(len(vectors))
+    vectors = np.ascontiguousarray(vectors, dtype=float)
+    return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
+
+
+def inverse_root(rows, weights):
+    """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that.
+
+    rows : (n, d); weights : (n,), positive. The range is the span of the rows by the rank rule: neither their lengths
+    nor their weights matter to it. ||S y||^2 is the squared norm of y in A^-1, for y in that span.
+    """
+    axes = basis(rows)
+    weighted = np.sqrt(weights)[:, None] * product(np.ascontiguousarray(rows, dtype=float), axes)
+    upper = triangle(weighted[ranked(-np.abs(weighted).max(axis=1))])
+    return transposed(product(axes, inverse_triangle(upper))), axes
+
+
+def quick_inverse_root(rows, weights):
+    """As `inverse_root`, from the weighted rows alone where they leave no doubt about the rank; rank 0 allowed."""
+    n, d = rows.shape
+    if not rows.any():
+        return np.zeros((0, d)), np.zeros((d, 0))
+    if n >= d:
+        upper = triangle(np.sqrt(weights)[:, None] * rows)
+        if np.diag(upper).min() * EASY > np.diag(upper).max():
+            inverse = inverse_triangle(upper)
+            if total(squares(upper)) * total(squares(inverse)) < EASY**2:
+                return transposed(inverse), np.eye(d)
+    return inverse_root(rows, weights)

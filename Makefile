@@ -8,14 +8,12 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export NUMBA_NUM_THREADS = 1
-# One instruction set for the linear algebra: notebooks compare text, and kernels of other processors round differently.
-OPENBLAS_CORETYPE ?= Haswell
-export OPENBLAS_CORETYPE
+export VECLIB_MAXIMUM_THREADS = 1
 export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
 # Notebooks draw inline, whatever the shell was told.
 unexport MPLBACKEND
 
-.PHONY: help setup figures paper test bench book notebooks lint clean
+.PHONY: help setup figures paper test lab bench book notebooks lint clean
 
 help:           ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +36,9 @@ paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] 
 
 test: $(STAMP) ## every test, and every committed notebook compared with its fresh outputs: [ARGS="-m 'not slow'"]
 	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)
+
+lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: what a reader changes there leaves no difference here
+	$(PY) notebooks/run.py lab
 
 bench: $(STAMP) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) "$$script"; done

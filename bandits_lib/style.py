@@ -4,7 +4,9 @@ Every plot function takes `ax`, draws and returns `ax`. No titles: captions are 
 """
 
 import json
+import os
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -190,11 +192,15 @@ MARKER = {
     "sphere_printed": "D",
 }
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
+_CHECKOUT = Path(__file__).resolve().parent.parent
 _started = perf_counter()
 
 
 def use():
     """Set matplotlib and pandas to the look of this project and start the clock that `save` reports.
+
+    A notebook's relative paths (`out`, `checkpoint`) count from its folder, where Jupyter starts kernels. papermill
+    starts them where it is called: a kernel anywhere else in a checkout of this project moves to its notebooks/.
 
     >>> import matplotlib.pyplot as plt
     >>> with plt.rc_context():
@@ -206,6 +212,21 @@ def use():
     plt.style.use(Path(__file__).with_name("paper.mplstyle"))
     pd.set_option("display.max_colwidth", None, "display.width", 160)
     _started = perf_counter()
+    if _in_kernel() and (folder := _notebooks_for(Path.cwd())):
+        os.chdir(folder)
+
+
+def _in_kernel():
+    """Whether this is the kernel of a notebook, and no script or shell."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def _notebooks_for(folder):
+    """The checkout's notebooks/ if `folder` lies in the checkout and holds none of its notebooks, else None."""
+    home = _CHECKOUT / "notebooks"
+    inside = folder.resolve().is_relative_to(_CHECKOUT) and (home / "paper.yaml").exists()
+    return home if inside and not any((folder / file.name).exists() for file in home.glob("*.ipynb")) else None
 
 
 def sample_complexity(ax, estimates, x):

@@ -81,16 +81,17 @@ def many_arms(n):
 PEAK = """
 import sys
 sys.path.insert(0, sys.argv[2])
+import memory
 from bench_rage import many_arms, run
 run(many_arms(int(sys.argv[1])))
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+print(memory.peak_megabytes())
 """
 
 
 def peak_megabytes(n):
-    """Peak resident memory (Linux) of one run on `n` arms in a fresh process, imports included."""
+    """Peak resident memory of one run on `n` arms in a fresh process, imports included."""
     command = [sys.executable, "-c", PEAK, str(n), sys.path[0]]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def against_the_published_way():

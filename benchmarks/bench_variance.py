@@ -77,16 +77,17 @@ def seconds(function, *args, repeat=3):
 PEAK = """
 import sys
 sys.path.insert(0, sys.argv[2])
+import memory
 from bench_variance import paper_problem, run
 run("head", paper_problem(), int(sys.argv[1]))
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+print(memory.peak_megabytes())
 """
 
 
 def peak_megabytes(pulls):
-    """Peak resident memory (Linux) of one HEAD in a fresh process, imports included."""
+    """Peak resident memory of one HEAD in a fresh process, imports included."""
     command = [sys.executable, "-c", PEAK, str(pulls), sys.path[0]]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def against_pulls():

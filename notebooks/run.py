@@ -3,11 +3,13 @@
 python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/notebooks, build/figures
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
+python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
 """
 
 import argparse
 import ast
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -23,7 +25,8 @@ NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
-os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # as in the Makefile: the same digits on every processor
+for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
+    os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
 QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
 
@@ -149,7 +152,7 @@ def print_verdicts(out: Path, names: list[str]) -> None:
     print(", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items()))
 
 
-# --- the three commands
+# --- the four commands
 
 def figures(names: list[str], parameters: dict) -> bool:
     selected = select(names)
@@ -198,6 +201,25 @@ def paper(paper: str, figure: str, scheduler: str) -> bool:
     return len(succeeded) == len(plan)
 
 
+def copy_for_reading() -> Path:
+    """build/lab: the notebooks with the files they read; what is there already stays as the reader left it."""
+    lab = ROOT / "build" / "lab"
+    files = [file for kind in ("ipynb", "csv", "yaml") for file in NOTEBOOKS.glob(f"*.{kind}")]
+    for file in [*files, *(ROOT / "figures" / "claims").glob("*.csv")]:
+        copy = lab / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.exists():
+            shutil.copy(file, copy)
+    return lab
+
+
+def lab() -> None:
+    """JupyterLab in place of this process."""
+    folder = copy_for_reading()
+    print(f"{folder.relative_to(ROOT)} keeps what you change; delete it for fresh copies.", flush=True)
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder / 'notebooks'}"])
+
+
 def duration(minutes: float) -> str:
     return f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
 
@@ -212,6 +234,7 @@ def main() -> int:
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
+    commands.add_parser("lab")
     args = parser.parse_args()
     os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval
     try:
@@ -219,6 +242,8 @@ def main() -> int:
             success = figures(args.names, {name: yaml.safe_load(value) for name, value in args.parameters})
         elif args.command == "paper":
             success = paper(args.paper, args.figure, args.scheduler)
+        elif args.command == "lab":
+            lab()
         else:
             selected = select(args.names)
             success = len(side_by_side(refresh, selected)) == len(selected)

@@ -1,15 +1,12 @@
-"""What the Makefile exports, for a plain `pytest` too. It comes before NumPy is imported; kernels inherit it."""
+"""The closing lines of a run: how far the library can be relied on, and which tests were skipped for what."""
 
 import os
 import time
+from collections import Counter
 
 import reliability
 
-for library in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # or the last digits depend on the processor
-os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
+os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")  # a slow machine is not a failure
 
 
 def pytest_sessionstart(session):
@@ -17,7 +14,18 @@ def pytest_sessionstart(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """The table of test_reliability.py, if it ran."""
+    """The table of test_reliability.py, if it ran, and the skipped tests by reason."""
     if text := reliability.table(since=config.started):
         terminalreporter.section("reliability")
         terminalreporter.write_line(text)
+    reasons = Counter(reason(report) for report in terminalreporter.stats.get("skipped", []))
+    if reasons:
+        terminalreporter.section(f"{reasons.total()} skipped")
+    for text, times in reasons.most_common():
+        terminalreporter.write_line(f"{times} skipped: {text}")
+
+
+def reason(report):
+    """Why a test was skipped: the last entry of (file, line, reason)."""
+    why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return why.removeprefix("Skipped: ")

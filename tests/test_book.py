@@ -90,7 +90,8 @@ def test_chromium_shows_pages_pictures_and_follows_links(site):
         tab.goto((site / "index.html").as_uri())
         assert "bandits_lib" in tab.title()
         tab.click("text=The ledger of claims")
-        assert tab.url.endswith("companion_ledger.html") and "reproduced" in tab.inner_text("article")
+        tab.wait_for_url("**/companion_ledger.html")
+        assert "reproduced" in tab.inner_text("article")
         for name in NOTEBOOKS:
             tab.goto((site / "notebooks" / f"{name}.html").as_uri())
             broken = "() => [...document.images].filter(i => !(i.complete && i.naturalWidth > 0)).map(i => i.src)"
@@ -102,5 +103,4 @@ def test_chromium_shows_pages_pictures_and_follows_links(site):
 def test_search_finds_a_word(site):
     with page() as tab:
         tab.goto((site / "search.html").as_uri() + "?q=transductive")
-        tab.wait_for_selector("#search-results li", timeout=20_000)
-        assert tab.locator("#search-results li").count() > 1
+        tab.wait_for_selector("#search-results li >> nth=1")  # results come one by one: two of them

@@ -176,7 +176,10 @@ CARS = [
     {"width": 65, "weight": 2500, "engine": 200, "city": 20, "highway": 25, "price": 15000},
     {"width": 66, "weight": 2500, "engine": 200, "city": 20, "highway": 25, "price": "?"},
 ]
-needs_data = pytest.mark.skipif("BANDITS_DATA" not in os.environ, reason="BANDITS_DATA names no folder of real files")
+HOW_TO_GET = f"""BANDITS_DATA names no folder of real files. Put {data.AUTOMOBILE} ({data.AUTOMOBILE_HOME})
+and {data.MOTOR[0]} (https://www.kaggle.com/datasets/wkirgsn/electric-motor-temperature) into one,
+export BANDITS_DATA=<that folder>, and run again."""
+needs_data = pytest.mark.skipif("BANDITS_DATA" not in os.environ, reason=HOW_TO_GET)
 
 
 def car_file(tmp_path, rows=CARS):
@@ -310,7 +313,7 @@ def test_the_published_cars():
 def test_the_published_motor():
     path = data.motor_file()
     if path is None:
-        pytest.skip("BANDITS_DATA holds no file of the electric motor")
+        pytest.skip(f"BANDITS_DATA holds none of {', '.join(data.MOTOR)}. {data.HOW_TO_GET_MOTOR}")
     rows = data.electric_motor(path)
     assert rows.features.shape[1] in (10, 11) and len(rows.values) >= 3000
     assert rows.features.min() == 0 and rows.features.max() == 1

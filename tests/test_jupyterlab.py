@@ -1,28 +1,89 @@
-"""A reader in JupyterLab: open a notebook, run all cells, change a parameter, run again, read the new result."""
+"""A reader in JupyterLab: open a notebook, run all cells, change a parameter, run again, read the new result.
 
+JupyterLab starts from empty settings, without news and autosaves, and the test waits for states of the application:
+told to run cells before the notebook and its kernel are there, it asks for a kernel and covers the page.
+"""
+
+import json
+import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
+import warnings
 from pathlib import Path
 
 import nbformat
 import pytest
-from browser import page
+from browser import LIMIT, page
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAME = "companion_your_own_arms"
 RESULT = re.compile(r"no method can do with fewer than about ([\d,]+) visitors")
+SERVER = {
+    "ServerApp": {"ip": "127.0.0.1", "allow_root": True, "open_browser": False},
+    "IdentityProvider": {"token": ""},
+    "LabApp": {
+        "expose_app_in_browser": True,
+        "extension_manager": "readonly",
+        "news_url": None,
+        "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+    },
+    "MappingKernelManager": {"kernel_info_timeout": LIMIT},
+}
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True,
+    },
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none", "autoStartDefaultKernel": True},
+}  # fmt: skip
+STATE = """() => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    if (!panel?.context?.isReady || !panel.sessionContext?.isReady) return null;
+    const kernel = panel.sessionContext.session?.kernel;
+    const cells = [...panel.content.model.cells].filter(cell => cell.type === "code");
+    return {
+        idle: kernel?.connectionStatus === "connected" && kernel.status === "idle",
+        counts: cells.map(cell => cell.executionCount),
+        sources: cells.map(cell => cell.sharedModel.getSource()),
+        errors: cells.flatMap(cell => cell.outputs.toJSON()).filter(output => output.output_type === "error"),
+    };
+}"""
+
+ANSWER = """() => {
+    const dialog = document.querySelector(".jp-Dialog");
+    const text = dialog?.innerText;
+    (dialog?.querySelector("button.jp-mod-accept") ?? dialog?.querySelector("button"))?.click();
+    return text;
+}"""
 
 
 @pytest.fixture
 def lab(tmp_path):
-    """The address of a JupyterLab that serves a copy of the notebook without its outputs."""
-    folder = tmp_path / "notebooks"
+    """The address of a JupyterLab with settings of its own that serves a copy of the notebook without its outputs."""
+    folder, config, runtime = tmp_path / "notebooks", tmp_path / "config", tmp_path / "runtime"
+    copy_notebook(folder)
+    (config / "labconfig").mkdir(parents=True)
+    (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
+    (config / "labconfig" / "page_config.json").write_text(json.dumps({"buildCheck": False}))
+    (config / "jupyter_lab_config.json").write_text(json.dumps(SERVER))
+    own = {"CONFIG_DIR": config, "DATA_DIR": tmp_path / "data", "RUNTIME_DIR": runtime}
+    own = {f"JUPYTER_{name}": str(path) for name, path in own.items()}
+    own |= {f"JUPYTERLAB_{name}_DIR": str(tmp_path / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
+    own["IPYTHONDIR"] = str(tmp_path / "ipython")
+    with open(tmp_path / "server.log", "w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab"], cwd=folder, env=os.environ | own, stdout=log, stderr=log
+        )
+    try:
+        yield address(server, runtime, tmp_path / "server.log")
+    finally:
+        stop(server)
+
+
+def copy_notebook(folder):
     folder.mkdir()
     shutil.copy(NOTEBOOKS / "example_arms.csv", folder)
     notebook = nbformat.read(NOTEBOOKS / f"{NAME}.ipynb", as_version=4)
@@ -30,75 +91,86 @@ def lab(tmp_path):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     nbformat.write(notebook, folder / f"{NAME}.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", f"--ServerApp.root_dir={folder}"]
-    server = subprocess.Popen(
-        [sys.executable, *command, "--IdentityProvider.token=", "--ServerApp.ip=127.0.0.1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+
+
+def address(server, runtime, log):
+    """Where the server answers, from the file that it writes when it listens."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end and server.poll() is None:
+        for file in runtime.glob(f"jpserver-{server.pid}.json"):
+            if text := file.read_text():
+                return json.loads(text)["url"]
+        time.sleep(0.1)
+    raise AssertionError(f"JupyterLab does not answer:\n{log.read_text()[-3000:]}")
+
+
+def stop(server):
+    """End the server and its kernels; one that hangs when its threads should end is killed, and kernels notice."""
+    server.terminate()
     try:
-        yield wait_for(f"http://127.0.0.1:{port}")
-    finally:
-        server.terminate()
-        server.wait(30)
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
-def wait_for(address, seconds=90):
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            urllib.request.urlopen(f"{address}/api", timeout=5).close()
-            return address
-        except (urllib.error.URLError, ConnectionError):
-            assert time.monotonic() < end, "JupyterLab does not answer"
-            time.sleep(0.5)
+# --- waiting for states
 
 
-def run_all(tab, tries=5):
-    """Run > Run All Cells; again if nothing starts, as happens while the kernel is still being connected."""
-    tab.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=180_000)
-    before = prompts(tab)
-    for _ in range(tries):
-        tab.click("text=Run >> nth=0")
-        tab.click("text=Run All Cells")
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            if prompts(tab) != before:
-                return
-            time.sleep(0.3)
-    raise AssertionError("no cell was run")
-
-
-def prompts(tab):
-    """What stands beside the cells that ran or wait to: `[3]:`, `[*]:`."""
-    return [text for text in tab.locator(".jp-InputPrompt").all_inner_texts() if text.strip() not in ("", "[ ]:")]
-
-
-def result(tab, other_than=None, seconds=180):
-    """The number that the plan prints, once it is another than before."""
-    end = time.monotonic() + seconds
+def until(tab, what, probe):
+    """The first true answer of `probe()`; meanwhile a dialog that comes is answered and reported."""
+    end = time.monotonic() + LIMIT
     while time.monotonic() < end:
-        found = RESULT.search("\n".join(tab.locator(".jp-OutputArea-output").all_inner_texts()))
-        if found and found[1] != other_than:
-            return found[1]
-        time.sleep(0.5)
-    raise AssertionError(f"the plan was not printed; cells: {prompts(tab)}")
+        answer_dialog(tab)
+        if found := probe():
+            return found
+        tab.wait_for_timeout(200)
+    raise AssertionError(f"{what} never came; cells: {tab.evaluate(STATE)}")
+
+
+def answer_dialog(tab):
+    """Take the choice that a dialog offers, and warn of it: no dialog is meant to come."""
+    if text := tab.evaluate(ANSWER):
+        warnings.warn("JupyterLab asked: " + " / ".join(text.splitlines()), stacklevel=2)
+
+
+def idle(tab):
+    """The state of the application once the notebook is shown and its kernel waits for work."""
+    return until(tab, "an idle kernel", lambda: (state := tab.evaluate(STATE)) and state["idle"] and state)
+
+
+def run_all(tab):
+    """Run > Run All Cells, and wait until every code cell has run anew, without an error."""
+    last = max((count or 0 for count in idle(tab)["counts"]), default=0)
+    tab.get_by_role("menuitem", name="Run", exact=True).click()
+    tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    until(tab, "the last cell", lambda: all((count or 0) > last for count in tab.evaluate(STATE)["counts"]))
+    assert not idle(tab)["errors"]
+
+
+def result(tab, other_than=None):
+    """The number that the plan prints on the page, once it is another than before."""
+
+    def shown():
+        texts = "\n".join(tab.locator(".jp-OutputArea-output").all_inner_texts())
+        return next((found for found in RESULT.findall(texts) if found != other_than), None)
+
+    return until(tab, "the result", shown)
 
 
 def test_run_all_change_a_parameter_and_run_again(lab):
     with page() as tab:
-        tab.set_viewport_size({"width": 1300, "height": 6000})  # a tall window: JupyterLab draws only what is in view
-        tab.goto(f"{lab}/lab/tree/{NAME}.ipynb")
-        tab.wait_for_selector(".jp-CodeCell", timeout=90_000)
+        tab.add_locator_handler(tab.locator(".jp-Dialog").first, lambda: answer_dialog(tab))
+        tab.goto(f"{lab}lab/tree/{NAME}.ipynb")
         run_all(tab)
         first = result(tab)
         cell = tab.locator(".jp-CodeCell", has_text="smallest_gap = 0.04").first
-        before = cell.locator(".cm-line").all_inner_texts()
+        before = next(source for source in idle(tab)["sources"] if "smallest_gap = 0.04" in source)
+        after = before.replace("smallest_gap = 0.04", "smallest_gap = 0.08")
         cell.locator(".cm-content").click()
         tab.keyboard.press("Control+a")
-        tab.keyboard.insert_text("\n".join(before).replace("smallest_gap = 0.04", "smallest_gap = 0.08"))
+        tab.keyboard.insert_text(after)
+        until(tab, "the new parameter", lambda: after in tab.evaluate(STATE)["sources"])
         run_all(tab)
         second = result(tab, other_than=first)
     ratio = int(first.replace(",", "")) / int(second.replace(",", ""))

@@ -171,11 +171,14 @@ def closure(scale):
 
 
 KILLED = """
-import sys, time
+import os, sys, time
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
+def held():
+    return os.path.exists(os.environ["HOLD"]) and open(os.environ["CHECKPOINT"]).read().count("\\n") >= 4
 def slow(problem, rng):
-    time.sleep(0.2)
+    while held():
+        time.sleep(0.02)
     return rage(problem.arms, delta=0.05)
 def problem(rng):
     return instances.many_arms(20, rng, "code")
@@ -185,20 +188,24 @@ table.drop(columns="seconds").to_csv(sys.argv[2])
 
 
 def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "c.jsonl")]
-    first = subprocess.Popen([*command, str(tmp_path / "never.csv")], start_new_session=True)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if (tmp_path / "c.jsonl").exists() and (tmp_path / "c.jsonl").read_text().count("\n") >= 4:
-            break
-        time.sleep(0.05)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    kept = (tmp_path / "c.jsonl").read_text().splitlines()
+    """The first process keeps three runs, and its next ones wait: it cannot end before it is killed."""
+    hold, finished = tmp_path / "hold", tmp_path / "c.jsonl"
+    hold.touch()
+    command = [sys.executable, "-c", KILLED, str(finished)]
+    held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
+    first = subprocess.Popen([*command, str(tmp_path / "never.csv")], env=held, start_new_session=True)
+    try:
+        while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
+            time.sleep(0.05)
+        first.send_signal(signal.SIGKILL)
+        assert first.wait() == -signal.SIGKILL, "it ended before it was killed"
+    finally:
+        hold.unlink()
+    kept = finished.read_text().splitlines()
     assert 4 <= len(kept) < 13
-    subprocess.run([*command, str(tmp_path / "resumed.csv")], check=True)
-    assert (tmp_path / "c.jsonl").read_text().splitlines()[: len(kept) - 1] == kept[:-1]
-    subprocess.run([*command[:-1], str(tmp_path / "new.jsonl"), str(tmp_path / "whole.csv")], check=True)
+    subprocess.run([*command, str(tmp_path / "resumed.csv")], env=held, check=True)
+    assert finished.read_text().splitlines()[: len(kept) - 1] == kept[:-1]
+    subprocess.run([*command[:-1], str(tmp_path / "new.jsonl"), str(tmp_path / "whole.csv")], env=held, check=True)
     assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 

@@ -5,6 +5,7 @@ That the outputs are still true is nbval's own check: `pytest --nbval notebooks`
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -224,6 +225,70 @@ def test_nbval_compares_text_exactly_and_no_png(project, text, png, verdict):
     nbformat.write(notebook, path)
     done = command(project, "-p", "no:cacheprovider", "--nbval", "--nbval-current-env", str(path), module="pytest")
     assert verdict in done.stdout.splitlines()[-1], done.stdout
+
+
+def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
+    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
+    monkeypatch.setattr(run, "ROOT", project)
+    (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
+    (project / "figures" / "claims").mkdir(parents=True)
+    (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
+    before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
+    run.copy_for_reading()
+    played = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
+    played.write_text("a reader's play")
+    (project / "notebooks" / "later2020_1.ipynb").write_text("{}")
+    lab = run.copy_for_reading()
+    assert played.read_text() == "a reader's play"
+    assert sorted(str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()) == [
+        "figures/claims/toy2020_1.csv",
+        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "later2020_1.ipynb",
+                                           "paper.yaml", "toy2020_1.ipynb")),
+    ]  # fmt: skip
+    assert all(file.read_bytes() == content for file, content in before.items())
+
+
+def test_lab_starts_jupyterlab_there(project, monkeypatch):
+    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
+    monkeypatch.setattr(run, "ROOT", project)
+    started = []
+    monkeypatch.setattr(run.os, "execv", lambda *command: started.append(command))
+    run.lab()
+    ((program, (_, *arguments)),) = started
+    assert program == sys.executable and arguments[:2] == ["-m", "jupyterlab"]
+    assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab' / 'notebooks'}"
+
+
+@pytest.mark.parametrize("folder", [".", "tests", "build/deep"])
+def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkout, folder):
+    """`papermill notebooks/x.ipynb out.ipynb` without --cwd notebooks."""
+    start = checkout / folder
+    start.mkdir(parents=True, exist_ok=True)
+    notebook, library = checkout / "notebooks" / "toy2020_1.ipynb", str(checkout)
+    done = subprocess.run(
+        [sys.executable, "-m", "papermill", "-k", "python3", str(notebook), "done.ipynb"],
+        cwd=start, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": library},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (checkout / "build" / "figures" / "claims" / "toy2020_1.csv").exists()
+    written = {path.name for path in checkout.parent.iterdir()}
+    assert written == {checkout.name}, f"written outside: {written}"
+
+
+@pytest.fixture
+def checkout(project):
+    """A copy of the package with notebooks of its own, one folder below one that holds nothing else."""
+    root = project / "outside" / "checkout"
+    no_cache = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(NOTEBOOKS.parent / "bandits_lib", root / "bandits_lib", ignore=no_cache)
+    shutil.copytree(project / "notebooks", root / "notebooks")
+    saved = (
+        "from bandits_lib import claims, style\nstyle.use()",
+        "found = claims.claim('toy2020_1/pulls', 'fiez2019', 'Figure 1a', 'fewer', 0.5, 0.4, 0.6, (0, 1))",
+        "_ = claims.save([found], out)",
+    )
+    write_notebook(root / "notebooks", "toy2020_1", *saved)
+    return root
 
 
 @pytest.fixture

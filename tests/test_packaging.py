@@ -1,7 +1,11 @@
 """The files around the code agree with each other: dependencies, README, Makefile, licence, citation."""
 
 import importlib.metadata
+import importlib.util
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,6 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
+THREADS = [f"{name}_THREADS" for name in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")]
+PYTHONS = ("3.11.0", "3.12.0", "3.13.0", "3.14.0")
 LOCKED_ON = {
     "python_version": "3.11",
     "python_full_version": "3.11.7",
@@ -90,6 +96,83 @@ def test_environment_yml_pins_the_same_direct_dependencies():
     assert package == "-e ."
     pins |= dict(line.split("==") for line in by_pip)
     assert pins == {name: locked()[name] for name in direct()}
+
+
+def test_every_locked_package_installs_on_every_python_from_the_first_3_11():
+    checked = 0
+    for name, version in locked().items():
+        metadata = importlib.metadata.metadata(name)
+        if metadata["Version"] == version and (asks := metadata["Requires-Python"]):
+            refused = [python for python in PYTHONS if not Requirement(f"python{asks}").specifier.contains(python)]
+            assert not refused, f"{name} {version} asks for Python {asks}, which excludes {', '.join(refused)}"
+            checked += 1
+    assert checked > 100, "what is installed is not what is locked: run `make setup`"
+
+
+# --- one thread for the linear algebra, wherever it is started
+
+
+def test_threads_are_set_the_same_by_make_conda_pytest_and_run():
+    exported = dict(re.findall(r"^export (\w+_THREADS) = (\d+)", read("Makefile"), flags=re.MULTILINE))
+    assert exported == dict.fromkeys(THREADS, "1")
+    assert yaml.safe_load(read("environment.yml"))["variables"] == dict.fromkeys(THREADS, 1)
+
+
+@pytest.mark.parametrize("file", ["conftest.py", "notebooks/run.py"])
+def test_threads_are_set_without_make_too(file):
+    """Before NumPy is imported, and so that a kernel started from there inherits it."""
+    code = f"import runpy, sys; runpy.run_path({file!r}); import os; print([os.environ.get(n) for n in sys.argv[1:]])"
+    bare = {name: value for name, value in os.environ.items() if name not in THREADS}
+    done = subprocess.run([sys.executable, "-c", code, *THREADS], cwd=ROOT, env=bare, capture_output=True, text=True)
+    assert done.stdout.strip() == str(["1"] * len(THREADS)), done.stdout + done.stderr
+
+
+# --- hosted CI
+
+
+def test_the_workflow_has_its_jobs_and_machines():
+    workflow = yaml.load(read(".github/workflows/ci.yml"), yaml.BaseLoader)  # plain YAML 1.1 reads `on` as true
+    assert {"push", "pull_request", "schedule", "workflow_dispatch"} == set(workflow["on"])
+    assert set(workflow["on"]["workflow_dispatch"]["inputs"]) == {"paper", "figure"}
+    jobs = workflow["jobs"]
+    assert {"ubuntu-latest", "ubuntu-24.04-arm", "macos-15"} == set(jobs["reproduce"]["strategy"]["matrix"]["os"])
+    assert jobs["publish"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert set(jobs["publish"]["needs"]) == {"reproduce", "site"} and "refs/heads/main" in jobs["publish"]["if"]
+    assert jobs["paper"]["if"] == "github.event_name == 'workflow_dispatch'"
+    run = [step["run"] for job in jobs.values() for step in job.get("steps", []) if "run" in step]
+    targets = {line.split()[1] for line in run}
+    assert targets == {"setup", "lint", "test", "figures", "book", "paper"}
+    assert targets <= set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
+    stored = [step["with"]["path"] for job in jobs.values() for step in job["steps"] if "path" in step.get("with", {})]
+    assert stored == ["build/figures", "build/book/html", "figures"]
+
+
+# --- peak memory, for make bench
+
+
+@pytest.fixture
+def memory():
+    spec = importlib.util.spec_from_file_location("memory", ROOT / "benchmarks" / "memory.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_peak_memory_is_that_of_this_process_in_megabytes(memory):
+    import numpy as np
+
+    before, held = memory.peak_megabytes(), np.ones(50 * 2**17)  # 50 MB; this process had its peak or reaches it now
+    after = memory.peak_megabytes()
+    assert held.nbytes == 50 * 2**20 and 50 < before <= after < before + 60
+
+
+def test_peak_memory_without_proc_minds_the_unit(memory, monkeypatch):
+    monkeypatch.setattr(memory, "STATUS", ROOT / "nowhere")
+    usage = type("Usage", (), {"ru_maxrss": 300 * 2**20})
+    monkeypatch.setattr(memory.resource, "getrusage", lambda who: usage)
+    for platform, expected in (("darwin", 300), ("linux", 300 * 2**10)):
+        monkeypatch.setattr(memory.sys, "platform", platform)
+        assert memory.peak_megabytes() == expected
 
 
 # --- what people read

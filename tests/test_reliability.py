@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,8 @@ def make(name, problem, rng):
 
 def make_problem(rng):
     time.sleep(0.01)  # long enough to be killed in the middle
+    while lines(os.environ.get("KILLED_CHECKPOINT", "")) >= int(os.environ.get("KILLED_AT", 1)):
+        time.sleep(0.01)  # three runs after the kill was due, and it has not come yet
     return LinearBandit(contract.ARMS, theta=np.append(1.0, 0.3 * rng.standard_normal(2)))
 
 
@@ -91,8 +94,9 @@ def test_kills_lose_nothing(serial, tmp_path):
     checkpoint, rng, kept = tmp_path / "runs.jsonl", np.random.default_rng(0), []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
     for _ in range(4):
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(checkpoint)], env=environment)
         before, goal = lines(checkpoint), lines(checkpoint) + 1 + int(rng.integers(8))
+        environment |= {"KILLED_CHECKPOINT": str(checkpoint), "KILLED_AT": str(goal + 3)}
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(checkpoint)], env=environment)
         while lines(checkpoint) < goal and child.poll() is None:
             time.sleep(0.005)
         child.send_signal(signal.SIGKILL)
@@ -106,7 +110,7 @@ def test_kills_lose_nothing(serial, tmp_path):
 
 
 def lines(path):
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    return Path(path).read_bytes().count(b"\n") if os.path.isfile(path) else 0
 
 
 # --- ways of running

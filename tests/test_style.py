@@ -166,3 +166,15 @@ def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(tmp_pat
     said = json.loads((one / "fig_1.json").read_text())
     assert said["parameters"] == {"runs": 3, "dims": [1]} and said["alt"] == "words" and said["commit"]
     assert "papermill notebooks/nb.ipynb" in said["command"] and said["wall_seconds"] >= 0
+
+
+def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.setattr(style, "_CHECKOUT", tmp_path / "checkout")
+    home, copy = tmp_path / "checkout" / "notebooks", tmp_path / "checkout" / "build" / "lab" / "notebooks"
+    for folder in (home, copy):
+        folder.mkdir(parents=True)
+        (folder / "a.ipynb").touch()
+    assert style._notebooks_for(home.parent) is None, "no paper.yaml: that is no checkout of this project"
+    (home / "paper.yaml").touch()
+    assert style._notebooks_for(home.parent) == style._notebooks_for(copy.parent) == home
+    assert style._notebooks_for(home) is style._notebooks_for(copy) is style._notebooks_for(tmp_path) is None

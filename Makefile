@@ -13,7 +13,7 @@ export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
 # Notebooks draw inline, whatever the shell was told.
 unexport MPLBACKEND
 
-.PHONY: help setup figures paper test lab bench book notebooks lint clean
+.PHONY: help setup figures paper test lab bench processors book notebooks lint clean
 
 help:           ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: what a reader
 
 bench: $(STAMP) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) "$$script"; done
+
+processors: $(STAMP) ## designs, rules and notebooks as on other processors, an hour or two: [ARGS="--notebooks none"]
+	$(PY) benchmarks/processors.py $(ARGS)
 
 book: $(STAMP)  ## a static site of the executed notebooks, figures, ledger, errata and reference: build/book/html
 	$(PY) book/gather.py

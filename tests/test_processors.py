@@ -1,66 +1,124 @@
-"""Which digits hold on another processor: the same runs with the linear algebra kernels of two instruction sets.
+"""The same digits on every processor: designs, counts, pulls and recommendations, bit for bit.
 
-What is decided by counting (who is recommended, how often a rule errs) is the same; values of designs agree to the
-tolerance they are certified to; single runs may differ in their pulls where a rounding error tips a design.
+One processor imitates others (benchmarks/processors_imitated.py): with every kernel of the linear algebra that runs
+here, and as one without AVX, in NumPy and the C library too. The instances are two of each family of
+benchmarks/processors_instances.py: spheres of 25, 100 and 400 arms and sets full of ties. `make processors` has more
+of both, and the notebooks.
 """
 
-import json
-import os
-import platform
+import pickle
 import subprocess
 import sys
 
+import nbformat
 import numpy as np
-import pandas as pd
+import processors_notebooks
 import pytest
+from processors_imitated import ROOT, environment, imitations, kernels, runnable
+from processors_instances import differences
 from reliability import record
 
-RUNS = """
-import json
-import numpy as np
-from bandits_lib import instances, monte_carlo
-from bandits_lib.design import g_design, pairs, xy_design
-from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_confidence import lazy_track_and_stop, lingape, rage, xy_oracle, xy_static
-
-rules = {
-    "rage": lambda p, rng: rage(p.arms, delta=0.05),
-    "xy_static": lambda p, rng: xy_static(p.arms, delta=0.05, rng=rng),
-    "xy_oracle": lambda p, rng: xy_oracle(p.arms, theta_star=p.theta, delta=0.05, rng=rng),
-    "lingape": lambda p, rng: lingape(p.arms, delta=0.05, theta_bound=2.0),
-    "lazy_track_and_stop": lambda p, rng: lazy_track_and_stop(p.arms, delta=0.05),
-    "gse": lambda p, rng: gse(p.arms, budget=400),
-}
-problems = {
-    "benchmark": lambda rng: instances.benchmark(5, angle=0.3),
-    "many arms": lambda rng: instances.many_arms(60, rng, "code"),
-}
-rows = []
-for name, make in problems.items():
-    table = monte_carlo(rules, make, runs=12).drop(columns="seconds").assign(problem=name)
-    rows += table.to_dict("records")
-arms = np.random.default_rng(0).standard_normal((80, 6))
-designs = [g_design(arms).value, xy_design(arms, pairs(arms)).value, g_design(arms[:9]).value]
-print(json.dumps({"rows": rows, "designs": designs}, default=float))
-"""
+NUMBER = 24
+NAMES = [name for name in imitations() if name in (*kernels(), "without-avx")]
 
 
-def run(kernels):
-    environment = os.environ | {"OPENBLAS_CORETYPE": kernels}
-    done = subprocess.run([sys.executable, "-c", RUNS], env=environment, capture_output=True, text=True, check=True)
-    result = json.loads(done.stdout)
-    return pd.DataFrame(result["rows"]), np.array(result["designs"])
+@pytest.fixture(scope="module")
+def here():
+    """(rows, lines): environments of the processors that can be imitated here, and a line on each."""
+    return runnable(NAMES)
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="compares two instruction sets of x86")
-def test_answers_do_not_depend_on_the_processor():
-    (here, values), (there, other_values) = run("Haswell"), run("Nehalem")
-    answers = ["problem", "algorithm", "run", "recommendation", "correct", "stopped"]
-    pd.testing.assert_frame_equal(here[answers], there[answers])
-    np.testing.assert_allclose(values, other_values, rtol=1e-3)  # what designs are certified to
-    means = [table.groupby(["problem", "algorithm"])["pulls"].mean() for table in (here, there)]
-    np.testing.assert_allclose(*means, rtol=0.05)
-    same = float((here["pulls"] == there["pulls"]).mean())
-    assert same > 0.8, f"only {same:.0%} of the runs have the same pulls"
-    worst = f"{abs(values / other_values - 1).max():.1e}"
-    record("5_processors", [{"runs on Haswell and Nehalem kernels": len(here), "same pulls": same, "designs": worst}])
+@pytest.fixture(scope="module")
+def solve(here, tmp_path_factory):
+    """solve(name): [(instance, results)] on that processor, computed once."""
+    folder, known = tmp_path_factory.mktemp("processors"), {}
+
+    def solved(name):
+        if name not in known:
+            command = [sys.executable, ROOT / "benchmarks" / "processors_instances.py", folder / name, str(NUMBER)]
+            subprocess.run(command, env=environment(here[0][name]), check=True)
+            known[name] = pickle.loads((folder / name).read_bytes())
+        return known[name]
+
+    return solved
+
+
+@pytest.fixture(scope="module")
+def rows_seen():
+    """Rows for the table of reliability."""
+    return []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_depends_on_the_processor(name, here, solve, rows_seen):
+    rows, lines = here
+    if name not in rows:
+        pytest.skip(f"{name}: {lines[name]}")
+    reference = next(iter(rows))
+    if name == reference:
+        pytest.skip(f"{name} is what the others are compared with")
+    expected, found = solve(reference), solve(name)
+    differing = [
+        f"{instance}: {kind} {part}"
+        for (instance, one), (_, other) in zip(expected, found, strict=True)
+        for kind, part, _ in differences(one, other)
+    ]
+    results = sum(len(parts) for _, kinds in found for parts in kinds.values())
+    row = {f"against {reference}": name, "instances": len(found), "results": results, "differ": len(differing)}
+    rows_seen.append(row)
+    record("5_processors", rows_seen)
+    assert not differing, f"{len(differing)} of {results} differ:\n" + "\n".join(differing)
+
+
+def test_there_is_something_to_compare(here):
+    """Where NumPy brings OpenBLAS, at least two of its kernels run."""
+    rows, lines = here
+    if "no OpenBLAS" in lines[kernels()[0]]:
+        pytest.skip("NumPy comes without OpenBLAS, so the linear algebra has kernels for this processor only")
+    assert len([name for name in rows if name in kernels()]) > 1, lines
+
+
+def test_one_bit_is_a_difference():
+    found = {"g": {"weights": np.array([0.25, 0.75]), "value": 2.0}, "rage": {"refusal": "ValueError"}}
+    assert differences(found, found) == []
+    nudged = found | {"g": found["g"] | {"value": np.nextafter(2.0, 3.0)}}
+    assert [what[:2] for what in differences(found, nudged)] == [("g", "value")]
+    fewer = found | {"g": {"weights": np.array([0.25, 0.75, 0.0]), "value": 2.0}, "rage": {"pulls": np.ones(2)}}
+    assert [what[:2] for what in differences(found, fewer)] == [
+        ("g", "weights"),
+        ("rage", "pulls"),
+        ("rage", "refusal"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change, differ",
+    [
+        ({}, []),
+        ({"png": "BBBB"}, []),
+        ({"text": "0.123457"}, [1]),
+        ({"ignored": "0.9 s"}, []),
+        ({"printed": "pulls 11\n"}, [3]),
+        ({"printed": ""}, [3]),
+    ],
+    ids=lambda value: str(value),
+)
+def test_notebooks_are_compared_by_their_text(change, differ, tmp_path, monkeypatch):
+    monkeypatch.setattr(processors_notebooks, "NOTEBOOKS", tmp_path)
+    outputs = {"text": "0.123456", "png": "AAAA", "ignored": "0.3 s", "printed": "pulls 10\n"}
+    (tmp_path / "other" / "notebooks").mkdir(parents=True)
+    write_notebook(tmp_path / "toy.ipynb", **outputs)
+    write_notebook(tmp_path / "other" / "notebooks" / "toy.ipynb", **(outputs | change))
+    compared, differing = processors_notebooks.compare("toy", tmp_path / "other")
+    assert compared == 2 and [cell for cell, _ in differing] == differ
+
+
+def write_notebook(path, text, png, ignored, printed):
+    """Three cells: a value with a picture, one that nbval ignores, one that prints."""
+    new = nbformat.v4
+    cells = [new.new_code_cell(f"cell {number}", id=f"cell-{number}") for number in range(3)]
+    cells[0].outputs = [new.new_output("execute_result", data={"text/plain": text, "image/png": png})]
+    cells[1].outputs = [new.new_output("stream", name="stdout", text=ignored)]
+    cells[1].metadata["tags"] = ["nbval-ignore-output"]
+    cells[2].outputs = [new.new_output("stream", name="stdout", text=printed)] if printed else []
+    nbformat.write(new.new_notebook(cells=cells), path)

@@ -107,6 +107,7 @@ def test_with_a_pull_for_each_atom_each_has_one():
 def test_ties_go_to_the_lowest_index():
     np.testing.assert_array_equal(round_design(np.full(3, 1 / 3), 10), [4, 3, 3])
     np.testing.assert_array_equal(round_design(np.full(3, 1 / 3), 10, "largest_remainder"), [4, 3, 3])
+    np.testing.assert_array_equal(round_design(np.full(5, 0.2), 13, "largest_remainder"), [3, 3, 3, 2, 2])
     np.testing.assert_array_equal(round_design(np.array([0.1, 0.9]), 11), [2, 9])
 
 

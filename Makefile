@@ -3,13 +3,13 @@ PYTHON ?= python3
 STAMP = .venv/.installed
 PY = .venv/bin/python
 
-# Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes.
+# Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes
+# (bandits_lib/cache_folder.py says where).
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export NUMBA_NUM_THREADS = 1
 export VECLIB_MAXIMUM_THREADS = 1
-export NUMBA_CACHE_DIR = $(CURDIR)/.numba_cache
 # Notebooks draw inline, whatever the shell was told.
 unexport MPLBACKEND
 

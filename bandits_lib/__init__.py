@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+import bandits_lib.cache_folder  # noqa: F401  before any kernel is declared
 from bandits_lib.lab import Lab
 from bandits_lib.monte_carlo import monte_carlo, summary
 from bandits_lib.problem import LinearBandit

@@ -4,14 +4,16 @@
     Loop(choose, update, state)  ->  pull by pull, until `choose` returns -1; the reply is None
 
 and returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
-its sample complexity. `play` is the simulator, `Lab` (lab.py) puts a person in its place.
+its sample complexity. `play` is the simulator, which runs a Loop compiled (loops.py); `Lab` (lab.py) puts a person in
+its place.
 """
 
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from bandits_lib.loops import run_loop
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -205,32 +207,6 @@ def unroll(algorithm: Algorithm) -> Algorithm:
         reply = None
 
 
-@njit(error_model="numpy")
-def run_loop(choose, update, state, draw, means, sigma, rng, counts, pulls, max_pulls):
-    """Play a Loop pull by pull; returns True when `choose` was negative, False when max_pulls came first.
-
-    choose, update, state : of the Loop; draw : numba function (mean, sigma, rng) -> reward; means, sigma : (K,), in
-    units of reward; rng : np.random.Generator. counts (K,) and pulls (1,) belong to the simulator and grow in place;
-    max_pulls : the total at which to stop.
-
-    >>> from bandits_lib import instances
-    >>> from bandits_lib.fixed_budget import linucb
-    >>> world, counts, pulls = instances.benchmark(2), np.zeros(3, np.int64), np.zeros(1, np.int64)
-    >>> loop, rng = next(linucb(world.arms, budget=10)), np.random.default_rng(0)
-    >>> run_loop(*loop, world.draw, world.means, world.sigma, rng, counts, pulls, 4), counts.sum().item()
-    (False, 4)
-    """
-    while True:
-        arm = choose(state)
-        if arm < 0:
-            return True
-        if pulls[0] >= max_pulls:
-            return False
-        counts[arm] += 1
-        pulls[0] += 1
-        update(state, arm, draw(means[arm], sigma[arm], rng))
-
-
 def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
     """Simulate `algorithm` on `problem` (a `LinearBandit`) until it returns or max_pulls come first.
 
@@ -248,13 +224,14 @@ def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int
     limit = NO_LIMIT if max_pulls is None else int(max_pulls)
     counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
     reply = None
+    chunks: dict[Callable, int] = {}
     while True:
         try:
             request = algorithm.send(reply)
         except StopIteration as stop:
             return Run(stop.value, counts, True)
         if isinstance(request, Loop):
-            finished = run_loop(*request, problem.draw, problem.means, problem.sigma, rng, counts, pulls, limit)
+            finished = run_loop(request, problem, rng, counts, pulls, limit, chunks)
             reply = None
         else:
             batch = checked_batch(request, len(counts))

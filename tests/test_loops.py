@@ -1,0 +1,127 @@
+"""The compiled loop: the same pulls however it is cut, kept on disk, and left at once when one presses Ctrl-C."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import test_contract as contract
+from numba import njit
+
+from bandits_lib import LinearBandit, loops, play
+from bandits_lib import problem as problem_module
+from bandits_lib.fixed_budget import linucb
+from bandits_lib.protocol import Loop
+
+PER_PULL = ["lingape", "lin_game", "fws", "l_t3c", "lazy_track_and_stop", "linucb", "peps", "bayes_gap", "ucb_glm"]
+
+
+def played(name, monkeypatch, chunk):
+    make, problem = contract.ON_ARMS[name]
+    with monkeypatch.context() as patch:
+        if chunk:
+            patch.setattr(loops, "FIRST_CHUNK", chunk)
+            patch.setattr(loops, "next_chunk", lambda before, seconds: chunk)
+        items = None if problem.items is problem.arms else problem.items
+        rule = make(problem.arms, items, np.random.default_rng(1))
+        run = play(rule, problem, np.random.default_rng(2), max_pulls=3_001)
+    return run.counts.tolist(), run.stopped, run.result and run.result.recommendation
+
+
+@pytest.mark.parametrize("name", PER_PULL)
+def test_pulls_do_not_depend_on_where_chunks_end(name, monkeypatch):
+    whole = played(name, monkeypatch, 10**6)
+    assert all(played(name, monkeypatch, chunk) == whole for chunk in (1, 7, None))
+
+
+@pytest.mark.parametrize(("seconds", "after"), [(1e-7, 16_000), (0.05, 2_000), (0.1, 1_000), (1.0, 100), (1e6, 1)])
+def test_a_chunk_becomes_a_tenth_of_a_second(seconds, after):
+    assert loops.next_chunk(1_000, seconds) == after
+
+
+@njit
+def crawl(state):
+    total = 0.0
+    for i in range(20_000):
+        total += np.sin(state[0][0] + i)
+    return 0 if total < np.inf else -1
+
+
+@njit
+def ignore(state, arm, reward):
+    state[0][arm] += 1
+
+
+def crawling():
+    yield Loop(crawl, ignore, (np.zeros(2), np.zeros(2)))
+
+
+def test_a_slow_rule_gets_short_chunks(monkeypatch):
+    lasted, next_one = [], loops.next_chunk
+    monkeypatch.setattr(loops, "next_chunk", lambda chunk, seconds: lasted.append(seconds) or next_one(chunk, seconds))
+    play(crawling(), LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.random.default_rng(0), max_pulls=5_000)
+    assert len(lasted) > 5 and max(lasted[1:]) < 1.0  # the first includes compiling
+
+
+# --- on disk
+
+
+def test_a_rule_of_the_library_is_kept_on_disk_and_one_of_a_notebook_is_not():
+    ours, draw = next(linucb(np.eye(2), budget=9)), problem_module.draw_gaussian
+    assert loops.runner(ours.choose, ours.update, draw).stats.cache_path.startswith(os.environ["NUMBA_CACHE_DIR"])
+    assert loops.runner(crawl, ignore, draw).stats.cache_path is None
+    assert loops.runner(ours.choose, ours.update, crawl).stats.cache_path is None
+
+
+AGAIN = """
+import numpy as np
+from bandits_lib import instances, loops, play
+from bandits_lib.fixed_budget import linucb
+problem = instances.benchmark(2)
+play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))
+loop = next(linucb(problem.arms, budget=50))
+stats = loops.runner(loop.choose, loop.update, problem.draw).stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def test_the_next_process_compiles_no_loop_again():
+    told = [subprocess.run([sys.executable, "-c", AGAIN], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert told[1].stdout.split() == ["1", "0"]
+
+
+# --- interrupts
+
+LONG = """
+import signal, sys, threading, time, os
+import numpy as np
+from bandits_lib import instances, play
+from bandits_lib.fixed_confidence import lazy_track_and_stop, lingape
+
+hard = instances.benchmark(5, angle=1e-5)
+make = {"lingape": lambda: lingape(hard.arms, delta=0.05, theta_bound=1.0),
+        "lazy_track_and_stop": lambda: lazy_track_and_stop(hard.arms, delta=0.05)}[sys.argv[1]]
+def counts(pulls):
+    return play(make(), hard, np.random.default_rng(0), max_pulls=pulls).counts.tolist()
+before = counts(5_000)
+
+def press():
+    time.sleep(2.0)
+    print(time.monotonic(), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
+try:
+    play(make(), hard, np.random.default_rng(0))
+    print("ended by itself")
+except KeyboardInterrupt:
+    print(time.monotonic(), counts(5_000) == before, flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["lingape", "lazy_track_and_stop"])
+def test_an_interrupt_is_heard_within_seconds_and_leaves_all_as_it_was(name):
+    told = subprocess.run([sys.executable, "-c", LONG, name], capture_output=True, text=True, timeout=120, check=True)
+    pressed, heard, same = told.stdout.split()
+    assert float(heard) - float(pressed) < 2 and same == "True"

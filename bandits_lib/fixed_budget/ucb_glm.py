@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive
+from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_told
 from bandits_lib.design.span import basis
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.linucb import most_pulled
@@ -73,7 +73,9 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     if len(arms) == 1:
         return Result(0)
 
-    sample = yield np.ones(len(arms), dtype=np.int64)
+    each = np.ones(len(arms), dtype=np.int64)
+    sample = yield each
+    check_told(each, sample, arms, arms)
     check_successes(sample)
     limits = np.array([alpha, 0.5 if width == "norm" else 1.0, ridge])
     state, history = _start(arms @ basis(arms), sample, budget, limits, trace), []
@@ -84,7 +86,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
         if trace and state.clock[0] >= state.clock[1]:
             history.append(_look(state))
             state.clock[1] += trace
-        if state.clock[0] == budget:
+        if state.clock[0] >= budget:
             return Result(most_pulled(state.counts, state.values), tuple(history))
 
 
@@ -98,10 +100,10 @@ def _alpha(arms, budget, theta_bound, delta):
 
 
 def _start(arms, sample, budget, limits, trace):
-    K, r = arms.shape
+    (K, r), pulls = arms.shape, int(sample.counts.sum())
     state = State(
         counts=sample.counts.astype(np.int64),
-        clock=np.array([K, max(K, trace) if trace else NO_LIMIT, budget, 0]),
+        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget, 0]),
         arms=np.ascontiguousarray(arms),
         weights=sample.counts.astype(float),
         sums=np.array(sample.sums, dtype=float),

@@ -3,7 +3,8 @@
 The arguments themselves are written, all numbers to 17 digits, and compared within a tolerance. A hash of rounded
 numbers would not do: however many digits are kept, some number lies where the rounding goes up or down by its last bit.
 Two arrays are the same if no entry differs by more than 1e-12 of the largest in its column (a feature has its own unit)
-or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of the same numbers are the same.
+or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
+the same numbers are the same.
 Functions of this package count by name, a user's by source, defaults and the values it refers to.
 """
 
@@ -66,6 +67,7 @@ def differences(logged, here):
     logged, here : Experiments. Returns a list of clauses, empty if they are the same; an argument that the log does not
     know is no difference where it has its default.
 
+    >>> from bandits_lib.experiment import Experiment
     >>> first, second = Experiment("rage", {"delta": 0.05}), Experiment("rage", {"delta": 0.1})
     >>> differences(first, second)
     ['delta is 0.05 in the log and 0.1 here']

@@ -18,10 +18,14 @@ class ReplayWarning(UserWarning):
     """A log was replayed, but not all is as when it was written.
 
     The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
+    message : which, where, and why, as a rule.
 
     >>> import warnings
     >>> warnings.simplefilter("error", ReplayWarning)
     """
+
+    def __init__(self, message):
+        super().__init__(message)
 
 
 class Lab:

@@ -14,7 +14,8 @@ request,arm,asked,count,sum,squares
 
 An entry ends with an empty line: what follows the last one was cut short by a kill and does not count. The first entry
 asks; each of the others is one Sample, and what was asked next if that answered its request. Other lines that begin
-with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request and arm `asked` and `count` add up.
+with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request
+and arm `asked` and `count` add up.
 """
 
 import json
@@ -77,6 +78,7 @@ class Log(NamedTuple):
     version : 1 or 2; experiment : Experiment, of version 1 with its hash alone; head : text of the first lines; entries
     : list of Entry; size : bytes up to the end of the last whole entry; torn : text after it, cut short by a kill.
 
+    >>> from bandits_lib.experiment import Experiment
     >>> Log(2, Experiment("rage", {}), "", [], 0, "").entries
     []
     """
@@ -90,10 +92,10 @@ class Log(NamedTuple):
 
 
 def entry(request, sample=None, asked=None, done=False):
-    """The Entry of a Sample told, and of the request or the end that it led to.
+    """The log's entry for a Sample told, and for the request or the end that it led to.
 
     request : number of the one answered, 0 at the beginning; sample : Sample or None; asked : counts (K,) of the next
-    request, None if the present one is still open; done : whether the algorithm is done.
+    request, None if the present one is still open; done : whether the algorithm is done. Returns an Entry.
 
     >>> entry(0, asked=np.array([2, 0, 1])).asked[1]
     Row(line=0, request=1, arm=2, asked=1, count=0, sum=0.0, squares=0.0)
@@ -110,6 +112,7 @@ def head(experiment):
 
     experiment : Experiment. Returns a str, the empty line that ends it included.
 
+    >>> from bandits_lib.experiment import Experiment
     >>> print(head(Experiment("rage", {"delta": 0.05})).splitlines()[1])
     # delta = 0.05
     """
@@ -122,8 +125,9 @@ def text(entry):
 
     entry : Entry. Returns a str, the empty line that ends it included.
 
-    >>> text(Entry((), (Row(0, 1, 0, 86, 0, 0.0, 0.0),)))
-    '1,0,86,0,0,0\\n\\n'
+    >>> from bandits_lib.log import Entry, Row
+    >>> print(text(Entry((), (Row(0, 1, 0, 86, 0, 0.0, 0.0),))).strip())
+    1,0,86,0,0,0
     """
     rows = [f"{r.request},{r.arm},{r.asked},{r.count},{r.sum:.17g},{r.squares:.17g}" for r in entry.told + entry.asked]
     return "\n".join([*rows, *([f"# done after request {entry.done}"] if entry.done is not None else []), "", ""])
@@ -132,7 +136,7 @@ def text(entry):
 def read(path):
     """The log in a file.
 
-    path : written by `Lab.save`, now or by the library's version 0.1. Returns a Log.
+    path : written by `Lab.save`, in this version of the format or the one before. Returns a Log.
     Raises FileNotFoundError, and ValueError with the line number for what is no log.
 
     >>> from bandits_lib import Lab
@@ -174,6 +178,12 @@ def check_same(log, experiment):
     """Refuse the log of another experiment.
 
     log : Log; experiment : Experiment. Raises ValueError that names what differs.
+
+    >>> from bandits_lib import Lab, log
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> lab = Lab(rage(np.eye(2), delta=0.05))
+    >>> lab.save("log.csv")
+    >>> check_same(log.read("log.csv"), lab.experiment)
     """
     if log.version == 1:
         if log.experiment.version_1 != experiment.version_1:
@@ -196,6 +206,8 @@ def save(path, experiment, first, texts):
     Safe against a kill at any byte. Raises ValueError, and leaves the file as it is, if it holds anything but the
     beginning of these entries; OSError, naming the file, if it cannot be written.
 
+    >>> from bandits_lib.experiment import Experiment
+    >>> from bandits_lib.log import entry, head, read, text
     >>> experiment = Experiment("rage", {"delta": 0.05})
     >>> save("log.csv", experiment, head(experiment), [text(entry(0, asked=np.array([86, 86])))])
     >>> len(read("log.csv").entries)

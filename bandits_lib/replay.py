@@ -12,10 +12,10 @@ def replay(lab, log, path):
     lab : Lab that was told nothing; log : Log; path : of its file, for messages. Returns a list of what to warn of.
     Raises ValueError with the line number for another experiment, and for rows that cannot be right or be used.
 
-    >>> from bandits_lib import Lab
+    >>> from bandits_lib import Lab, log
     >>> from bandits_lib.fixed_confidence import rage
     >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> replay(Lab(rage(np.eye(2), delta=0.05)), logs.read("log.csv"), "log.csv")
+    >>> replay(Lab(rage(np.eye(2), delta=0.05)), log.read("log.csv"), "log.csv")
     []
     """
     story = _Story(lab, log)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from bandits_lib import Lab, ReplayWarning, Result, Sample
+from bandits_lib import lock as lock_module
 from bandits_lib import log as logs
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.experiment import Experiment, differences, identify
@@ -141,6 +142,21 @@ def test_what_a_kill_cut_short_stays_as_a_remark(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Lab(patient(ARMS), path).ask().tolist() == [2, 0, 1]
+
+
+def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    lab.save(path)
+    before = path.read_bytes()
+    lab.tell(sample([3, 0, 2], seed=5))
+    lab.save(path)
+    added, known = path.read_bytes()[len(before) :], [logs.read(path).entries[:2], logs.read(path).entries]
+    torn = b"1" * (added.index(b"\n") + 1) + b"\n1,2,0,1,0.2"  # what is left of it could end the first row of the new
+    for end in range(len(added)):
+        path.write_bytes(before + torn)
+        logs._append(path, len(before), added[:end])
+        assert logs.read(path).entries in known
+    assert logs.read(path).entries == known[0]
 
 
 def test_a_kill_in_the_first_save_leaves_a_log_or_none(tmp_path, monkeypatch):
@@ -329,6 +345,19 @@ def test_the_lock_is_exclusive_waits_and_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_lock_that_was_let_go_while_one_waited_is_not_held(tmp_path, monkeypatch):
+    beside, waited, lock = tmp_path / "log.csv.lock", [], lock_module._lock
+
+    def late(file):
+        if not waited:
+            waited.append(beside.unlink())
+        lock(file)
+
+    monkeypatch.setattr(lock_module, "_lock", late)
+    with locked(tmp_path / "log.csv"):
+        assert waited and beside.exists()
+
+
 # --- the same experiment, and another
 
 
@@ -343,11 +372,19 @@ def test_arms_that_a_csv_has_rounded_or_another_blas_computed_are_the_same(tmp_p
             np.loadtxt(tmp_path / "arms.csv", delimiter=","),
             np.nextafter(arms, rng.choice([-np.inf, np.inf], arms.shape)),
             arms * (1 + 3e-15 * rng.standard_normal(arms.shape)),
+            arms + 1e-13 * np.abs(arms).max(axis=0) * rng.uniform(-1, 1, arms.shape),
         ):
             assert differences(here, identify(patient(other))) == []
         k, j = rng.integers(4), rng.integers(3)
         arms[k, j] += 1e-10 * np.abs(arms[:, j]).max()
         assert len(differences(here, identify(patient(arms)))) == 1
+
+
+def test_a_log_keeps_the_numbers_it_began_with(tmp_path):
+    half_way().save(tmp_path / "log.csv")
+    lab = Lab(patient(np.nextafter(ARMS, 9.0)), tmp_path / "log.csv")
+    lab.save(tmp_path / "elsewhere.csv")
+    assert (tmp_path / "elsewhere.csv").read_bytes() == (tmp_path / "log.csv").read_bytes()
 
 
 def test_zeros_that_another_blas_rounds_differently_are_the_same():

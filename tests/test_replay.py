@@ -13,7 +13,7 @@ import test_contract as contract
 
 from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, variance
 from bandits_lib import log as logs
-from bandits_lib.fixed_budget import gse, od_linbai, peace, peps, ucb_glm
+from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import alba, lazy_track_and_stop, lingape, rage, sphere_track_and_stop, xy_static
 from bandits_lib.protocol import Loop, Round, one_pull, total
 
@@ -172,6 +172,77 @@ def test_variance_estimators_fit_what_was_pulled(make, tmp_path):
     np.testing.assert_allclose(found.Sigma, 0.25 * np.eye(2), atol=1e-9)
 
 
+# --- the pulls with which rules that pull one by one begin, and phases that had fewer
+
+OPENED = {name: made for name, made in contract.ON_ARMS.items() if one_by_one(*made) == (True, 1)}
+
+
+@pytest.mark.parametrize(("make", "problem"), OPENED.values(), ids=OPENED)
+def test_a_rule_begins_with_the_opening_that_was_pulled(make, problem, tmp_path):
+    lab = Lab(contract.fresh(make, problem))
+    as_elsewhere(lab, 1)
+    assert lab.ask().sum() > len(np.flatnonzero(lab.ask()))
+    on(lab, problem, until=5).save(tmp_path / "log.csv")
+    with pytest.warns(ReplayWarning, match="another request 1 than"):
+        again = Lab(contract.fresh(make, problem), tmp_path / "log.csv")
+    assert again.ask().tolist() == lab.ask().tolist()
+    check_estimates(again, problem)
+    state = inspect.getgeneratorlocals(inspect.getgeneratorlocals(again._algorithm)["algorithm"])["state"]
+    assert getattr(state, "evidence", state).clock[0] == total(again.log).counts.sum()
+
+
+def test_an_opening_of_other_arms_sets_the_constant_of_the_threshold():
+    """Lazy Track-and-Stop forces the arms that were pulled, and c is the least eigenvalue of their sum."""
+    rule = lazy_track_and_stop(contract.ARMS, delta=0.1)
+    asked, pulled = next(rule), np.array([0, 1, 2, 1, 0])
+    assert asked.tolist() == [1, 1, 1, 0, 0]
+    state = rule.send(exact(contract.EASY, pulled)).state
+    first = contract.ARMS[[1, 2, 3]]
+    assert sorted(state.first) == [1, 2, 3] and state.evidence.clock[0] == state.schedule[0] == 4
+    c = np.linalg.eigvalsh(first.T @ first)[0]
+    assert state.evidence.limits[1] == pytest.approx(c) and state.eigenvalue == pytest.approx([c, c / np.sqrt(3)])
+    assert state.past == pytest.approx(np.ones(3))  # three pulls before this one, by uniform weights
+
+
+def test_only_a_forced_pull_that_was_made_hands_on_the_turn():
+    rule = lazy_track_and_stop(np.eye(3), delta=0.1)
+    loop = rule.send(exact(LinearBandit(np.eye(3), theta=[1.0, 0.2, 0.1]), next(rule)))
+    loop.state.turn[:] = 0, 1
+    forced = int(loop.state.first[0])
+    loop.update(loop.state, (forced + 1) % 3, 0.0)
+    assert loop.state.turn[0] == 0
+    loop.update(loop.state, forced, 0.0)
+    assert loop.state.turn[0] == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: lingape_budget(np.eye(3), budget=3, delta=0.1),
+        lambda: ucb_glm(np.eye(3), budget=3, alpha=1.0),
+        lambda: bayes_gap(np.eye(3), budget=3),
+    ],
+)
+def test_an_opening_beyond_the_budget_ends_the_rule(make):
+    lab = Lab(make())
+    as_elsewhere(lab, 0)
+    n = lab.ask()
+    assert n.sum() == 4
+    lab.tell(Sample(n, n * [1.0, 0.0, 0.0], n * [1.0, 0.0, 0.0]))
+    assert lab.ask() is None and lab.result is not None
+
+
+@pytest.mark.parametrize("goal", [{}, {"objective": "level", "threshold": 0.35}])
+def test_a_halving_phase_of_fewer_pulls_decides_by_the_width_it_reached(goal):
+    world = LinearBandit(np.eye(3), theta=[1.0, 0.4, -0.2])
+    rules = [Lab(rage(world.arms, delta=0.1, rule="halving", **goal)) for _ in range(2)]
+    rules[1]._missing = rules[1].ask() // 9  # widths three times as large
+    steady, fewer = (on(lab, world).result.history for lab in rules)
+    assert steady[0].width <= 0.5 < fewer[0].width
+    shortest = [row[1].active.tolist() if len(row) > 1 else [0] for row in (steady, fewer)]
+    assert len(shortest[0]) < len(shortest[1]) == 3
+
+
 # --- what a rule cannot use in the place of what it asks for
 
 LACKING = {
@@ -268,6 +339,7 @@ def test_an_algorithm_that_was_done_and_is_not_any_more(tmp_path):
         lab = Lab(until_sure(np.eye(2), 0.0), tmp_path / "log.csv")
     lab.tell(TWO)
     lab.save(tmp_path / "log.csv")
+    assert "\n4,0,1,0,0,0\n4,1,1,0,0,0\n\n4,0,0,1,0.5,0.25\n" in (tmp_path / "log.csv").read_text()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Lab(until_sure(np.eye(2), 0.0), tmp_path / "log.csv").result.recommendation == 4

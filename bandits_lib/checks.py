@@ -105,6 +105,23 @@ def check_ridge(arms, ridge, name="ridge"):
         )
 
 
+def check_told(asked, sample, arms, directions):
+    """Whether a sample has the counts asked for; refuse another, out of a log, that leaves a direction unmeasured.
+
+    asked : counts (K,) that the rule computed; sample : Sample that came; arms : (K, d); directions : (n, d) that the
+    rule estimates from it. Returns a bool. Raises ValueError if the counts differ and the arms pulled do not span them.
+    """
+    if np.array_equal(asked, sample.counts):
+        return True
+    pulled = np.flatnonzero(sample.counts)
+    told = f"{sample.counts.sum()} pulls of arms {', '.join(map(str, pulled[:5]))}{', ...' if len(pulled) > 5 else ''}"
+    try:
+        check_span(directions, arms[pulled] if len(pulled) else np.zeros((1, arms.shape[1])), "what is compared")
+    except ValueError as error:
+        raise ValueError(f"{told} are not what this rule asks for here and cannot stand in for it: {error}") from None
+    return False
+
+
 def check_delta(delta):
     """The error probability allowed, `delta`, as a float in (0, 1).
 

@@ -1,18 +1,31 @@
 """A person or a laboratory in the place of the simulator: ask what to pull, tell what came back."""
 
-import csv
-import inspect
-import json
 import os
+import warnings
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
-from bandits_lib.fingerprint import fingerprint
-from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, one_pull, total, unroll
+from bandits_lib import log as logs
+from bandits_lib.experiment import identify
+from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, total, unroll
+from bandits_lib.replay import replay
 
-COLUMNS = ("request", "arm", "count", "sum", "squares")
+HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
+
+
+class ReplayWarning(UserWarning):
+    """A log was replayed, but not all is as when it was written.
+
+    The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
+    message : which, where, and why, as a rule.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", ReplayWarning)
+    """
+
+    def __init__(self, message):
+        super().__init__(message)
 
 
 class Lab:
@@ -26,9 +39,12 @@ class Lab:
     Attributes
     ----------
     log : list of the Samples told so far; requests : list of the number of the request each of them answered;
-    result : Result, None until the algorithm is done; identity : hash of algorithm, arguments and rng.
+    result : Result, None until the algorithm is done; experiment : rule and arguments, an Experiment.
 
-    Raises ValueError for a log of another experiment, with the line number of the first misfit.
+    The log holds what was asked. Where the algorithm, on another machine, asks for other pulls than it did there, what
+    the log says was asked and told holds, the rule fits that, and a ReplayWarning says where.
+    Raises FileNotFoundError; ValueError for a log of another experiment (it says what differs), a row that cannot be
+    right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
 
     >>> from bandits_lib.fixed_confidence import rage
     >>> Lab(rage(np.eye(2), delta=0.05)).ask().tolist()
@@ -36,18 +52,24 @@ class Lab:
     """
 
     def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
-        self.name, self.identity = _identify(algorithm)
+        self.experiment = identify(algorithm)
         self.log: list[Sample] = []
         self.requests: list[int] = []
         self.result: Result | None = None
         self._request = 0
         self._parts: list[Sample] = []
         self._missing: np.ndarray | None = None
+        self._refusal = ""
         self._algorithm = unroll(algorithm)
+        self._head, self._texts = logs.head(self.experiment), list[str]()
         self._advance(None)
-        entries = _read(log, self) if isinstance(log, str | os.PathLike) else ((None, None, s) for s in log)
-        for line, request, sample in entries:
-            self._replay(line, request, sample)
+        if isinstance(log, str | os.PathLike):
+            for message in replay(self, logs.read(log), log):
+                warnings.warn(message, ReplayWarning, stacklevel=2)
+        else:
+            self._write()
+            for sample in log:
+                self.tell(sample)
 
     def ask(self):
         """What to pull next: returns counts (K,) of pulls still wanted of each arm, or None when the algorithm is done.
@@ -62,7 +84,8 @@ class Lab:
         """Hand over rewards: a Sample of some or all of the pulls asked for; partial answers are welcome.
 
         sample : Sample, counts (K,) at most those asked for, sums and squares in units of reward and its square.
-        Raises ValueError, and changes nothing, for pulls that were not asked for or numbers that cannot be rewards.
+        Raises ValueError, and changes nothing, for pulls that were not asked for or numbers that cannot be rewards; for
+        rewards that the algorithm refuses, which leaves them out of the log (make the Lab again from it).
 
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
@@ -72,18 +95,18 @@ class Lab:
         >>> lab.result.recommendation
         0
         """
-        sample = self._check(sample)
-        self.log.append(sample)
-        self.requests.append(self._request)
-        self._parts.append(sample)
-        self._missing = left = self._missing - sample.counts
-        if not left.any():
-            self._advance(total(self._parts))
+        sample, request = self._check(sample), self._request
+        self._take(sample)
+        if sample.counts.any():
+            self._write(request, sample)
 
     def save(self, path):
-        """Write the log as a csv: a first line that names the experiment, then request, arm, count, sum, squares.
+        """Write the log as a csv that a person can read (`bandits_lib.log` shows one), or add to it what is new.
 
-        path : the file, which is replaced as a whole, so a kill leaves the old log or the new one.
+        path : the file. What stands in it is never replaced: it must be the beginning of this log. A kill at any byte
+        loses nothing that was saved before.
+        Raises ValueError, and leaves the file as it is, if it holds what this Lab was not told (another Lab has saved
+        there), another experiment, or no log; FileNotFoundError, PermissionError, TimeoutError if it cannot be written.
 
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
@@ -93,17 +116,24 @@ class Lab:
         >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
         [84, 85]
         """
-        path = Path(path)
-        draft = path.with_name(path.name + ".part")
-        with open(draft, "w", newline="") as file:
-            file.write(f"# bandits_lib log of {self.name}, experiment {self.identity}\n")
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for request, sample in zip(self.requests, self.log, strict=True):
-                for arm in np.flatnonzero(sample.counts):
-                    numbers = sample.sums[arm], sample.squares[arm]
-                    writer.writerow([request, arm, sample.counts[arm], *(f"{x:.17g}" for x in numbers)])
-        os.replace(draft, path)
+        logs.save(path, self.experiment, self._head, self._texts)
+
+    def _write(self, request=0, sample=None):
+        """Enter a Sample that has just been taken in, and the request or the end that it led to."""
+        new = self._request > request
+        done = self.result is not None and not new
+        self._texts.append(logs.text(logs.entry(request, sample, self._missing if new else None, done)))
+
+    def _take(self, sample):
+        """Add a Sample to the answer of the open request, and go on if that is complete."""
+        missing, request = self._missing - sample.counts, self._request
+        self._parts.append(sample)
+        if missing.any():
+            self._missing = missing
+        else:
+            self._advance(total(self._parts))
+        self.log.append(sample)
+        self.requests.append(request)
 
     def _advance(self, reply):
         """Send `reply` and take the next request; one that asks for no pulls is answered at once."""
@@ -112,15 +142,26 @@ class Lab:
                 reply = Sample(request, np.zeros(len(request)), np.zeros(len(request)))
         except StopIteration as stop:
             self._missing, self.result = None, stop.value
+        except Exception as error:
+            self._refusal = str(error)
+            raise
         else:
             self._missing, self._parts = request, []
             self._request += 1
 
     def _check(self, sample):
+        if self._refusal:
+            raise ValueError(
+                f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: "
+                "make the Lab again from its log, which is without it"
+            )
         if self._missing is None:
             raise ValueError("told rewards but the algorithm is done: nothing was asked for")
         K = len(self._missing)
-        counts, sums, squares = (np.asarray(field) for field in sample)
+        try:
+            counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
+        except AttributeError:
+            raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
         if not counts.shape == sums.shape == squares.shape == (K,):
             shapes = counts.shape, sums.shape, squares.shape
             raise ValueError(f"a Sample has counts, sums and squares of shape ({K},); got {shapes}")
@@ -136,15 +177,6 @@ class Lab:
         _check_rewards(counts, sums, squares)
         return Sample(counts.astype(np.int64), sums, squares)
 
-    def _replay(self, line, request, sample):
-        where = "" if line is None else f"line {line}: "
-        if request is not None and request != self._request:
-            raise ValueError(f"{where}answers request {request} where the algorithm is at request {self._request}")
-        try:
-            self.tell(sample)
-        except ValueError as error:
-            raise ValueError(f"{where}{error}") from None
-
 
 def _check_rewards(counts, sums, squares):
     """Refuse sums that no `counts` real rewards have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
@@ -157,48 +189,3 @@ def _check_rewards(counts, sums, squares):
     if (squares < least * (1 - 1e-9) - 1e-300).any():
         arm = int(np.argmax(least - squares))
         raise ValueError(f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}")
-
-
-def _identify(algorithm):
-    """Name and hash of a fresh generator: function, arguments (arms, items, ...) and the state of its rng."""
-    if not inspect.isgenerator(algorithm):
-        raise ValueError(
-            f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
-        )
-    if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
-        raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
-    arguments = inspect.getgeneratorlocals(algorithm)
-    return algorithm.__name__, fingerprint(algorithm.__qualname__, dict(sorted(arguments.items())))
-
-
-def _read(path, lab):
-    """(line, request, Sample) for every row of a saved log; ValueError with the line number for any misfit."""
-    with open(path, newline="") as file:
-        header = file.readline()
-        if lab.identity not in header:
-            raise ValueError(
-                f"line 1: the log {path} is of another experiment: it says {header.strip()!r}, "
-                f"this is {lab.name}, experiment {lab.identity} (same arms, items, arguments and rng seed are needed)"
-            )
-        reader = csv.reader(file)
-        if tuple(next(reader, ())) != COLUMNS:
-            raise ValueError(f"line 2: the columns must be {','.join(COLUMNS)}")
-        for line, row in enumerate(reader, start=3):
-            yield _parse(line, row, lab)
-
-
-def _parse(line, row, lab):
-    missing = lab.ask()
-    if missing is None:
-        raise ValueError(f"line {line}: the algorithm was done before this row")
-    try:
-        request, arm, count = (json.loads(field) for field in row[:3])
-        sums, squares = (float(field) for field in row[3:])
-        if not all(isinstance(number, int) for number in (request, arm, count)) or count < 1 or arm < 0:
-            raise ValueError
-        counts = one_pull(arm, len(missing)) * count
-    except (ValueError, TypeError, IndexError):
-        wanted = f"{','.join(COLUMNS)} of an arm 0..{len(missing) - 1}"
-        raise ValueError(f"line {line}: {','.join(row)!r} is not {wanted}") from None
-    sample = Sample(counts, np.where(counts > 0, sums, 0.0), np.where(counts > 0, squares, 0.0))
-    return line, request, sample

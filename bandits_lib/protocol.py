@@ -65,6 +65,7 @@ class Loop(NamedTuple):
 
     choose, update : numba functions; state : a NamedTuple of arrays with a field `counts` (K,).
     -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next.
+    `update` goes by the arm it is given: a log that is replayed may hold another one than `choose` has just returned.
 
     >>> from bandits_lib.fixed_budget import linucb
     >>> request = next(linucb(np.eye(2), budget=10))
@@ -185,7 +186,8 @@ def one_pull(arm: int, K: int) -> np.ndarray:
 def unroll(algorithm: Algorithm) -> Algorithm:
     """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for.
 
-    algorithm : a fresh generator. Returns a generator with the same Result.
+    algorithm : a fresh generator. Returns a generator with the same Result. `update` is told the arm that was pulled,
+    which in a replayed log may be another than `choose` said. Raises ValueError for several pulls in answer to one.
 
     >>> from bandits_lib.fixed_confidence import lingape
     >>> next(unroll(lingape(np.eye(2), delta=0.05, theta_bound=1.0))).tolist()
@@ -203,8 +205,19 @@ def unroll(algorithm: Algorithm) -> Algorithm:
         while (arm := request.choose(request.state)) >= 0:
             sample = yield one_pull(arm, len(request.state.counts))
             assert sample is not None
+            if sample.counts[arm] != 1 or sample.counts.sum() != 1:
+                arm = _pulled(sample)
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
+
+
+def _pulled(sample):
+    """The arm of a single pull."""
+    if sample.counts.sum() != 1:
+        raise ValueError(
+            f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
+        )
+    return int(np.argmax(sample.counts))
 
 
 def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int | None = None) -> Run:

@@ -100,9 +100,9 @@ def test_logs_of_wrapped_or_tabular_experiments_are_told_apart(tmp_path):
     Lab(unroll(rage(np.eye(2), delta=0.1))).save(tmp_path / "log.csv")
     with pytest.raises(ValueError, match="another experiment"):
         Lab(unroll(rage(np.eye(2), delta=0.2)), tmp_path / "log.csv")
-    Lab(rage(pd.DataFrame(np.eye(2)), delta=0.1)).save(tmp_path / "log.csv")
+    Lab(rage(pd.DataFrame(np.eye(2)), delta=0.1)).save(tmp_path / "table.csv")
     with pytest.raises(ValueError, match="another experiment"):
-        Lab(rage(pd.DataFrame(3 * np.eye(2)), delta=0.1), tmp_path / "log.csv")
+        Lab(rage(pd.DataFrame(3 * np.eye(2)), delta=0.1), tmp_path / "table.csv")
 
 
 # --- modules and classes of the user

@@ -142,13 +142,16 @@ def test_a_log_of_another_experiment_is_refused(tmp_path, other):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("1,0,9,1.0,1.0", "line 4: told 9 pulls"),
-        ("1,7,1,1.0,1.0", "line 4: .* is not"),
-        ("1,0,1,nan,1.0", "line 4: sums and squares must be finite"),
-        ("1,0,1,x,1.0", "line 4: .* is not"),
-        ("1,0", "line 4: .* is not"),
-        ("2,0,1,1.0,1.0", "line 4: answers request 2"),
-        ("1,0,1,3.0,1.0", "line 4: squares of arm 0"),
+        ("1,0,0,9,1.0,1.0", "line 12: told 9 pulls"),
+        ("1,7,0,1,1.0,1.0", "line 12: arm 7 is not one of 0..2"),
+        ("1,0,0,1,nan,1.0", "line 12: sums and squares must be finite"),
+        ("1,0,0,1,x,1.0", "line 12: .* is not request,arm,asked,count,sum,squares"),
+        ("1,0", "line 12: .* is not request,arm"),
+        ("2,0,0,1,1.0,1.0", "line 12: answers request 2 where the algorithm is at request 1"),
+        ("3,0,2,0,0,0", "line 12: makes request 3 where the algorithm is at request 1"),
+        ("1,0,0,1,3.0,1.0", "line 12: squares of arm 0"),
+        ("1,0,1,1,1.0,1.0", "line 12: one of asked and count must be positive"),
+        ("1,0,0,-1,1.0,1.0", "line 12: one of asked and count must be positive"),
     ],
 )
 def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):
@@ -156,9 +159,35 @@ def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):
     lab.tell(of([1, 0, 0], [3.0, 0, 0]))
     lab.save(tmp_path / "log.csv")
     with open(tmp_path / "log.csv", "a") as file:
-        file.write(row + "\n")
+        file.write(row + "\n\n")
     with pytest.raises(ValueError, match=words):
         Lab(two_rounds(ARMS), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("sample", [[0.5, 0.2], {0: [0.5]}, 3.0, (np.ones(3), np.ones(3), np.ones(3))])
+def test_what_is_no_sample_is_answered_with_the_right_call(sample):
+    with pytest.raises(ValueError, match=r"tell takes a Sample: lab.tell\(Sample.of\(pulled_arms, rewards, K=3\)\)"):
+        Lab(two_rounds(ARMS)).tell(sample)
+
+
+def picky(arms):
+    sample = yield np.array([1, 0, 0])
+    if sample.sums[0] < 0:
+        raise ValueError("rewards must be positive")
+    yield np.array([0, 1, 0])
+
+
+def test_rewards_that_the_algorithm_refuses_stay_out_of_the_log(tmp_path):
+    lab = Lab(picky(ARMS))
+    with pytest.raises(ValueError, match="rewards must be positive"):
+        lab.tell(of([1, 0, 0], [-1.0, 0, 0]))
+    assert lab.log == [] and lab.requests == []
+    with pytest.raises(ValueError, match="refused what it was told last .rewards must be positive.* from its log"):
+        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    again = Lab(picky(ARMS), tmp_path / "log.csv")
+    again.tell(of([1, 0, 0], [1.0, 0, 0]))
+    assert again.ask().tolist() == [0, 1, 0]
 
 
 def test_only_fresh_generators():

@@ -142,12 +142,12 @@ def _check_covariance(kernel, K):
 
 
 def _start(prior, sample, budget, limits, trace):
-    K = len(prior)
+    K, pulls = len(prior), int(sample.counts.sum())
     state = State(
         prior=np.ascontiguousarray(prior),
         counts=sample.counts.astype(np.int64),
         sums=sample.sums.astype(float),
-        clock=np.array([K, K if trace else NO_LIMIT, budget]),
+        clock=np.array([pulls, pulls if trace else NO_LIMIT, budget]),
         mean=np.empty(K),
         covariance=np.empty((K, K)),
         spread=np.empty(K),

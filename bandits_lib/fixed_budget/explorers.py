@@ -84,6 +84,12 @@ def _allocate(arms, n, design, rounding, rng=None):
 _cached_allocate = cached(_allocate)
 
 
+def of_counts(arms, counts, plan):
+    """The Plan that was carried out: `plan` with other counts (m,), of arms (m, r), and their inverse information."""
+    pulled = counts > 0
+    return plan._replace(counts=counts, inverse=information_inverse(arms[pulled], counts[pulled]))
+
+
 def stage_design(arms, design):
     """The Design on arms (m, r): by name or by function; independent arms need none, uniform is optimal for them."""
     if not isinstance(design, str):

@@ -19,9 +19,26 @@ What the paper leaves open, and where its published code differs from its text; 
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_sigma,
+    check_told,
+)
 from bandits_lib.estimate import argmax, norms, top
-from bandits_lib.fixed_budget.explorers import EXPLORERS, PROJECTIONS, ROUNDINGS, Stage, allocate, draws, project
+from bandits_lib.fixed_budget.explorers import (
+    EXPLORERS,
+    PROJECTIONS,
+    ROUNDINGS,
+    Stage,
+    allocate,
+    draws,
+    of_counts,
+    project,
+)
 from bandits_lib.logistic import logistic_fit
 from bandits_lib.numerics.span import far_apart, scaled_axes
 from bandits_lib.protocol import Result, Round, Sample
@@ -93,10 +110,13 @@ def gse(
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[active] = plan.counts
         sample = yield counts
-        theta, covariance = estimate(model, stage, plan, sample, active, sigma, ridge)  # line 4
+        told = Sample(*(field[active] for field in sample))
+        if not check_told(plan.counts, told, stage.arms, stage.arms - stage.arms[0]):
+            plan = of_counts(stage.arms, told.counts, plan)
+        theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
         values = stage.arms @ theta
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
-        history.append(Round(t, active, counts, plan.value, plan.lower_bound, float(width), stage.basis @ theta))
+        history.append(Round(t, active, sample.counts, plan.value, plan.lower_bound, float(width), stage.basis @ theta))
         kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
         active = active[top(values, kept)]  # line 5
     return Result(int(active[0]), tuple(history))
@@ -135,9 +155,9 @@ def stages_needed(K, eta):
     return stages
 
 
-def estimate(model, stage, plan, sample, active, sigma, ridge):
-    """theta_hat (r,) in the stage's coordinates and its covariance (r, r), from the stage's own sample (eqs. 1, 4)."""
+def estimate(model, stage, plan, sample, sigma, ridge):
+    """theta_hat (r,) in the coordinates of the stage and its covariance (r, r), from its sample (eqs. 1, 4)."""
     if model == "linear":
-        return plan.inverse @ (stage.arms.T @ sample.sums[active]), sigma**2 * plan.inverse
-    fit = logistic_fit(stage.arms, Sample(*(field[active] for field in sample)), ridge=ridge)
+        return plan.inverse @ (stage.arms.T @ sample.sums), sigma**2 * plan.inverse
+    fit = logistic_fit(stage.arms, sample, ridge=ridge)
     return fit.theta_hat, fit.inverse

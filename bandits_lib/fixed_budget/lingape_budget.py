@@ -88,17 +88,17 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
         if trace and state.clock[0] >= state.clock[1]:
             history.append(_look(state))
             state.clock[1] += trace
-        if state.clock[0] == budget:
+        if state.clock[0] >= budget:
             return Result(int(argmax(state.fit.values)), tuple(history))
         if rule == "ratio":
             state = _with_allocation(state, table)
 
 
 def _start(arms, sample, budget, limits, ridge, table, trace):
-    K = len(arms)
+    K, pulls = len(arms), int(sample.counts.sum())
     return State(
         counts=sample.counts.astype(np.int64),
-        clock=np.array([K, max(K, trace) if trace else NO_LIMIT, budget]),
+        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget]),
         fit=ridge_regression(arms, ridge, sample),
         pair=np.array([-1, -1]),
         leads=np.empty(K),

@@ -72,7 +72,7 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
         if trace and state.clock[0] >= state.clock[1]:
             history.append(_look(state))
             state.clock[1] += trace
-        if state.clock[0] == budget:
+        if state.clock[0] >= budget:
             return Result(most_pulled(state.counts, state.fit.values), tuple(history))
 
 

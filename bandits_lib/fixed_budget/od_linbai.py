@@ -10,13 +10,14 @@ d is the rank of the arms throughout. For d = 1 the formula gives no phase, and 
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_sigma
+from bandits_lib.checks import check_arms, check_budget, check_sigma, check_told
 from bandits_lib.design import g_design
 from bandits_lib.estimate import argmax, top
 from bandits_lib.fixed_budget.explorers import project
 from bandits_lib.fixed_budget.gse import scaled_stage
+from bandits_lib.numerics.ordered import combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
-from bandits_lib.protocol import Result, Round
+from bandits_lib.protocol import Result, Round, Sample
 
 
 def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
@@ -54,13 +55,15 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[active] = np.ceil(weights * m - 1e-9).astype(np.int64)
         sample = yield counts
-        pulled = counts[active] > 0
-        root, _ = quick_inverse_root(stage.arms[pulled], counts[active][pulled])
-        whitened = stage.arms @ root.T
-        theta = root.T @ (sample.sums[active] @ whitened)
+        told = Sample(*(field[active] for field in sample))
+        check_told(counts[active], told, stage.arms, stage.arms - stage.arms[0])
+        pulled = told.counts > 0
+        root, _ = quick_inverse_root(stage.arms[pulled], told.counts[pulled])
+        whitened = product(stage.arms, transposed(root))
+        theta = combine(combine(told.sums, whitened), root)
         values = stage.arms @ theta
-        width = sigma * np.linalg.norm(whitened - whitened[argmax(values)], axis=1).max()
-        history.append(Round(r, active, counts, value, lower_bound, float(width), stage.basis @ theta))
+        width = sigma * np.sqrt(squares(whitened - whitened[argmax(values)]).max())
+        history.append(Round(r, active, sample.counts, value, lower_bound, float(width), stage.basis @ theta))
         active = active[top(values, min(survivors, len(active)))]
     return Result(int(active[0]), tuple(history))
 

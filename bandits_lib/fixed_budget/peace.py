@@ -22,7 +22,15 @@ from math import ceil, log2
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_positive, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_told,
+)
 from bandits_lib.design import Design, round_design, xy_design
 from bandits_lib.design.width import batch, fewer_atoms, points_in, solve_width
 from bandits_lib.estimate import argmax, weighted_least_squares
@@ -74,15 +82,18 @@ def _by_width(weighed, arms, items, budget, sigma, draws, rng):
     space = span(weighed)
     points = points_in(space, items)
     normals = batch(draws, points.shape[1], rng)
-    active, samples, history = np.arange(len(items)), [], []
+    active, samples, asked, history = np.arange(len(items)), [], [], []
     lam = least_width(space.arms, points, normals)
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):
         weights = _pruned(space.arms, lam.weights, points[active])
-        sample = yield _counts(space.arms, weights, n, first=epoch == 1)
+        asked.append(_counts(space.arms, weights, n, first=epoch == 1))
+        sample = yield asked[-1]
         samples.append(sample)
-        fit = weighted_least_squares(arms, total(samples), sigma / sigma.max())
+        so_far = total(samples)
+        check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
+        fit = weighted_least_squares(arms, so_far, sigma / sigma.max())
         scores = items[active] @ fit.theta_hat
         history.append(_round(epoch, active, sample, lam, items, fit, scores))
         if epoch < epochs and len(active) > 2:
@@ -163,6 +174,7 @@ def _by_ratio(arms, items, budget, sigma, offset, draws, rng):
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[pulled] = _rounded_down(lam.weights, n, rng)
         sample = yield counts
+        check_told(counts, sample, arms, items[active] - items[active[0]])
         fit = weighted_least_squares(arms, sample, relative)
         theta_hat, scores = fit.theta_hat, items[active] @ fit.theta_hat
         history.append(_round(stage, active, sample, lam, items, fit, scores))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_budget, check_items, check_sigma
+from bandits_lib.checks import check_arms, check_budget, check_items, check_sigma, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.design.width import points_in
@@ -90,6 +90,7 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     first = np.zeros(len(arms), dtype=np.int64)
     first[spanning_arms(space.arms)] = 1
     sample = yield first
+    check_told(first, sample, space.arms, space.arms)
     fixed = xy_design(arms, pairs(items)).weights
     limits = np.array([sigma, tries, np.sqrt(np.log(max(2, len(arms))) / budget)])
     state, history = _start(space.arms, points_in(space, items), sample, fixed, limits, budget, trace, rng), []

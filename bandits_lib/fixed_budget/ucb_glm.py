@@ -16,7 +16,15 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_positive, check_ridge
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_delta,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_told,
+)
 from bandits_lib.estimate import argmax
 from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.ridge import Ridge, learn, ridge_regression
@@ -74,7 +82,9 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
         return Result(0)
     check_ridge(arms, ridge)
 
-    sample = yield np.ones(len(arms), dtype=np.int64)
+    each = np.ones(len(arms), dtype=np.int64)
+    sample = yield each
+    check_told(each, sample, arms, arms)
     check_successes(sample)
     limits = np.array([alpha, 0.5 if width == "norm" else 1.0, ridge])
     state, history = _start(arms @ basis(arms), sample, budget, limits, trace), []
@@ -85,7 +95,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
         if trace and state.clock[0] >= state.clock[1]:
             history.append(_look(state))
             state.clock[1] += trace
-        if state.clock[0] == budget:
+        if state.clock[0] >= budget:
             return Result(most_pulled(state.counts, state.values), tuple(history))
 
 
@@ -99,10 +109,10 @@ def _alpha(arms, budget, theta_bound, delta):
 
 
 def _start(arms, sample, budget, limits, trace):
-    K, r = arms.shape
+    (K, r), pulls = arms.shape, int(sample.counts.sum())
     state = State(
         counts=sample.counts.astype(np.int64),
-        clock=np.array([K, max(K, trace) if trace else NO_LIMIT, budget, 0]),
+        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget, 0]),
         arms=np.ascontiguousarray(arms),
         weights=sample.counts.astype(float),
         sums=np.array(sample.sums, dtype=float),

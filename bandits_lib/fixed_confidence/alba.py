@@ -14,6 +14,8 @@ Departures and readings:
   epsilon_s / 2, which n_s is made for when growth is 2.
 - growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, but the width keeps 2^-s. It is not
   a proved width; how far the errors stay below it is measured in the tests.
+- Pulls replayed from a log may not be those drawn here. The phase then takes their shares for its design, which makes
+  theta_hat plain least squares: it has the noise's part of the error alone, so the widths are still wide enough.
 - The design's maximum is over all arms in the span; over the active ones alone it would hardly measure what
   separates them. floor(d / 2^r) = 0 is read as 1.
 """
@@ -23,7 +25,15 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_told,
+)
 from bandits_lib.design import g_design
 from bandits_lib.estimate import argmax, basel_delta
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
@@ -82,13 +92,16 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rn
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield counts
+        if not check_told(counts, sample, arms, arms[active] - arms[active[0]]):  # the shares pulled are the design
+            told = int(sample.counts.sum())
+            weights, scale, n = sample.counts / told, scale * told / n, told
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
         theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
         leader = active[argmax(arms[active] @ theta_hat)]
         directions = arms[leader] - arms[active]
         known = scale, theta_bound, sigma, sigma * 2.0**-s
         widths = np.minimum(*confidence(directions, arms, weights, root, theta_hat, *known))
-        rounds.append(Round(s, active, counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
+        rounds.append(Round(s, active, sample.counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
         active = active[widths >= directions @ theta_hat]
     return active, rounds
 

@@ -7,6 +7,7 @@ epsilon_l itself, not by the widths that were reached. Departures from the paper
   (G_(l+1) u B_(l+1)), which is done here.
 - Line 8 prints q(Z_l) for the number of pulls; the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
 - The design is certified: its value is within .1 % of a lower bound, where the papers' Frank-Wolfe stalls above it.
+- Pulls replayed from a log may be fewer than line 8 asks for; the phase then decides by the width they reached.
 - An item that is the zero vector has the value 0 whatever theta is, and is compared with the threshold at once.
 The union bound is the paper's: each of |Z| two-sided comparisons in phase l fails with probability at most
 delta / (4 l^2 |Z|), which adds up to pi^2 delta / 24, or .41 delta; H-RAGE spends delta / 2 more on its burn-in.
@@ -16,7 +17,7 @@ from math import inf, isfinite, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_items, check_option, check_span
+from bandits_lib.checks import check_items, check_option, check_span, check_told
 from bandits_lib.design import pairs
 from bandits_lib.estimate import argmax, weighted_least_squares
 from bandits_lib.protocol import Result, Round
@@ -49,17 +50,19 @@ def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_item
         lam = design(arms, pairs(in_view) if objective == "best" else in_view)  # line 7: lambda_l and q
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
         tau = factor * 4**phase * lam.value * union  # line 8
-        sample = yield whole_pulls(feasible(tau, phase, active, objective), lam.weights)  # line 9
+        asked = whole_pulls(feasible(tau, phase, active, objective), lam.weights)
+        sample = yield asked  # line 9
+        as_asked = check_told(asked, sample, arms, in_view - in_view[0] if objective == "best" else in_view)
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
-        values, epsilon = in_view @ fit.theta_hat, 2.0**-phase
+        values = in_view @ fit.theta_hat
+        compared = in_view - in_view[argmax(values)] if objective == "best" else in_view
+        width = sqrt(factor * union * fit.variances(compared).max())
+        epsilon = 2.0**-phase if as_asked else max(2.0**-phase, width)
         if objective == "best":
-            compared = in_view - in_view[argmax(values)]
             undecided = values.max() - values <= epsilon  # line 13
         else:
-            compared = in_view
             above[active[values - epsilon > threshold]] = True  # line 16
             undecided = np.abs(values - threshold) <= epsilon  # lines 18 and 20, corrected
-        width = sqrt(factor * union * fit.variances(compared).max())
         history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         active = active[undecided]
     return Result(int(active[0]) if objective == "best" else above, tuple(history))

@@ -30,7 +30,16 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.estimate import argmax, cholesky
-from bandits_lib.fixed_confidence.stopping import Evidence, begin, check_stopping, look, opening, stopped, tell
+from bandits_lib.fixed_confidence.stopping import (
+    Evidence,
+    begin,
+    check_stopping,
+    look,
+    opened,
+    opening,
+    stopped,
+    tell,
+)
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result
 
@@ -108,6 +117,7 @@ def lazy_track_and_stop(
 
     start = opening(arms, items, initial, rng)
     sample = yield start.counts  # A_0
+    start = opened(start, sample)
     state, history = _start(start, begin(start, sample, stopping, trace), averaging), []
     clock, next_look = state.evidence.clock, (int(state.evidence.clock[0]) if trace else NO_LIMIT)
     next_update = _update_from(int(clock[0]), period)
@@ -153,7 +163,7 @@ def _update_from(t, period):
 
 
 def _start(start, evidence, averaging):
-    r = len(start.first)
+    r, pulls = len(start.first), int(start.counts.sum())
     return State(
         evidence,
         evidence.counts,
@@ -161,10 +171,10 @@ def _start(start, evidence, averaging):
         turn=np.zeros(2, dtype=np.int64),
         eigenvalue=np.array([start.c, start.c / sqrt(r)]),
         tracked=np.sort(start.first),
-        past=np.full(r, (r - 1) / r),
+        past=np.full(r, (pulls - 1) / r),
         weights=np.full(r, 1 / r),
         lag=np.empty(r),
-        schedule=np.array([r, int(averaging)]),
+        schedule=np.array([pulls, int(averaging)]),
     )
 
 
@@ -244,7 +254,7 @@ def behind(state):
 
 @njit(cache=True, error_model="numpy")
 def inform(state, arm, reward):
-    """Tell one reward; a forced pull hands the turn to the next arm of A_0."""
-    if state.turn[1]:
+    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
+    if state.turn[1] and arm == state.first[state.turn[0]]:
         state.turn[0] = (state.turn[0] + 1) % state.first.shape[0]
     tell(state.evidence, arm, reward)

@@ -112,14 +112,14 @@ def lingape(
 
 
 def _start(arms, items, sample, limits, rule, trace):
-    (K, d), (M, _) = arms.shape, items.shape
+    (K, d), (M, _), pulls = arms.shape, items.shape, int(sample.counts.sum())
     looked_at = K if rule == "greedy" else 0
     state = State(
         arms,
         items,
         columns=items.T.copy(),
         counts=sample.counts.astype(np.int64),
-        clock=np.array([K, K if trace else NO_LIMIT]),
+        clock=np.array([pulls, pulls if trace else NO_LIMIT]),
         inverse=np.empty((d, d)),
         theta=np.empty(d),
         response=arms.T @ sample.sums,

@@ -18,7 +18,7 @@ from math import ceil, log
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from bandits_lib.checks import check_arms, check_delta, check_option, check_positive, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_option, check_positive, check_sigma, check_told
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.estimate import argmax, basel_delta, least_squares
 from bandits_lib.fixed_confidence.halving import checked_items, feasible, halving
@@ -98,7 +98,9 @@ def rage(
         n = ceil(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log)  # N_t
         n = max(n, ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # r(epsilon)
         shares = lam.weights / lam.weights.sum()
-        sample = yield round_design(shares, feasible(n, t, active), method=rounding, arms=arms)
+        asked = round_design(shares, feasible(n, t, active), method=rounding, arms=arms)
+        sample = yield asked
+        check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
         radius = sigma * np.sqrt(2 * width_log)
         kept, width = eliminated_by(items[active], fit, radius, eliminate or _default_comparison(active))

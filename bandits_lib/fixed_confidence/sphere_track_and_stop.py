@@ -37,7 +37,7 @@ class State(NamedTuple):
 
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    clock: np.ndarray  # pulls so far, next arm, pulls at the next look (trace)
+    clock: np.ndarray  # pulls so far, next arm, pulls at the next look (trace), pulls out of turn
     reached: np.ndarray  # |S| and its boundary after the last block
     rule: np.ndarray  # the row that `boundary` reads
 
@@ -88,7 +88,7 @@ def sphere_track_and_stop(
     state = State(
         counts=np.zeros(d, dtype=np.int64),
         sums=np.zeros(d),
-        clock=np.array([0, 0, trace if trace else NO_LIMIT]),
+        clock=np.array([0, 0, trace if trace else NO_LIMIT, 0]),
         reached=np.array([0.0, np.inf]),
         rule=rule,
     )
@@ -96,9 +96,11 @@ def sphere_track_and_stop(
     while True:
         if growth == 0 and state.clock[0] > 0:
             yield Loop(choose, update, state)
+            _check_blocks(state)
         else:  # the first block too: a batch shows whether there are d arms
             sample = yield np.full(d, max(1, int(growth * state.counts[0])))
             add_batch(state, sample)
+            _check_blocks(state)
         if state.clock[0] >= state.clock[2]:
             history.append(_look(state))
             state.clock[2] = state.clock[0] + trace
@@ -121,6 +123,15 @@ def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
     constant = share if share is not None else np.nan
     union = float(delta_schedule == "union")
     return int(d), np.array([d, STOPS.index(stop), epsilon, log(1 / delta), sigma, u, c, constant, union])
+
+
+def _check_blocks(state):
+    """Refuse pulls, out of a log, that are not whole blocks: |S| says nothing then."""
+    if state.clock[3] or (state.counts != state.counts[0]).any():
+        raise ValueError(
+            f"pulls must come in blocks of one of each arm, in turn; a log replayed here holds others, which leaves "
+            f"counts {state.counts.tolist()}: start a new experiment"
+        )
 
 
 def direction(sums):
@@ -198,6 +209,8 @@ def boundary(n, rule):
 def choose(state):
     """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
     clock, sums = state.clock, state.sums
+    if clock[3] > 0:
+        return -1
     if clock[1] == 0 and clock[0] > 0:
         square = 0.0
         for i in range(sums.shape[0]):
@@ -212,6 +225,8 @@ def choose(state):
 @njit(cache=True, forceinline=True, error_model="numpy")
 def update(state, arm, reward):
     """Tell one reward."""
+    if arm != state.clock[1]:
+        state.clock[3] += 1
     state.sums[arm] += reward
     state.counts[arm] += 1
     state.clock[0] += 1

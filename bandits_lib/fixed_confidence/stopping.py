@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_delta, check_option, check_positive
+from bandits_lib.checks import check_delta, check_option, check_positive, check_told
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.estimate import argmax, cholesky, inverse_from, rank_one_update
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
@@ -123,8 +123,12 @@ def opening(arms, items, initial="spanning", rng=None):
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
     counts = np.zeros(len(arms), dtype=np.int64)
     counts[first] = 1
-    c = float(np.linalg.eigvalsh(inside[first].T @ inside[first])[0])
-    return Opening(inside, np.ascontiguousarray((items - items[0]) @ axes), first, counts, c, axes)
+    return Opening(inside, np.ascontiguousarray((items - items[0]) @ axes), first, counts, _least(inside[first]), axes)
+
+
+def _least(arms):
+    """The least eigenvalue of the sum of xx' over arms (n, r)."""
+    return float(np.linalg.eigvalsh(arms.T @ arms)[0])
 
 
 def _random_basis(arms, rng):
@@ -139,16 +143,28 @@ def _random_basis(arms, rng):
     return np.array(chosen)
 
 
+def opened(start, sample):
+    """The `Opening` that was pulled: `start`, or where a log holds other pulls, spanning arms among these, and their c.
+
+    Raises ValueError if these do not span what the arms span.
+    """
+    if check_told(start.counts, sample, start.arms, start.arms):
+        return start
+    pulled = np.flatnonzero(sample.counts)
+    first = pulled[spanning_arms(start.arms[pulled])]
+    return start._replace(first=first, counts=sample.counts, c=_least(start.arms[first]))
+
+
 def begin(start, sample, stopping, trace=0):
     """The `Evidence` after the opening's pulls. sample : their Sample; trace : pulls between looks, 0 for none."""
-    K, r = start.arms.shape
+    start, (_, r), pulls = opened(start, sample), start.arms.shape, int(sample.counts.sum())
     information = (start.arms.T * sample.counts) @ start.arms
     sigma, delta, u, union, kind = stopping
     evidence = Evidence(
         start.arms,
         start.items,
         counts=sample.counts.astype(np.int64),
-        clock=np.array([r, r if trace else NO_LIMIT]),
+        clock=np.array([pulls, pulls if trace else NO_LIMIT]),
         information=information,
         inverse=np.linalg.inv(information),
         theta=np.linalg.solve(information, start.arms.T @ sample.sums),

@@ -23,7 +23,15 @@ from math import log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_ridge, check_sigma
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_ridge,
+    check_sigma,
+    check_told,
+)
 from bandits_lib.estimate import LeastSquares, least_squares
 from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
 from bandits_lib.fixed_confidence.rage import eliminated_by
@@ -77,26 +85,26 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     history: list[Round] = []
     while len(active) > 1:
         phase = begin(arms @ axes, (items[active] - items[0]) @ axes, start, d)
-        if start == "ridge":
-            yield d * one_pull(0, K)
-        sample, norm, n = yield from _pull_until(alpha * value, phase, ratio == "per_pull")
+        unseen = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
+        sample, asked, norm, n = yield from _pull_until(alpha * value, phase, ratio == "per_pull")
+        if start == "pull":
+            check_told(asked, sample, arms, items[active] - items[active[0]])
         value = norm / n if ratio == "per_pull" else norm
         fit = least_squares(arms, sample) if start == "pull" else _ridge_regression(arms, sample)
         j = len(history) + 1
         radius = sigma * sqrt(2 * log(np.pi**2 * len(items) ** 2 * j**2 / (3 * delta)))
         kept, width = eliminated_by(items[active], fit, radius, "pairs")
-        pulled = sample.counts + (d * one_pull(0, K) if start == "ridge" else 0)
-        history.append(Round(j, active, pulled, n * norm, 0.0, width, fit.theta_hat))
+        history.append(Round(j, active, sample.counts + unseen, n * norm, 0.0, width, fit.theta_hat))
         active = active[kept]
     return Result(int(active[0]), tuple(history))
 
 
 def _pull_until(target, phase, per_pull):
-    """Sub-generator: request greedy pulls until the value is below `target`: (Sample, largest squared norm, n)."""
+    """Sub-generator: greedy pulls until the value is below `target`: (Sample, asked (K,), largest squared norm, n)."""
     key, samples, asked, limit = _digest(target, phase, per_pull), [], np.zeros_like(phase.counts), phase.clock[0]
     if key in _known:
         counts, norm, n = _known[key]
-        return (yield counts.copy()), norm, n
+        return (yield counts.copy()), counts, norm, n
     while True:
         limit += BATCH
         while (status := pull_greedily(phase, target, per_pull, limit)) == SHORT:
@@ -107,7 +115,7 @@ def _pull_until(target, phase, per_pull):
             norm, n = float(phase.squares.max()), int(phase.clock[0])
             if len(samples) == 1:
                 _remember(key, (asked, norm, n))
-            return total(samples), norm, n
+            return total(samples), asked, norm, n
 
 
 def _digest(target, phase, per_pull):

@@ -50,8 +50,8 @@ def xy_static(
         return (leader if won else None), width
 
     lam = design(arms, pairs(items))
-    unseen = (arms.shape[1] if start == "d" else 0) * one_pull(0, len(arms))
+    unseen = 0
     if start == "d":
-        yield unseen
+        unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
     item, (first, *others) = yield from draw_until(arms, lam, growth=growth, phases=phases, decide=decide, rng=rng)
     return Result(item, (first._replace(counts=first.counts + unseen), *others))

@@ -13,7 +13,7 @@ Departures from the paper's letter, each with its reason:
 import numpy as np
 from scipy.linalg import qr
 
-from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option
+from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
 from bandits_lib.design import Design, round_design
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
@@ -76,7 +76,9 @@ def separate_arm_estimator(
     design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
     rank = np.count_nonzero(design.weights)
     budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
-    sample = yield round_design(design.weights, budget)  # Alg. 4, line 4
+    asked = round_design(design.weights, budget)
+    sample = yield asked  # Alg. 4, line 4
+    check_told(asked, sample, features(arms), features(arms))
     n = np.maximum(sample.counts, 1)
     squares = squared_residuals(sample.sums / n, sample) * (n / np.maximum(n - ddof, 1))  # line 5
     fit = fit_quadratic(arms, sample.counts, squares)  # line 7

@@ -12,7 +12,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget
+from bandits_lib.checks import check_arms, check_budget, check_told
 from bandits_lib.design import g_design, round_design
 from bandits_lib.estimate import least_squares
 from bandits_lib.protocol import Result, Round
@@ -45,13 +45,17 @@ def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
     lam, dagger = design(arms), design(features(arms))  # lines 4 and 9
     first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(dagger.weights))
 
-    sample = yield round_design(lam.weights / lam.weights.sum(), first)  # line 5
+    asked = round_design(lam.weights / lam.weights.sum(), first)
+    sample = yield asked  # line 5
+    check_told(asked, sample, arms, arms)
     mean = least_squares(arms, sample)  # line 7
     error = sigma_max * np.sqrt(mean.variances(arms).max())
     everything = np.arange(len(arms))
     stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(error), mean.theta_hat)
 
-    sample = yield round_design(dagger.weights / dagger.weights.sum(), second)  # line 10
+    asked = round_design(dagger.weights / dagger.weights.sum(), second)
+    sample = yield asked  # line 10
+    check_told(asked, sample, features(arms), features(arms))
     fit = fit_quadratic(arms, sample.counts, squared_residuals(arms @ mean.theta_hat, sample))  # lines 12, 13
     error = sigma_max**2 * np.sqrt(2 * ((isometric(arms) @ fit.root.T) ** 2).sum(axis=1).max())
     stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(error), mean.theta_hat)

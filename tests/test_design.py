@@ -22,6 +22,7 @@ from bandits_lib.design import (
 from bandits_lib.design.certificate import inverse_root, lower_bound
 from bandits_lib.design.pairs import Differences, Listed
 from bandits_lib.design.plane import difference_vertices
+from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
 from bandits_lib.design.two_players import two_players
 from bandits_lib.fixed_confidence import rage
@@ -612,3 +613,14 @@ def test_a_working_set_of_arms_that_would_cycle():
     for seed in range(30):
         arms = np.random.default_rng(seed).integers(-1, 2, (150, 4)).astype(float)
         certified(xy_design(arms, pairs(arms)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_direction_in_a_face_is_solved_by_the_simplex_method(seed):
+    """Two of nine dimensions carry the difference of two arms: every basis is degenerate, and ties must not cycle."""
+    arms = sphere(100, 9, seed)
+    for i, j in np.random.default_rng(seed).integers(100, size=(40, 2)):
+        if i != j:
+            weights, bound, pivots = single_direction(arms, arms[i] - arms[j])
+            assert pivots < 60 and np.count_nonzero(weights) <= 9
+            assert design_value(arms, weights, (arms[i] - arms[j])[None]) == pytest.approx(bound, rel=1e-9)

@@ -12,7 +12,7 @@ from numba import njit
 
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.numerics.ordered import apply, solve, total
-from bandits_lib.numerics.ties import TIE, argmax
+from bandits_lib.numerics.ties import argmax
 
 SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
 PERTURBATION = 1e-10  # relative to ||w||_1
@@ -27,8 +27,7 @@ def _leaving(w, rate, slope):
     """
     rising = np.flatnonzero(rate > 1e-12)
     ratio = np.maximum(w[rising], 0.0) / rate[rising]
-    most = max(1e-290, ratio.max()) if len(ratio) else 1.0
-    order = np.argsort(np.rint(ratio * (1 / TIE / most)), kind="mergesort")
+    order = np.argsort(ratio, kind="mergesort")  # the perturbation has left no ties
     passed = np.zeros(len(w), np.bool_)
     for at in order:
         position = rising[at]

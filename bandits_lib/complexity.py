@@ -20,6 +20,7 @@ from bandits_lib.checks import (
 )
 from bandits_lib.design import pairs, weighted_design, xy_design
 from bandits_lib.estimate import argmax
+from bandits_lib.numerics.ordered import along
 
 CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
 
@@ -33,9 +34,9 @@ def oracle_directions(items, theta):
     [[2.0, -2.0]]
     """
     theta = check_theta("theta", theta, items.shape[1])
-    best = int(argmax(items @ theta))
+    best = int(argmax(along(items, theta)))
     differences = items[best] - np.delete(items, best, axis=0)
-    gaps = differences @ theta
+    gaps = along(differences, theta)
     if (gaps <= 0).any():
         raise ValueError("the best item must be unique under theta: its value is attained twice, no oracle exists")
     return differences / gaps[:, None]
@@ -141,7 +142,7 @@ def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    values = items @ np.asarray(theta, dtype=float)
+    values = along(items, theta)
     gaps = values.max() - values
     if gaps.max() > 2 * (1 + 1e-9):
         raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")

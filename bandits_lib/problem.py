@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from bandits_lib.checks import check_arms, check_items, check_matrix, check_option, check_sigma, check_theta
 from bandits_lib.estimate import argmax
+from bandits_lib.numerics.ordered import along
 from bandits_lib.protocol import Sample
 
 
@@ -81,7 +82,7 @@ class LinearBandit:
     def _set_theta(self, theta):
         theta = check_theta("theta", theta, self.arms.shape[1])
         mean = expit if self.link == "logistic" else np.asarray
-        self.theta, self.means, self.item_values = theta, mean(self.arms @ theta), mean(self.items @ theta)
+        self.theta, self.means, self.item_values = theta, mean(along(self.arms, theta)), mean(along(self.items, theta))
 
     def _set_means(self, means):
         means = check_matrix("means", np.atleast_2d(means))[0]

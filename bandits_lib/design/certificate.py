@@ -68,4 +68,4 @@ def lower_bound(arms, root, directions, masses):
     trace = total(masses * squares(rotated))
     measured = product(arms, across)
     pressure = row_products(product(measured, information(rotated, masses)), measured)
-    return trace**2 / pressure.max(), pressure / trace
+    return trace * (trace / pressure.max()), pressure / trace

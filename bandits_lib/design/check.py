@@ -3,6 +3,7 @@
 import numpy as np
 
 NUMBER = (int, float, np.integer, np.floating)
+LARGEST = 1e100  # entry of a vector, and the inverse of the least: squares and their products are then finite
 
 
 def matrix(name, values):
@@ -18,6 +19,10 @@ def matrix(name, values):
     if not np.isfinite(array).all():
         row = int(np.argwhere(~np.isfinite(array))[0, 0])
         raise ValueError(f"{name} must be finite but row {row} is {array[row]}; drop or repair it")
+    longest = np.abs(array).max(axis=1)
+    if ((longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))).any():
+        row = int(np.argmax((longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))))
+        raise ValueError(f"{name} must hold numbers that can be squared but row {row} is {array[row]}; rescale it")
     return array
 
 

@@ -15,8 +15,9 @@ from bandits_lib.design import check
 from bandits_lib.numerics.ordered import product, squares, transposed
 from bandits_lib.numerics.ties import argmax, ranked, ranks
 
+CHUNK = 1 << 14  # pairs measured at a time
 BLOCK = 1 << 18  # entries of the distance matrix held at a time
-SAFE = 1e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
+SAFE = 8e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
 START = 0.8  # first directions: squared norm at least START times the largest found by a walk
 
 
@@ -155,11 +156,8 @@ def _walk(points):
 def _farthest(points, level, far, near):
     """Pairs (i, j) of squared distance above `level`, the first farthest j of each i that has any."""
     i, j = _scan(points, level, far, near)
-    norms = _squared(points, i, j)
-    order = np.lexsort((j, ranks(-norms), i))
-    order = order[norms[order] > level]
-    first = np.flatnonzero(np.diff(i[order], prepend=-1))
-    return i[order[first]], j[order[first]]
+    above = _squared(points, i, j) > level
+    return i[above], j[above]
 
 
 def _scan(points, level, far, near, every=False):
@@ -187,14 +185,17 @@ def _scan(points, level, far, near, every=False):
         gram = points[start:end] @ points[start:stop].T
         gram *= -2.0
         gram += square[start:stop]
-        found.append(_above(gram, level - square[start:end], every, start, slack))
+        found.append(_above(gram, level - square[start:end], every, start, slack, points, order))
         start = end
     first, second = (np.concatenate(part) for part in zip(*found, strict=True))
     return order[first], order[second]
 
 
-def _above(gram, floor, every, start, slack):
-    """Entries of a block (rows `start`...) above `floor` per row, to `slack`: all, or those of the row's largest."""
+def _above(gram, floor, every, start, slack, points, order):
+    """Entries of a block (rows `start`...) above `floor` per row, to `slack`: all, or the farthest of each row.
+
+    Of those as far as the farthest it is the one that comes first among the points as given (`order`).
+    """
     if every:
         row, column = np.nonzero(gram > floor[:, None] - slack)
         later = column > row
@@ -202,4 +203,9 @@ def _above(gram, floor, every, start, slack):
     top = gram.max(axis=1)
     rows = np.flatnonzero(top > floor - slack)
     row, column = np.nonzero(gram[rows] >= top[rows, None] - slack)
-    return rows[row] + start, column + start
+    row, column = rows[row] + start, column + start
+    parts = range(0, len(row), CHUNK)
+    norms = np.concatenate([np.zeros(0), *(_squared(points, row[k : k + CHUNK], column[k : k + CHUNK]) for k in parts)])
+    by_distance = np.lexsort((order[column], ranks(-norms), row))
+    first = by_distance[np.flatnonzero(np.diff(row[by_distance], prepend=-1))]
+    return row[first], column[first]

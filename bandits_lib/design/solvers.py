@@ -173,7 +173,10 @@ def _g_design(arms, tol):
 @cached
 def _weighted_design(arms, vectors, name, sigma, tol):
     space = span(arms / sigma[:, None])
-    return solve_xy(space.arms, _few(in_span(space, vectors, name)), tol)
+    size = int(np.frexp(np.abs(vectors).max())[1])
+    design = solve_xy(space.arms, _few(in_span(space, np.ldexp(vectors, -size), name)), tol)
+    value, bound = (float(np.ldexp(number, 2 * size)) for number in (design.value, design.lower_bound))
+    return design._replace(value=value, lower_bound=bound)
 
 
 def in_span(space, vectors, name):

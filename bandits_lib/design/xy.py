@@ -39,7 +39,7 @@ def solve_xy(arms, directions, tol):
             return design
     weights, value, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
     if not value <= (1 + 0.9 * tol) * bound:
-        weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound)
+        weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
         steps += more
     weights = snapped(_fewer_atoms(arms, weights, directions, tol, bound), tol)
     value = value_of(arms, weights, directions)
@@ -74,7 +74,7 @@ def _column_generation(arms, directions, tol):
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
     weights, _ = d_optimal(arms, START_GAP, 1000)
     spanning = spanning_arms(arms)
-    chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.flatnonzero(weights)
+    chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
     rows = directions.first(inverse_root(arms, weights), most)
     best_weights, best_value, bound, steps, inner, stalled = weights, np.inf, 0.0, 0, 0.1, 0
     for rounds in range(MAX_ROUNDS):
@@ -131,9 +131,9 @@ def _centre(arms, directions, chosen, rows, solution, found, tol, most, spanning
     return here, solution.steps
 
 
-def _play_on(arms, directions, rows, tol, bound):
+def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
     """Weights (K,), their lower bound (at least `bound`) and steps by `two_players`, violators added as they appear."""
-    best_value, best_weights, steps = np.inf, np.full(len(arms), 1 / len(arms)), 0
+    steps = 0
     for _ in range(MAX_ROUNDS):
         weights, found, played = two_players(arms, rows, tol)
         value, beyond = directions.beyond(inverse_root(arms, weights), bound, len(rows))

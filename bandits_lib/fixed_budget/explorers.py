@@ -18,7 +18,7 @@ from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.estimate import argmax, information_inverse, norms
 from bandits_lib.fixed_budget.g_optimal import fwg_design, inverse_and_norms, wynn_design
 from bandits_lib.numerics.axes import principal_axes
-from bandits_lib.numerics.ordered import product
+from bandits_lib.numerics.ordered import product, transposed
 from bandits_lib.numerics.span import basis
 
 PROJECTIONS = ("span", "first3")
@@ -153,7 +153,7 @@ def greedy_counts(arms, n, *, ties="variance"):
     counts = np.zeros(len(arms), np.int64)
     counts[spanning_arms(arms)] = 1
     inverse, _ = inverse_and_norms(arms, counts.astype(float))
-    return greedy_pulls(arms @ inverse @ arms.T, counts, n, ties == "variance")
+    return greedy_pulls(product(product(arms, inverse), transposed(arms)), counts, n, ties == "variance")
 
 
 @njit(cache=True, error_model="numpy")
@@ -200,7 +200,7 @@ def clusters_design(arms, clusters=None):
 
 @cached
 def _clusters_design(arms, clusters, rank):
-    label = k_means(arms, arms[_starts(arms @ basis(arms), clusters)])
+    label = k_means(arms, arms[_starts(product(arms, basis(arms)), clusters)])
     sizes = np.bincount(label, minlength=clusters)
     weights = 1 / (np.count_nonzero(sizes) * sizes[label])
     return Design(weights, design_value(arms, weights, arms), float(rank), 0)

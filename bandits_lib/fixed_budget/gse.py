@@ -40,6 +40,7 @@ from bandits_lib.fixed_budget.explorers import (
     project,
 )
 from bandits_lib.logistic import logistic_fit
+from bandits_lib.numerics.ordered import along, combine, product
 from bandits_lib.numerics.span import far_apart, scaled_axes
 from bandits_lib.protocol import Result, Round, Sample
 
@@ -114,7 +115,7 @@ def gse(
         if not check_told(plan.counts, told, stage.arms, stage.arms - stage.arms[0]):
             plan = of_counts(stage.arms, told.counts, plan)
         theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
-        values = stage.arms @ theta
+        values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
         history.append(Round(t, active, sample.counts, plan.value, plan.lower_bound, float(width), stage.basis @ theta))
         kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
@@ -128,7 +129,7 @@ def scaled_stage(arms, projection):
     if not far_apart(stage.arms):
         return stage
     axes = scaled_axes(stage.arms)
-    return Stage(stage.arms @ axes, stage.basis @ axes)
+    return Stage(product(stage.arms, axes), product(stage.basis, axes))
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span"):
@@ -158,6 +159,6 @@ def stages_needed(K, eta):
 def estimate(model, stage, plan, sample, sigma, ridge):
     """theta_hat (r,) in the coordinates of the stage and its covariance (r, r), from its sample (eqs. 1, 4)."""
     if model == "linear":
-        return plan.inverse @ (stage.arms.T @ sample.sums), sigma**2 * plan.inverse
+        return along(plan.inverse, combine(sample.sums, stage.arms)), sigma**2 * plan.inverse
     fit = logistic_fit(stage.arms, sample, ridge=ridge)
     return fit.theta_hat, fit.inverse

@@ -15,7 +15,7 @@ from bandits_lib.design import g_design
 from bandits_lib.estimate import argmax, top
 from bandits_lib.fixed_budget.explorers import project
 from bandits_lib.fixed_budget.gse import scaled_stage
-from bandits_lib.numerics.ordered import combine, product, squares, transposed
+from bandits_lib.numerics.ordered import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.protocol import Result, Round, Sample
 
@@ -61,7 +61,7 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
         root, _ = quick_inverse_root(stage.arms[pulled], told.counts[pulled])
         whitened = product(stage.arms, transposed(root))
         theta = combine(combine(told.sums, whitened), root)
-        values = stage.arms @ theta
+        values = along(stage.arms, theta)
         width = sigma * np.sqrt(squares(whitened - whitened[argmax(values)]).max())
         history.append(Round(r, active, sample.counts, value, lower_bound, float(width), stage.basis @ theta))
         active = active[top(values, min(survivors, len(active)))]

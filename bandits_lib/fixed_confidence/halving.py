@@ -20,6 +20,7 @@ import numpy as np
 from bandits_lib.checks import check_items, check_option, check_span, check_told
 from bandits_lib.design import pairs
 from bandits_lib.estimate import argmax, weighted_least_squares
+from bandits_lib.numerics.ordered import along
 from bandits_lib.protocol import Result, Round
 
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters
@@ -54,7 +55,7 @@ def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_item
         sample = yield asked  # line 9
         as_asked = check_told(asked, sample, arms, in_view - in_view[0] if objective == "best" else in_view)
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
-        values = in_view @ fit.theta_hat
+        values = along(in_view, fit.theta_hat)
         compared = in_view - in_view[argmax(values)] if objective == "best" else in_view
         width = sqrt(factor * union * fit.variances(compared).max())
         epsilon = 2.0**-phase if as_asked else max(2.0**-phase, width)

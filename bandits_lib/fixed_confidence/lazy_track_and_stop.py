@@ -40,6 +40,7 @@ from bandits_lib.fixed_confidence.stopping import (
     stopped,
     tell,
 )
+from bandits_lib.numerics.ordered import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import NO_LIMIT, Loop, Result
 
@@ -203,9 +204,9 @@ def plug_in(state, design, warm_start):
     Where the best item is not unique, the allocation of this moment. Frank-Wolfe begins there too, if it spans.
     """
     arms, items, theta, before = state.evidence.arms, state.evidence.items, state.evidence.theta, current(state)
-    best = int(argmax(items @ theta))
+    best = int(argmax(along(items, theta)))
     directions = items[best] - np.delete(items, best, axis=0)
-    gaps = directions @ theta
+    gaps = along(directions, theta)
     if not (gaps > 0).all():
         return before
     directions *= (gaps.min() / gaps)[:, None]  # no direction becomes longer than it is

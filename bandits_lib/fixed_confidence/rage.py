@@ -22,6 +22,7 @@ from bandits_lib.checks import check_arms, check_delta, check_option, check_posi
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.estimate import argmax, basel_delta, least_squares
 from bandits_lib.fixed_confidence.halving import checked_items, feasible, halving
+from bandits_lib.numerics.ordered import along
 from bandits_lib.protocol import Result, Round
 
 MANY_ITEMS = 5_000  # above, elimination is against the leader only
@@ -122,7 +123,7 @@ def eliminated_by(items, fit, radius, comparison):
     An item z goes when (z' - z)'theta_hat > radius ||z' - z||, in the norm of the inverse information matrix, for
     the leader z' or, with comparison "pairs", for any active z'. The leader always stays.
     """
-    scores = items @ fit.theta_hat
+    scores = along(items, fit.theta_hat)
     leader = int(argmax(scores))
     whitened = fit.whitened(items - items[leader])  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))

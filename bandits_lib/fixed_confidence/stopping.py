@@ -39,6 +39,9 @@ from numba import njit
 from bandits_lib.checks import check_delta, check_option, check_positive, check_told
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.estimate import argmax, cholesky, inverse_from, rank_one_update
+from bandits_lib.numerics import ordered
+from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.ordered import apply, combine, information, inverse_triangle, product, transposed
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.protocol import NO_LIMIT, Trace
 
@@ -119,16 +122,16 @@ def opening(arms, items, initial="spanning", rng=None):
     before, or "random" (jedra2020, section 5): in an order drawn by `rng`, each not in the span of those before.
     """
     axes = scaled_axes(arms)
-    inside = np.ascontiguousarray(arms @ axes)
+    inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
     counts = np.zeros(len(arms), dtype=np.int64)
     counts[first] = 1
-    return Opening(inside, np.ascontiguousarray((items - items[0]) @ axes), first, counts, _least(inside[first]), axes)
+    return Opening(inside, product(items - items[0], axes), first, counts, _least(inside[first]), axes)
 
 
 def _least(arms):
     """The least eigenvalue of the sum of xx' over arms (n, r)."""
-    return float(np.linalg.eigvalsh(arms.T @ arms)[0])
+    return float(jacobi(information(arms, np.ones(len(arms))))[0].min())
 
 
 def _random_basis(arms, rng):
@@ -158,17 +161,19 @@ def opened(start, sample):
 def begin(start, sample, stopping, trace=0):
     """The `Evidence` after the opening's pulls. sample : their Sample; trace : pulls between looks, 0 for none."""
     start, (_, r), pulls = opened(start, sample), start.arms.shape, int(sample.counts.sum())
-    information = (start.arms.T * sample.counts) @ start.arms
+    pulled = information(start.arms, sample.counts.astype(float))
+    root, response = inverse_triangle(ordered.cholesky(pulled)[0]), combine(sample.sums, start.arms)
+    inverse = product(root, transposed(root))
     sigma, delta, u, union, kind = stopping
     evidence = Evidence(
         start.arms,
         start.items,
         counts=sample.counts.astype(np.int64),
         clock=np.array([pulls, pulls if trace else NO_LIMIT]),
-        information=information,
-        inverse=np.linalg.inv(information),
-        theta=np.linalg.solve(information, start.arms.T @ sample.sums),
-        response=start.arms.T @ sample.sums,
+        information=pulled,
+        inverse=inverse,
+        theta=apply(inverse, response),
+        response=response,
         best=np.zeros(2, dtype=np.int64),
         level=np.array([0.0, -inf]),
         tie=np.zeros(r),

@@ -85,6 +85,11 @@ def apply(matrix, vector):
     return out
 
 
+def along(rows, vector):
+    """Inner products (n,) of `rows` (n, k) with `vector` (k,), whatever their layout and type."""
+    return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
+
+
 @njit(cache=True, error_model="numpy")
 def combine(vector, matrix):
     """vector (n,) times matrix (n, k)."""

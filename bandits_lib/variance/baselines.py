@@ -19,6 +19,7 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
 from bandits_lib.design.pairs import Listed
 from bandits_lib.estimate import argmax, least_squares
+from bandits_lib.numerics.ordered import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
@@ -48,7 +49,7 @@ def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     budget = check_budget(budget, least, "one per dimension of phi, and more than dimensions of the arms")
     sample = yield rng.multinomial(budget, np.full(len(arms), 1 / len(arms)))  # Alg. 3, line 3
     mean = least_squares(arms, sample)  # line 5
-    fit = fit_quadratic(arms, sample.counts, squared_residuals(arms @ mean.theta_hat, sample))  # line 6
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # line 6
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
@@ -103,7 +104,7 @@ def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates
     check_option("criterion", criterion, CRITERIA)
     check_dimension("subsets", subsets, 1)
     phi = features(check_arms(arms))
-    phi = phi @ basis(phi)  # the span of the phi's, lengths and angles kept
+    phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept
     rank = phi.shape[1]
     if criterion == "volume":
         return _equal_weights(phi, _largest_volume(phi))

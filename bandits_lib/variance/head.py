@@ -15,6 +15,7 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_budget, check_told
 from bandits_lib.design import g_design, round_design
 from bandits_lib.estimate import least_squares
+from bandits_lib.numerics.ordered import along, product, squares, transposed
 from bandits_lib.protocol import Result, Round
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
 
@@ -56,8 +57,8 @@ def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
     asked = round_design(dagger.weights / dagger.weights.sum(), second)
     sample = yield asked  # line 10
     check_told(asked, sample, features(arms), features(arms))
-    fit = fit_quadratic(arms, sample.counts, squared_residuals(arms @ mean.theta_hat, sample))  # lines 12, 13
-    error = sigma_max**2 * np.sqrt(2 * ((isometric(arms) @ fit.root.T) ** 2).sum(axis=1).max())
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # lines 12, 13
+    error = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(fit.root))).max())
     stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(error), mean.theta_hat)
     found = estimate(arms, fit, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
     return Result(found, (stage_1, stage_2))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_positive
+from bandits_lib.numerics.ordered import combine, product, row_products, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 
 
@@ -88,7 +89,7 @@ def fit_quadratic(arms, counts, squares):
     phi = isometric(arms[pulled])
     root, _ = quick_inverse_root(phi, counts[pulled])
     i, j = np.triu_indices(arms.shape[1])
-    vech = root.T @ (squares[pulled] @ (phi @ root.T)) / off_diagonal_lengths(arms.shape[1])
+    vech = combine(combine(squares[pulled], product(phi, transposed(root))), root) / off_diagonal_lengths(arms.shape[1])
     Sigma = np.empty((arms.shape[1],) * 2)
     Sigma[i, j] = Sigma[j, i] = vech
     return QuadraticFit(Sigma, root, len(root))
@@ -96,7 +97,7 @@ def fit_quadratic(arms, counts, squares):
 
 def variances(arms, Sigma):
     """(K,) x'Sigma x of every arm."""
-    return np.einsum("kd,kd->k", arms @ Sigma, arms)
+    return row_products(product(arms, Sigma), arms)
 
 
 def estimate(arms, fit, counts, sigma_min, sigma_max):

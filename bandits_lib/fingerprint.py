@@ -59,7 +59,7 @@ def fingerprint(*parts):
     (True, False)
     """
     described = map(_Description(), parts)
-    return hashlib.sha256("\n".join(described).encode(errors="surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
 
 @functools.cache

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from bandits_lib import Lab, instances
-from bandits_lib.fingerprint import fingerprint
+from bandits_lib.fingerprint import _Description, fingerprint
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.protocol import unroll
 
@@ -36,6 +36,38 @@ class Rule:
 
 class Row(NamedTuple):
     value: int
+
+
+class Sealed:
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("not to be pickled")
+
+
+class SealedToo(Sealed):
+    pass
+
+
+def tries_both(lab):
+    try:
+        lab.one()
+        lab.other()
+    except ValueError:
+        lab.stop()
+
+
+def tries_one(lab):
+    try:
+        lab.one()
+    except ValueError:
+        lab.stop()
+    else:
+        lab.other()
+
+
+tries_one.__qualname__ = tries_both.__qualname__
 
 
 def closed_over(value):
@@ -63,7 +95,11 @@ PAIRS = {
     "streams": (np.random.default_rng(1), np.random.default_rng(2)),
     "types of tuple": (Row(1), (1,)),
     "masks": (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])),
-    "signatures": (lambda *x: x, lambda x: x),
+    "signatures": (lambda *x: x, lambda **x: x),
+    "what is tried": (tries_both, tries_one),
+    "methods of lists": ([1].append, [2].append),
+    "what cannot be pickled": (Sealed(1), Sealed(2)),
+    "classes that cannot be pickled": (Sealed(1), SealedToo(1)),
     "objects in arrays": (np.array([{1}, None]), np.array([{2}, None])),
     "generators": (rage(np.eye(2), delta=0.1), rage(np.eye(2), delta=0.2)),
     "problems": (instances.benchmark(3), instances.benchmark(3, angle=0.2)),
@@ -165,6 +201,7 @@ class Base:
         return 1
 
 class Player(Base):
+    "What is said of it."
     limit = 3
 
     def __call__(self, rng):
@@ -303,6 +340,7 @@ EDITS = {
     "an option's default": ("lambda: [\"a\"]", "lambda: [\"b\"]", {"options"}),
     "a lambda in a slot": ("lambda x: x", "lambda x: -x", {"slots"}),
     "an enumeration": ("NEAR = 1", "NEAR = 2", {"kind"}),
+    "a docstring": ("What is said of it", "What else is said of it", set()),
     "what nobody asks for": ("nobody_asks():\n    return 1", "nobody_asks():\n    return 2", set()),
 }
 GROUPS = {"Player": {"class", "instance", "method", "partial", "set"}, "Row": {"row", "rows"}}
@@ -321,6 +359,22 @@ def test_a_value_set_in_a_module_counts(before, monkeypatch):
     as_written = [fingerprint(reader) for reader in readers]
     monkeypatch.setattr(parts.lines, "SCALE", 2.0)
     assert all(fingerprint(reader) != old for reader, old in zip(readers, as_written, strict=True))
+
+
+def test_a_function_of_a_notebook_counts_by_its_code(monkeypatch):
+    """There the main module is the kernel's launcher, a file of an installed library."""
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "/site-packages/ipykernel_launcher.py", raising=False)
+    one, other = lambda rng: rng + 1, lambda rng: rng + 2
+    one.__module__ = other.__module__ = "__main__"
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_a_function_is_described_once_however_many_lead_to_it():
+    """Two on each of twelve floors, each of which calls both of the next: 2^12 ways down."""
+    house = {"__name__": "house"}
+    for k in range(12):
+        exec(f"def f{k}(): return f{k + 1}(), g{k + 1}()\ndef g{k}(): return g{k + 1}(), f{k + 1}()", house)
+    assert len(_Description()(house["f0"])) < 24 * 1_000
 
 
 def test_libraries_count_by_name_and_the_global_generator_has_no_state():

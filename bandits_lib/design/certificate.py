@@ -56,16 +56,16 @@ def value_of(arms, weights, directions):
     return directions.value(inverse_root(arms, weights))
 
 
-def lower_bound(arms, root, directions, masses):
-    """tr(A^-1 M)^2 / max_x x'A^-1MA^-1x for M = sum of masses_y yy' over `directions` (q, r), A^-1 = root'root.
+def lower_bound(arms, root, rotated, masses):
+    """tr(A^-1 M)^2 / max_x x'A^-1MA^-1x for M = sum of masses_y yy' over directions y, A^-1 = root'root.
+
+    rotated : (q, r'), a row root y for every direction; masses : (q,), their weights, not all zero.
 
     Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1/bound at an optimum
     and equals it on the support.
     """
     masses = masses / total(masses)
-    across = transposed(root)
-    rotated = product(directions, across)
     trace = total(masses * squares(rotated))
-    measured = product(arms, across)
+    measured = product(arms, transposed(root))
     pressure = row_products(product(measured, information(rotated, masses)), measured)
     return trace * (trace / pressure.max()), pressure / trace

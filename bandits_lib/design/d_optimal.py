@@ -12,12 +12,12 @@ worst, and makes the best move for each pair in turn, with A^-1 kept up to date:
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.in_place import inner
 from bandits_lib.numerics.ordered import (
     apply,
     cholesky,
     independent,
     information,
-    inner,
     inverse_triangle,
     product,
     squares,

@@ -15,7 +15,16 @@ from bandits_lib.design.certificate import Design, inverse_root, lower_bound, va
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.numerics.ordered import apply, cholesky, combine, information, inverse_triangle, total, transposed
+from bandits_lib.numerics.ordered import (
+    apply,
+    cholesky,
+    combine,
+    information,
+    inverse_triangle,
+    product,
+    total,
+    transposed,
+)
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
@@ -137,5 +146,5 @@ def frank_wolfe(arms, directions, weights, stop, max_iter):
 
 
 def _running_bound(arms, weights, visited):
-    masses = np.arange(2.0, len(visited) + 2)
-    return float(lower_bound(arms, inverse_root(arms, weights), visited, masses)[0])
+    root, masses = inverse_root(arms, weights), np.arange(2.0, len(visited) + 2)
+    return float(lower_bound(arms, root, product(visited, transposed(root)), masses)[0])

@@ -17,6 +17,7 @@ goes to the analytic centre of that face: `centred` ends on it at a fixed tau, s
 arms and directions, and not of the way there.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ def centred(arms, directions, point, tol):
     tau is a power of two, so that rounding errors in the masses do not move it; it falls where the gap is too wide.
     """
     size, steps = len(point.mu) + len(point.s), 0
-    tau = 2.0 ** np.floor(np.log2(tol / 64 * ordered.total(point.mu) / size))
+    tau = math.ldexp(1.0, math.frexp(tol / 64 * ordered.total(point.mu) / size)[1] - 1)
     for _ in range(3):
         length = np.inf
         for _ in range(CENTRING):

@@ -10,12 +10,13 @@ differences themselves. Time O(n^2 r) at worst, memory O(BLOCK).
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.design import check
+from bandits_lib.kernels import kernel
 from bandits_lib.numerics.ordered import product, squares, transposed
-from bandits_lib.numerics.ties import argmax, ranked, ranks
+from bandits_lib.numerics.ties import TIE, argmax, ranked
 
-CHUNK = 1 << 14  # pairs measured at a time
 BLOCK = 1 << 18  # entries of the distance matrix held at a time
 SAFE = 8e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
 START = 0.8  # first directions: squared norm at least START times the largest found by a walk
@@ -77,6 +78,10 @@ class Listed(NamedTuple):
         """Up to `most` directions to start with: the longest."""
         return self.beyond(root, -1.0, most)[1]
 
+    def all_among(self, rows):
+        """Whether there are no directions but `rows`, which are some of them."""
+        return len(rows) == len(self.rows)
+
     def worst(self, root):
         """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
         norms = self._norms(root)
@@ -120,6 +125,10 @@ class Differences(NamedTuple):
         """Up to `most` differences to start with, all nearly as long as the longest."""
         points = product(self.items, transposed(root))
         return self.beyond(root, START * _walk(points)[2], most)[1]
+
+    def all_among(self, rows):
+        """False: there are more than can be listed."""
+        return False
 
     def worst(self, root):
         """The first pair (i < j, row by row) of largest squared norm, by the shared rule for ties."""
@@ -177,35 +186,60 @@ def _scan(points, level, far, near, every=False):
     slack = SAFE * square.max(initial=0.0)
     found = [(np.empty(0, int), np.empty(0, int))]
     start, n = 0, len(order)
+    room = np.empty(max(BLOCK, n))
     while start < n:
         stop = int(np.searchsorted(-radius, radius[start] - reach, side="right"))  # radius_j >= reach - radius_i
         if stop <= start:
             break
         end = min(start + max(1, BLOCK // (stop - start)), stop)
-        gram = points[start:end] @ points[start:stop].T
-        gram *= -2.0
+        gram = room[: (end - start) * (stop - start)].reshape(end - start, stop - start)
+        np.matmul(points[start:end] * -2.0, points[start:stop].T, out=gram)
         gram += square[start:stop]
-        found.append(_above(gram, level - square[start:end], every, start, slack, points, order))
+        floor = level - square[start:end] - slack
+        if every:
+            found.append(_all_above(gram, floor, start))
+        else:
+            found.append(_farthest_above(gram, gram.max(axis=1), floor, start, slack, points, order))
         start = end
     first, second = (np.concatenate(part) for part in zip(*found, strict=True))
     return order[first], order[second]
 
 
-def _above(gram, floor, every, start, slack, points, order):
-    """Entries of a block (rows `start`...) above `floor` per row, to `slack`: all, or the farthest of each row.
+def _all_above(gram, floor, start):
+    """Entries of a block (rows `start`...) above `floor` per row."""
+    row, column = np.nonzero(gram > floor[:, None])
+    later = column > row
+    return row[later] + start, column[later] + start
 
-    Of those as far as the farthest it is the one that comes first among the points as given (`order`).
+
+@njit(cache=True, error_model="numpy")
+def _farthest_above(gram, top, floor, start, slack, points, order):
+    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point.
+
+    Entries within `slack` of the largest are measured; of those as far as the farthest, to the tie, it is the one that
+    comes first among the points as given (`order`).
     """
-    if every:
-        row, column = np.nonzero(gram > floor[:, None] - slack)
-        later = column > row
-        return row[later] + start, column[later] + start
-    top = gram.max(axis=1)
-    rows = np.flatnonzero(top > floor - slack)
-    row, column = np.nonzero(gram[rows] >= top[rows, None] - slack)
-    row, column = rows[row] + start, column + start
-    parts = range(0, len(row), CHUNK)
-    norms = np.concatenate([np.zeros(0), *(_squared(points, row[k : k + CHUNK], column[k : k + CHUNK]) for k in parts)])
-    by_distance = np.lexsort((order[column], ranks(-norms), row))
-    first = by_distance[np.flatnonzero(np.diff(row[by_distance], prepend=-1))]
-    return row[first], column[first]
+    rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
+    for i in range(len(gram)):
+        if top[i] > floor[i]:
+            reached, chosen = 0.0, -1
+            for j in range(gram.shape[1]):
+                if gram[i, j] >= top[i] - slack:
+                    reached = max(reached, _distance(points, start + i, start + j))
+            for j in range(gram.shape[1]):
+                if gram[i, j] >= top[i] - slack and _distance(points, start + i, start + j) >= reached * (1 - TIE):
+                    if chosen < 0 or order[start + j] < order[chosen]:
+                        chosen = start + j
+            rows[found], columns[found] = start + i, chosen
+            found += 1
+    return rows[:found], columns[:found]
+
+
+@kernel
+def _distance(points, i, j):
+    """Squared."""
+    out = 0.0
+    for c in range(points.shape[1]):
+        step = points[i, c] - points[j, c]
+        out += step * step
+    return out

@@ -12,7 +12,7 @@ from numba import njit
 from bandits_lib.numerics.ordered import squares
 from bandits_lib.numerics.ties import argmax
 
-PARALLEL = 2.0**-36  # angles between edges that are this small are rounding errors
+PARALLEL = 2.0**-36  # angles between edges, a quarter turn being one, that are this small are rounding errors
 COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
 
 
@@ -59,12 +59,19 @@ def difference_vertices(points):
 def _opposite(points):
     """Indices (m,), (m,) of the points farthest in the directions u and -u, for every u between two edge normals."""
     vertices = hull(points)
-    edges = points[np.roll(vertices, -1)] - points[vertices]
-    angles = np.arctan2(edges[:, 1], edges[:, 0]) % (2 * np.pi)
+    angles = _turn(points[np.roll(vertices, -1)] - points[vertices])
     first = argmax(-angles)
     vertices, angles = np.roll(vertices, -first), np.roll(angles, -first)
-    breaks = np.unique(np.rint(angles % np.pi / PARALLEL)) * PARALLEL  # parallel edges of both sides are one break
-    between = (breaks + np.append(breaks[1:], breaks[0] + np.pi)) / 2
-    top = np.searchsorted(angles, between % (2 * np.pi), side="right")
-    bottom = np.searchsorted(angles, (between + np.pi) % (2 * np.pi), side="right")
+    breaks = np.sort(angles % 2)
+    breaks = breaks[np.diff(breaks, prepend=breaks[-1] - 2) > PARALLEL]  # parallel edges of both sides are one break
+    between = (breaks + np.append(breaks[1:], breaks[0] + 2)) / 2
+    top = np.searchsorted(angles, between % 4, side="right")
+    bottom = np.searchsorted(angles, (between + 2) % 4, side="right")
     return vertices[top % len(vertices)], vertices[bottom % len(vertices)]
+
+
+def _turn(vectors):
+    """Where vectors (n, 2) point: grows counter-clockwise as the angle does, from 0 to 4, by divisions alone."""
+    x, y = vectors[:, 0], vectors[:, 1]
+    part = y / (np.abs(x) + np.abs(y))
+    return np.where(x < 0, 2 - part, np.where(y < 0, 4 + part, part)) % 4

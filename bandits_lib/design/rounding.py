@@ -16,8 +16,10 @@ from numba import njit
 
 from bandits_lib.checks import check_option
 from bandits_lib.design import check
-from bandits_lib.estimate import argmax
+from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.ordered import apply, information, product, total, transposed
 from bandits_lib.numerics.span import RANK_TOL, span
+from bandits_lib.numerics.ties import argmax
 
 METHODS = ("pukelsheim", "regret", "largest_remainder")
 EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once
@@ -136,11 +138,11 @@ def _regret(weights, n, arms):
         return counts
     alpha = np.sqrt(v.shape[1]) / EPSILON
     for _ in range(MAX_SWAPS * n):
-        spectrum, axes = np.linalg.eigh((v.T * counts) @ v)
-        if spectrum[0] >= 1 - 3 * EPSILON:
+        spectrum, axes = jacobi(information(v, counts.astype(float)))
+        if spectrum.min() >= 1 - 3 * EPSILON:
             break
         gain, loss = _swap_scores(v, counts, spectrum, axes, alpha)
-        leaving, entering = int(argmax(-loss)), int(argmax(gain))
+        leaving, entering = argmax(-loss), argmax(gain)
         if loss[leaving] >= gain[entering]:
             break
         counts[leaving] -= 1
@@ -153,16 +155,18 @@ def _whitened(arms, mass):
     space = span(arms[mass > 0])
     inside = space.coordinates(arms)
     inside[space.outside(arms) > RANK_TOL * np.linalg.norm(arms, axis=1)] = 0.0
-    spectrum, axes = np.linalg.eigh((inside.T * mass) @ inside)
-    return inside @ (axes / np.sqrt(spectrum)) @ axes.T
+    spectrum, axes = jacobi(information(inside, mass))
+    return product(product(inside, transposed(axes) / np.sqrt(spectrum)), axes)
 
 
 def _swap_scores(v, counts, spectrum, axes, alpha):
-    """What adding one pull of each arm gains and what taking one loses, (K,) each; 1e300 where none can be taken."""
+    """What adding one pull of each arm gains and what taking one loses, (K,) each; 1e300 where none can be taken.
+
+    spectrum : (r,); axes : (r, r), eigenvectors in its rows.
+    """
     root = 1 / (_leader_shift(alpha * spectrum) + alpha * spectrum)  # P^1/2 in the eigenbasis
-    squares = (v @ axes) ** 2
-    quadratic = squares @ root**2
-    linear = 2 * alpha * (squares @ root)
+    squares = product(v, transposed(axes)) ** 2
+    quadratic, linear = apply(squares, root**2), 2 * alpha * apply(squares, root)
     can_go = (counts > 0) & (linear < 1)
     loss = np.full(len(v), 1e300)
     loss[can_go] = quadratic[can_go] / (1 - linear[can_go])
@@ -174,7 +178,7 @@ def _leader_shift(spectrum):
     low, high = -spectrum.min(), -spectrum.min() + np.sqrt(len(spectrum))
     for _ in range(100):
         middle = (low + high) / 2
-        if ((middle + spectrum) ** -2.0).sum() > 1:
+        if total(1 / (middle + spectrum) ** 2) > 1:
             low = middle
         else:
             high = middle

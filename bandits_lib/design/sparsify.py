@@ -6,6 +6,8 @@
    space, never raising their sum, until one of them is zero, with A unchanged. Renormalising then only helps.
 """
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -14,7 +16,7 @@ from bandits_lib.numerics.ordered import outside_projector, product, squares, to
 from bandits_lib.numerics.ties import argmax, ranked
 
 BATCH = 16  # rows beyond the limit that are worked on at a time, at least
-BITS = 20  # digits of a weight at tol = 1e-3
+BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
 def drop_small_leverages(arms, weights, eta):
@@ -81,7 +83,7 @@ def _walk_to_zeros(projector, dimension, cost):
 
 def snapped(weights, tol):
     """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
-    bits = BITS + max(0, int(np.ceil(np.log2(1e-3 / tol))))
+    bits = BITS + max(0, math.frexp(1e-3 / tol)[1])
     mantissa, exponent = np.frexp(weights)
     weights = np.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
     return weights / total(weights)

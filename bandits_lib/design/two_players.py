@@ -38,10 +38,11 @@ def two_players(arms, directions, tol):
     for k in range(1, STEPS + 1):
         mixed = (1 - tol / 10) * weights + tol / 10 / K
         root = transposed(inverse_triangle(cholesky(information(arms, mixed))[0]))
-        norms = squares(product(directions, transposed(root)))
-        bound, pressure = lower_bound(arms, root, directions, masses)
+        rotated = product(directions, transposed(root))
+        norms = squares(rotated)
+        bound, pressure = lower_bound(arms, root, rotated, masses)
         average += masses
-        settled = lower_bound(arms, root, directions, average)[0] if k % LOOK == 0 else bound
+        settled = lower_bound(arms, root, rotated, average)[0] if k % LOOK == 0 else bound
         best_bound = max(best_bound, float(bound), float(settled))
         if norms.max() < best_value:
             best_value, best_weights = float(norms.max()), mixed

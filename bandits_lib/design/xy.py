@@ -25,9 +25,11 @@ from bandits_lib.numerics.ties import ranked
 MAX_ROUNDS = 60
 PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
 CYCLE = 12  # rounds after which no arm leaves the working set any more
-ALL_ARMS = 128  # up to this many arms all are in the working set
+ALL_ARMS = 64  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
-SLIGHT = 1e-3  # share of the mean below which an arm or a direction that is not nearly tight does not matter
+ADDED = 2  # new arms in a round: half of the most that an optimum needs
+IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly full
+SLIGHT = 0.1  # share of the mean below which an arm that is not nearly tight does not matter at the end
 NEAR = 0.99  # of the largest pressure or norm: nearly tight
 
 
@@ -76,7 +78,8 @@ def _column_generation(arms, directions, tol):
     spanning = spanning_arms(arms)
     chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
     rows = directions.first(inverse_root(arms, weights), most)
-    best_weights, best_value, bound, steps, inner, stalled = weights, np.inf, 0.0, 0, 0.1, 0
+    inner = tol / 4 if len(chosen) == len(arms) and directions.all_among(rows) else 0.1
+    best_weights, best_value, bound, steps, stalled = weights, np.inf, 0.0, 0, 0
     for rounds in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         here = _attempt(arms, directions, chosen, rows, solution, most)
@@ -87,7 +90,7 @@ def _column_generation(arms, directions, tol):
         if here.value <= (1 + tol) * bound:
             here, more = _centre(arms, directions, chosen, rows, solution, here, tol, most, spanning)
             return here.weights, here.value, max(bound, here.bound), steps + more, rows
-        if best_value <= (1 + tol) * bound or stalled > PATIENCE:
+        if stalled > PATIENCE:
             break
         outer = max(here.value / here.norms.max(), here.pressure.max() / here.pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
@@ -95,7 +98,7 @@ def _column_generation(arms, directions, tol):
             inner = max(tol / 4, inner / 4)
         if len(arms) > ALL_ARMS:
             kept = chosen if rounds > CYCLE else spanning
-            chosen = np.union1d(_exchange_arms(chosen, weights, here.pressure, most), kept)
+            chosen = np.union1d(_exchange_arms(chosen, weights, here.pressure, most // ADDED), kept)
         rows = np.vstack([rows[_busy(here.norms, solution.masses)], here.beyond])
     return best_weights, best_value, bound, steps, rows
 
@@ -105,8 +108,9 @@ def _attempt(arms, directions, chosen, rows, solution, most):
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
     root = inverse_root(arms, weights)
-    norms = squares(product(rows, transposed(root)))
-    bound, pressure = lower_bound(arms, root, rows, solution.masses)
+    rotated = product(rows, transposed(root))
+    norms = squares(rotated)
+    bound, pressure = lower_bound(arms, root, rotated, solution.masses)
     value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
     return Attempt(weights, value, float(bound), norms, pressure, beyond)
 
@@ -160,7 +164,7 @@ def _busy(norms, masses):
 def _exchange_arms(chosen, weights, pressure, most):
     """Arms of weight or nearly of full pressure stay; up to `most` of larger pressure than all of them come in."""
     top = pressure[chosen].max()
-    keep = chosen[(weights[chosen] * pressure[chosen] > 1e-3 / len(chosen)) | (pressure[chosen] > 0.9 * top)]
+    keep = chosen[(weights[chosen] * pressure[chosen] > IDLE / len(chosen)) | (pressure[chosen] > 0.9 * top)]
     above = np.flatnonzero(pressure > top * (1 + 1e-9))
     return np.union1d(keep, above[ranked(-pressure[above], most)])
 

@@ -96,16 +96,16 @@ def span(arms):
 
 
 def far_apart(rows):
-    """Whether the singular values of `rows` (n, r) of rank r differ by more than EASY."""
-    singular = np.linalg.svd(graded_triangle(rows), compute_uv=False)
-    return bool(singular[0] > EASY * singular[-1])
+    """Whether the condition number of `rows` (n, r) of rank r, by Frobenius norms, exceeds EASY."""
+    upper = graded_triangle(rows)
+    return bool(total(squares(upper)) * total(squares(inverse_triangle(upper))) > EASY**2)
 
 
 def scaled_axes(arms):
     """Coordinates (d, r) for rules that keep A and its inverse: x -> axes'x, A then has no scales far apart.
 
-    arms : (K, d), not all zero. An orthonormal basis V of the span where singular values of the arms are within EASY
-    of each other; else VR^-1, the coordinates of `Span`. Values z'theta and norms ||z|| in A^-1 do not depend on it.
+    arms : (K, d), not all zero. An orthonormal basis V of the span, or VR^-1, the coordinates of `Span`, where the arms
+    in it are `far_apart`. Values z'theta and norms ||z|| in A^-1 do not depend on it.
     """
     space = span(arms)
     if not far_apart(space.scale):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandits_lib.numerics import ordered
+from bandits_lib.numerics import in_place, ordered
 
 SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300)]
 
@@ -53,14 +53,14 @@ def test_lower_product_is_the_lower_triangle_of_the_product(rng, n, k):
 @pytest.mark.parametrize("n", [1, 5, 7, 8, 9, 16, 50])
 def test_inner_products_are_eight_sums(rng, n):
     x, y = wide(rng, n), wide(rng, n)
-    assert ordered.inner(x, y) == by_eight(x * y)
+    assert in_place.inner(x, y) == by_eight(x * y)
     assert ordered.squares(x[None])[0] == by_eight(x * x)
     assert ordered.total(x) == in_turn(x)
 
 
 def test_another_order_would_be_noticed(rng):
     x, y = wide(rng, 50), wide(rng, 50)
-    assert ordered.inner(x, y) != in_turn(x * y)
+    assert in_place.inner(x, y) != in_turn(x * y)
 
 
 def test_combine_and_apply(rng):

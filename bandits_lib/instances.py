@@ -168,7 +168,8 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
     extent, axes = jacobi(ordered.information(features, np.ones(len(features))))  # squared
-    axes = axes[ranked(-extent)][: np.count_nonzero(extent > max(tol, RANK_TOL) ** 2 * extent.max())]
+    kept = extent > max(tol, RANK_TOL) ** 2 * extent.max()
+    axes = axes[kept][ranked(-extent[kept])]
     arms, theta = ordered.product(features, ordered.transposed(axes)), ordered.along(axes, theta)
     best = argmax(ordered.along(arms, theta))
     others = np.flatnonzero(ordered.along(arms[best] - arms, theta) >= min_gap)

@@ -1,9 +1,9 @@
 """What the compiled loops of the per-pull rules share.
 
 `kernel` compiles a function without reference counts. Numba counts references to every array that is taken out of a
-NamedTuple, atomically, dozens of times a pull: with them, a pull of LinGapE takes seven times as long at d = 5. The
-arrays of a Loop belong to its state, which the simulator holds on to until the loop is over, so there is nothing to
-count. A kernel cannot make arrays: numba refuses to compile it.
+NamedTuple or sliced, atomically, dozens of times a pull: with them, a pull of LinGapE takes seven times as long at
+d = 5. Whoever calls a kernel holds on to the arrays that it is given (those of a Loop belong to its state), so there is
+nothing to count. A kernel cannot make arrays: numba refuses to compile it.
 """
 
 from collections.abc import Callable

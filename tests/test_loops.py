@@ -99,6 +99,7 @@ import numpy as np
 from bandits_lib import instances, play
 from bandits_lib.fixed_confidence import lazy_track_and_stop, lingape
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background inherits that it is ignored
 hard = instances.benchmark(5, angle=1e-5)
 make = {"lingape": lambda: lingape(hard.arms, delta=0.05, theta_bound=1.0),
         "lazy_track_and_stop": lambda: lazy_track_and_stop(hard.arms, delta=0.05)}[sys.argv[1]]

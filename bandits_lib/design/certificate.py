@@ -61,8 +61,8 @@ def lower_bound(arms, root, rotated, masses):
 
     rotated : (q, r'), a row root y for every direction; masses : (q,), their weights, not all zero.
 
-    Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1/bound at an optimum
-    and equals it on the support.
+    Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1 at an optimum and
+    is 1 on the support.
     """
     masses = masses / total(masses)
     trace = total(masses * squares(rotated))

@@ -8,13 +8,18 @@ of degree one. Gradient: W_xy = (x'c_y)^2. With multipliers v for the constraint
     1 - Wv - z = 0,   g - s = 1,   s v = z mu = tau  ->  0.
 Newton on these equations, eliminated down to the arms, has the matrix
     2 (XA^-1X') o (X CVC' X') + W diag(v/s - 2v/g) W' + diag(z/mu),
-with C = (c_y), o the entrywise product; Mehrotra's (1992) predictor and corrector share its factor.
+with C = (c_y), o the entrywise product; Mehrotra's (1992) predictor and corrector share its factor. All but the
+diagonal is a form on the symmetric matrices A, of dimension m = r(r+1)/2: with F the rows svec(xx') in coordinates in
+which A is the identity, and G the rows svec(c_y c_y'), W = FG' and the matrix is F S F' + diag(z/mu),
+    S = 2 (I (x) M) + G' diag(v/s - 2v/g) G,   M = CVC',
+so that many arms cost O(K m^2) a step and not O(K^3).
 Every iterate carries its own proof: value sum(mu) / min g, and the lower bound of `certificate` with
 weights v g^2 on the directions, which reads (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
 
-Optima are often many: every design of a face has the same value. The central path is one point for every tau > 0, and
-goes to the analytic centre of that face: `centred` ends on it at a fixed tau, so that what comes out is a function of
-arms and directions, and not of the way there.
+Optima are often many: every design of a face has the same value. One is chosen by its definition, and not by the way
+there: `centred` ends near the minimum of sum mu - tau sum log mu_x over the same constraints, which is one point for
+every tau > 0, goes to the analytic centre of the optimal face with tau, and knows nothing of directions that are not
+tight.
 """
 
 import math
@@ -23,14 +28,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics import ordered
-from bandits_lib.numerics.ordered import cholesky, inverse_triangle, lower_product, product, squares, transposed
+from bandits_lib.design.newton import factor, geometry, growth, pressures, solve
+from bandits_lib.numerics.ordered import total
 
 MAX_STEPS = 60
 TO_BOUNDARY = 0.98  # fraction of the way to the boundary
 CENTRING = 30  # Newton steps at one tau
-CENTRED = 1e-8  # relative length of the last of them: Newton squares it
-NEARLY = 1e-5  # relative length below which a step that is no shorter than half the one before shows rounding errors
+HARDER = (2.0**-4, 2.0**-9)  # tau of the directions over that of the arms, in turn
+CENTRED = 1e-7  # relative length of the last step: Newton squares it
+NEARLY = 0.1  # relative length of the last step at a tau that is left at once
+SETTLED = 1e-3  # after a step of this relative length one that is no shorter than half shows rounding errors
+OPEN = 0.02  # relative gap of a start from what is nearly optimal
 
 
 class Point(NamedTuple):
@@ -40,16 +48,6 @@ class Point(NamedTuple):
     z: np.ndarray
     s: np.ndarray
     v: np.ndarray
-
-
-class Geometry(NamedTuple):
-    """At masses mu: x_i'A^-1/2 (p, r), rays c_y'A^1/2 (q, r), g (q,), gradient W (p, q) and its transpose (q, p)."""
-
-    measured: np.ndarray
-    rays: np.ndarray
-    g: np.ndarray
-    W: np.ndarray
-    Wt: np.ndarray
 
 
 class Solution(NamedTuple):
@@ -67,10 +65,20 @@ def interior_point(arms, directions, weights, tol):
 
     Stops when value <= (1 + tol) lower bound; both are recomputed by the caller. Returns the `Solution`.
     """
-    point = _start(arms, directions, weights)
+    return _followed(arms, directions, _start(arms, directions, weights), tol)
+
+
+@njit(cache=True, error_model="numpy")
+def continued(arms, directions, weights, masses, tol):
+    """As `interior_point`, from nearly optimal weights (p,) and masses (q,) on directions; some may be zero."""
+    return _followed(arms, directions, _opened(arms, directions, weights, masses), tol)
+
+
+@njit(cache=True, error_model="numpy")
+def _followed(arms, directions, point, tol):
     best, kept, steps = np.inf, point, 0
     for step in range(MAX_STEPS):
-        here = _geometry(arms, directions, point.mu)
+        here = geometry(arms, directions, point.mu)
         ratio = _ratio(point, here)
         steps = step + 1
         if ratio < best:
@@ -82,117 +90,143 @@ def interior_point(arms, directions, weights, tol):
 
 
 @njit(cache=True, error_model="numpy")
-def centred(arms, directions, point, tol):
-    """The `Solution` on the central path at a gap of about tol / 64, from any point inside (tol above 1e-6).
+def centred(arms, directions, point, tol, unit):
+    """The `Solution` that is chosen among the optima, at a gap of tol / 64 to tol / 8, from any point inside.
 
-    tau is a power of two, so that rounding errors in the masses do not move it; it falls where the gap is too wide.
+    tau is a power of two times `unit`, a squared length of the directions: neither rounding errors nor units move it.
+    It falls where the gap is too wide. For tol above 1e-6.
     """
-    size, steps = len(point.mu) + len(point.s), 0
-    tau = math.ldexp(1.0, math.frexp(tol / 64 * ordered.total(point.mu) / size)[1] - 1)
+    p, r, steps = len(point.mu), arms.shape[1], 0
+    part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
+    tau = math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
     for _ in range(3):
-        length = np.inf
-        for _ in range(CENTRING):
-            here = _geometry(arms, directions, point.mu)
-            step = _step(point, here, _factor(point, here), np.full(len(point.mu), tau), np.full(len(point.s), tau))
-            before, length = length, np.abs(step.mu / point.mu).max()
-            point = _moved(point, step, TO_BOUNDARY)
-            steps += 1
-            if not length > CENTRED or (length < NEARLY and length > before / 2):
-                break
-        if _ratio(point, _geometry(arms, directions, point.mu)) <= 1 + tol:
+        point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
+        here, steps = geometry(arms, directions, point.mu), steps + more
+        if _ratio(soft, here) < _ratio(point, here):
+            point = soft
+        if _ratio(point, here) <= 1 + tol:
             break
         tau /= 8
     return _solution(arms, directions, point, steps)
 
 
 @njit(cache=True, error_model="numpy")
+def _lifted(point, tau_z, tau_s):
+    """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
+    mu, z, s, v = point
+    heavy = mu * (len(mu) / total(mu)) > z
+    tight = v * (len(v) / total(v)) > s
+    return Point(
+        np.where(heavy, mu, np.maximum(mu, tau_z / z)),
+        np.where(heavy, np.maximum(z, tau_z / mu), z),
+        np.where(tight, np.maximum(s, tau_s / v), s),
+        np.where(tight, v, np.maximum(v, tau_s / s)),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _harder(arms, directions, point, tau):
+    """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps.
+
+    Where rounding errors leave nothing of a step, the s v before is the least. The multipliers feel them first.
+    """
+    p, q, steps, first = len(point.mu), len(point.s), 0, point
+    for k in range(len(HARDER)):
+        enough = CENTRED if k == len(HARDER) - 1 else NEARLY
+        next, length, more = _newton(arms, directions, point, np.full(p, tau), np.full(q, tau * HARDER[k]), enough)
+        steps += more
+        if not length < NEARLY:
+            target_s = np.full(q, tau * HARDER[max(k - 1, 0)])
+            point, _, more = _newton(arms, directions, point, np.full(p, tau), target_s, CENTRED)
+            steps += more
+            break
+        point = next
+        if k == 0:
+            first = next
+    return point, Point(point.mu, point.z, first.s, first.v), steps
+
+
+@njit(cache=True, error_model="numpy")
+def _newton(arms, directions, point, target_z, target_s, enough):
+    """A point with z mu = target_z and s v = target_s, the relative length of the last step there, and how many."""
+    length, steps = np.inf, 0
+    for _ in range(CENTRING):
+        steps += 1
+        here = geometry(arms, directions, point.mu)
+        move = _step(point, here, factor(point, here), target_z, target_s)
+        before, length = length, np.abs(move.mu / point.mu).max()
+        if before < SETTLED and not length < before / 2:
+            return point, before, steps
+        point = _moved(point, move, TO_BOUNDARY)
+        if not length > enough:
+            break
+    return point, length, steps
+
+
+@njit(cache=True, error_model="numpy")
 def _solution(arms, directions, point, steps):
-    masses = point.v * _geometry(arms, directions, point.mu).g ** 2
-    return Solution(point.mu / ordered.total(point.mu), masses / ordered.total(masses), steps, point)
+    masses = point.v * geometry(arms, directions, point.mu).g ** 2
+    return Solution(point.mu / total(point.mu), masses / total(masses), steps, point)
 
 
 @njit(cache=True, error_model="numpy")
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
-    here = _geometry(arms, directions, weights)
+    here = geometry(arms, directions, weights)
     mu = 1.5 * weights / here.g.min()
     s = np.maximum(1.5 * here.g / here.g.min() - 1, 0.1)
-    tau = ordered.total(mu) / (len(mu) + len(s))
+    tau = total(mu) / (len(mu) + len(s))
     return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
 
 
 @njit(cache=True, error_model="numpy")
-def _geometry(arms, directions, mu):
-    upper, regular = cholesky(ordered.information(arms, mu))
-    if not regular:  # too close to singular for A itself
-        upper = ordered.triangle(np.sqrt(mu).reshape(-1, 1) * arms)
-    inverse = inverse_triangle(upper)
-    measured, rays = product(arms, inverse), product(directions, inverse)
-    g = 1 / squares(rays)
-    rays *= g.reshape(-1, 1)
-    W = product(measured, transposed(rays))
-    W *= W
-    return Geometry(measured, rays, g, W, transposed(W))
+def _opened(arms, directions, weights, masses):
+    """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
+    mu = (1 - OPEN) * weights + OPEN / len(weights)
+    here = geometry(arms, directions, mu)
+    mu *= (1 + OPEN) / here.g.min()
+    s = here.g * ((1 + OPEN) / here.g.min()) - 1
+    v = masses / here.g**2
+    load = pressures(here, v)
+    v /= (1 + OPEN) * load.max()
+    z = 1 - load / ((1 + OPEN) * load.max())
+    tau = OPEN * total(mu) / (len(mu) + len(s))
+    return Point(np.maximum(mu, tau / z), z, s, np.maximum(v, tau / s))
 
 
 @njit(cache=True, error_model="numpy")
 def _ratio(point, here):
     """Value over lower bound at this iterate."""
-    value = ordered.total(point.mu) / here.g.min()
-    pull = ordered.total(point.v * here.g)
-    return value / (pull / ordered.total(point.v * here.g**2) * (pull / ordered.combine(point.v, here.Wt).max()))
+    value = total(point.mu) / here.g.min()
+    pull = total(point.v * here.g)
+    return value / (pull / total(point.v * here.g**2) * (pull / pressures(here, point.v).max()))
 
 
 @njit(cache=True, error_model="numpy")
 def _predict_and_correct(point, here):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
-    factor = _factor(point, here)
-    predictor = _step(point, here, factor, np.zeros(len(point.mu)), np.zeros(len(point.s)))
+    factored = factor(point, here)
+    predictor = _step(point, here, factored, np.zeros(len(point.mu)), np.zeros(len(point.s)))
     tau = _gap(point)
     tau *= min(1.0, _gap(_moved(point, predictor, 1.0)) / tau) ** 3
-    corrector = _step(point, here, factor, tau - predictor.mu * predictor.z, tau - predictor.s * predictor.v)
+    corrector = _step(point, here, factored, tau - predictor.mu * predictor.z, tau - predictor.s * predictor.v)
     return _moved(point, corrector, TO_BOUNDARY)
 
 
 @njit(cache=True, error_model="numpy")
-def _step(point, here, factor, target_z, target_s):
+def _step(point, here, factored, target_z, target_s):
     """The Newton step to z mu = target_z, s v = target_s."""
     mu, z, s, v = point
     excess = here.g - s - 1
-    rhs = ordered.combine(target_s / s - v / s * excess, here.Wt) + target_z / mu - 1
-    dmu = ordered.solve_factored(factor, rhs)
-    ds = ordered.combine(dmu, here.W) + excess
+    dmu = solve(factored, pressures(here, target_s / s - v / s * excess) + target_z / mu - 1)
+    ds = growth(here, dmu) + excess
     return Point(dmu, (target_z - z * dmu) / mu - z, ds, (target_s - v * ds) / s - v)
-
-
-@njit(cache=True, error_model="numpy")
-def _factor(point, here):
-    """Cholesky factor of the Newton matrix; its diagonal grows if rounding has made it indefinite."""
-    mu, z, s, v = point
-    n = len(mu)
-    across = transposed(here.measured)
-    curved = product(here.measured, ordered.information(here.rays, v))
-    matrix = lower_product(curved, across)
-    matrix *= 2 * lower_product(here.measured, across)
-    matrix += lower_product(here.W * (v / s - 2 * v / here.g), here.Wt)
-    for i in range(n):
-        matrix[i, i] += z[i] / mu[i]
-    ridge = np.array([1e-14 * matrix[i, i] for i in range(n)])
-    factor, regular = cholesky(matrix)
-    for _ in range(7):
-        if regular:
-            break
-        for i in range(n):
-            matrix[i, i] += ridge[i]
-        ridge *= 100
-        factor, regular = cholesky(matrix)
-    return factor
 
 
 @njit(cache=True, error_model="numpy")
 def _gap(point):
     """Mean complementarity."""
-    return (ordered.total(point.s * point.v) + ordered.total(point.z * point.mu)) / (len(point.s) + len(point.mu))
+    return (total(point.s * point.v) + total(point.z * point.mu)) / (len(point.s) + len(point.mu))
 
 
 @njit(cache=True, error_model="numpy")

@@ -78,6 +78,10 @@ class Listed(NamedTuple):
         """Up to `most` directions to start with: the longest."""
         return self.beyond(root, -1.0, most)[1]
 
+    def unit(self):
+        """Largest squared length: in other units of the directions it is another number, and nothing else moves it."""
+        return float(squares(self.rows).max())
+
     def all_among(self, rows):
         """Whether there are no directions but `rows`, which are some of them."""
         return len(rows) == len(self.rows)
@@ -100,7 +104,7 @@ class Differences(NamedTuple):
         return rows, np.full(len(rows), np.sqrt(squares(rows).max()))
 
     def value(self, root):
-        """Largest squared norm: the squared diameter of the rotated items."""
+        """Largest squared norm, to the tie: the squared diameter of the rotated items."""
         points = product(self.items, transposed(root))
         i, j, reached = _walk(points)
         first, second = _scan(points, reached, i, j)
@@ -125,6 +129,10 @@ class Differences(NamedTuple):
         """Up to `most` differences to start with, all nearly as long as the longest."""
         points = product(self.items, transposed(root))
         return self.beyond(root, START * _walk(points)[2], most)[1]
+
+    def unit(self):
+        """Largest squared distance of an item from their mean, which takes the place of a longest difference."""
+        return float(squares(self.items - self.items.mean(axis=0)).max())
 
     def all_among(self, rows):
         """False: there are more than can be listed."""
@@ -163,7 +171,7 @@ def _walk(points):
 
 
 def _farthest(points, level, far, near):
-    """Pairs (i, j) of squared distance above `level`, the first farthest j of each i that has any."""
+    """Pairs (i, j) of squared distance above `level`: of each i the first farthest j not before its block."""
     i, j = _scan(points, level, far, near)
     above = _squared(points, i, j) > level
     return i[above], j[above]

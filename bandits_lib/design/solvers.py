@@ -184,7 +184,7 @@ def in_span(space, vectors, name):
     lengths = np.sqrt(squares(vectors))
     if name == "directions":
         space.require(name, vectors, lengths)
-        return Listed(space.coordinates(vectors[lengths > 0]))
+        return Listed(space.coordinates(vectors[vectors.any(axis=1)]))
     space.require(name, vectors, np.full(len(vectors), lengths.max()))
     return Differences(space.coordinates(vectors))
 

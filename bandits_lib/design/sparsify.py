@@ -15,7 +15,7 @@ from bandits_lib.design.certificate import inverse_root
 from bandits_lib.numerics.ordered import outside_projector, product, squares, total, transposed
 from bandits_lib.numerics.ties import argmax, ranked
 
-BATCH = 16  # rows beyond the limit that are worked on at a time, at least
+BATCH = 64  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 

@@ -3,8 +3,9 @@
 min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). An optimum needs
 at most r(r+1)/2 arms and as many directions, so a working set of each is solved, the design is tested on *all*
 directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem.
-What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Where the interior
-point stalls, because the directions left do not need all dimensions, the game of `two_players` goes on from there.
+What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Of all optima one is
+then chosen, on all arms. Where the interior point stalls, because the directions left do not need all dimensions,
+the game of `two_players` goes on from there.
 """
 
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
-from bandits_lib.design.interior_point import Point, centred, interior_point
+from bandits_lib.design.interior_point import Point, Solution, centred, continued, interior_point
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
@@ -24,13 +25,15 @@ from bandits_lib.numerics.ties import ranked
 
 MAX_ROUNDS = 60
 PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
-CYCLE = 12  # rounds after which no arm leaves the working set any more
+CYCLE = 12  # number of the last round after which an arm may leave the working set
 ALL_ARMS = 64  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
-ADDED = 2  # new arms in a round: half of the most that an optimum needs
+PART = 2  # of the arms that an optimum can need, half come in at most in a round
 IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly full
-SLIGHT = 0.1  # share of the mean below which an arm that is not nearly tight does not matter at the end
-NEAR = 0.99  # of the largest pressure or norm: nearly tight
+SLIGHT = 0.1  # share of the mean below which a direction that is not nearly tight is left out at the end
+NEAR = 0.9  # of the largest norm or pressure: nearly tight
+ROOM = 4_000_000  # at the end all arms take part, if their number times r(r+1)/2 is at most this
+PASSES = 8  # at the end, in which directions come in
 
 
 def solve_xy(arms, directions, tol):
@@ -40,10 +43,10 @@ def solve_xy(arms, directions, tol):
         if design.value <= (1 + tol) * design.lower_bound:
             return design
     weights, value, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
-    if not value <= (1 + 0.9 * tol) * bound:
+    if not value <= (1 + 0.85 * tol) * bound:
         weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
         steps += more
-    weights = snapped(_fewer_atoms(arms, weights, directions, tol, bound), tol)
+    weights = _fewer_atoms(arms, weights, directions, tol, bound)
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:
         warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
@@ -69,38 +72,55 @@ class Attempt(NamedTuple):
     norms: np.ndarray  # (q,) squared norms of the directions in the set
     pressure: np.ndarray  # (K,)
     beyond: np.ndarray  # (m, r) directions outside the set of larger norm
+    solution: Solution
+    chosen: np.ndarray  # arms of the set
+    rows: np.ndarray  # (q, r) directions of the set
+
+    def violated(self):
+        """Whether something outside the set is larger than all in it."""
+        top = self.pressure[self.chosen].max()
+        return len(self.beyond) > 0 or bool(self.pressure.max() > top * (1 + 1e-9))
 
 
 def _column_generation(arms, directions, tol):
     """Weights (K,), their value, the bound that certifies them, Newton steps, the directions in view at the end."""
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
     weights, _ = d_optimal(arms, START_GAP, 1000)
-    spanning = spanning_arms(arms)
-    chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
+    every, spanning = np.arange(len(arms)), spanning_arms(arms)
+    chosen = every if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
     rows = directions.first(inverse_root(arms, weights), most)
     inner = tol / 4 if len(chosen) == len(arms) and directions.all_among(rows) else 0.1
-    best_weights, best_value, bound, steps, stalled = weights, np.inf, 0.0, 0, 0
+    best: Attempt | None = None
+    bound, steps, stalled = 0.0, 0, 0
     for rounds in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
         here = _attempt(arms, directions, chosen, rows, solution, most)
-        weights, steps, bound = here.weights, steps + solution.steps, max(bound, here.bound)
-        if here.value < best_value:
-            best_weights, best_value = here.weights, here.value
-        stalled = stalled + 1 if len(chosen) == len(arms) and len(here.beyond) == 0 else 0
+        weights, steps, bound = here.weights, steps + here.solution.steps, max(bound, here.bound)
+        best = here if best is None or here.value < best.value else best
+        stalled = 0 if here.violated() else stalled + 1
         if here.value <= (1 + tol) * bound:
-            here, more = _centre(arms, directions, chosen, rows, solution, here, tol, most, spanning)
-            return here.weights, here.value, max(bound, here.bound), steps + more, rows
-        if stalled > PATIENCE:
             break
+        if stalled > PATIENCE:
+            if len(chosen) == len(arms) or not _room(arms):
+                break
+            chosen, stalled = every, 0
         outer = max(here.value / here.norms.max(), here.pressure.max() / here.pressure[chosen].max()) - 1
         inner = max(tol / 4, min(inner, outer / 4)) if outer > tol / 4 else min(inner / 4, tol / 4)
         if rounds > CYCLE:
             inner = max(tol / 4, inner / 4)
-        if len(arms) > ALL_ARMS:
-            kept = chosen if rounds > CYCLE else spanning
-            chosen = np.union1d(_exchange_arms(chosen, weights, here.pressure, most // ADDED), kept)
-        rows = np.vstack([rows[_busy(here.norms, solution.masses)], here.beyond])
-    return best_weights, best_value, bound, steps, rows
+        if len(chosen) < len(arms):
+            chosen = np.union1d(_exchange_arms(here, most // PART), chosen if rounds >= CYCLE else spanning)
+        rows = np.vstack([rows[_busy(here.norms, here.solution.masses)], here.beyond])
+    assert best is not None
+    if best.value <= (1 + tol) * bound:
+        best, bound, more = _chosen(arms, directions, best, bound, tol, most)
+        steps += more
+    return best.weights, best.value, bound, steps, best.rows
+
+
+def _room(arms):
+    """Whether all arms can take part in the end."""
+    return len(arms) * arms.shape[1] * (arms.shape[1] + 1) // 2 <= ROOM
 
 
 def _attempt(arms, directions, chosen, rows, solution, most):
@@ -112,27 +132,42 @@ def _attempt(arms, directions, chosen, rows, solution, most):
     norms = squares(rotated)
     bound, pressure = lower_bound(arms, root, rotated, solution.masses)
     value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
-    return Attempt(weights, value, float(bound), norms, pressure, beyond)
+    return Attempt(weights, value, float(bound), norms, pressure, beyond, solution, chosen, rows)
 
 
-def _centre(arms, directions, chosen, rows, solution, found, tol, most, spanning):
-    """The `Attempt` on the central path, on the arms and directions that matter, and Newton steps; or `found`.
+def _chosen(arms, directions, found, bound, tol, most):
+    """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`.
 
-    The arms `spanning` stay: some directions do not need all dimensions. What comes out has to be certified as `found`
-    was: to (1 + tol) of the better bound.
+    All arms take part that are nearly tight, or the working set where there is no room; of the directions those that
+    are nearly tight, and what turns out to be larger than all of these. What comes out has to be certified as `found`
+    was.
     """
-    arm = solution.weights * found.pressure[chosen] > SLIGHT / len(chosen)
-    arm |= (found.pressure[chosen] > NEAR * found.pressure[chosen].max()) | np.isin(chosen, spanning)
-    row = (solution.masses > SLIGHT / len(rows)) | (found.norms > NEAR * found.norms.max())
+    chosen = found.chosen
+    if _room(arms):
+        chosen = np.union1d(chosen, np.flatnonzero(found.pressure > NEAR * found.pressure.max()))
+    kept = (found.solution.masses > SLIGHT / len(found.rows)) | (found.norms > NEAR * found.norms.max())
+    rows, masses, here, steps = found.rows[kept], found.solution.masses[kept], found, 0
+    near: Solution | None = _restricted(found.solution, kept) if len(chosen) == len(found.chosen) else None
+    for _ in range(PASSES):
+        if near is None:
+            near = continued(arms[chosen], rows, here.weights[chosen], masses, tol)
+        solution = centred(arms[chosen], rows, near.point, tol, directions.unit())
+        steps += near.steps + solution.steps
+        near = None
+        if not (np.isfinite(solution.weights).all() and np.isfinite(solution.masses).all()):
+            continue  # too near to the boundary: once more from further inside
+        here = _attempt(arms, directions, chosen, rows, solution, most)
+        bound = max(bound, here.bound)
+        if not len(here.beyond):
+            break
+        rows, masses = np.vstack([rows, here.beyond]), np.append(solution.masses, np.zeros(len(here.beyond)))
+    return (here if here.value <= (1 + tol) * bound else found), bound, steps
+
+
+def _restricted(solution, rows):
+    """The `Solution` without its other directions, and no step."""
     mu, z, s, v = solution.point
-    inside = Point(mu[arm], z[arm], s[row], v[row])
-    solution = centred(arms[chosen[arm]], rows[row], inside, tol)
-    if not (np.isfinite(solution.weights).all() and np.isfinite(solution.masses).all()):
-        return found, solution.steps
-    here = _attempt(arms, directions, chosen[arm], rows[row], solution, most)
-    if not here.value <= (1 + tol) * max(found.bound, here.bound):
-        here = found
-    return here, solution.steps
+    return solution._replace(steps=0, point=Point(mu, z, s[rows], v[rows]))
 
 
 def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
@@ -161,26 +196,27 @@ def _busy(norms, masses):
     return (masses > 1e-3 / len(masses)) | (norms > 0.95 * norms.max())
 
 
-def _exchange_arms(chosen, weights, pressure, most):
+def _exchange_arms(here, most):
     """Arms of weight or nearly of full pressure stay; up to `most` of larger pressure than all of them come in."""
+    chosen, pressure = here.chosen, here.pressure
     top = pressure[chosen].max()
-    keep = chosen[(weights[chosen] * pressure[chosen] > IDLE / len(chosen)) | (pressure[chosen] > 0.9 * top)]
+    keep = chosen[(here.weights[chosen] * pressure[chosen] > IDLE / len(chosen)) | (pressure[chosen] > 0.9 * top)]
     above = np.flatnonzero(pressure > top * (1 + 1e-9))
     return np.union1d(keep, above[ranked(-pressure[above], most)])
 
 
 def _fewer_atoms(arms, weights, directions, tol, bound):
-    """The weights on few atoms; every reduction must keep value <= (1 + tol) bound.
+    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound.
 
     What the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it.
     """
-    weights = basic_weights(arms, drop_small_leverages(arms, weights, tol / 10))
+    weights = snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
     order = ranked(weights)
     slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
     for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
         lighter = weights.copy()
         lighter[atoms] = 0.0
-        lighter /= total(lighter)
+        lighter = snapped(lighter / total(lighter), tol)
         if len(atoms) and value_of(arms, lighter, directions) <= (1 + tol) * bound:
             weights = lighter
             if len(atoms) == len(slight):

@@ -102,7 +102,7 @@ def pull_greedily(phase, target, per_pull, limit):
         if bound[0] < level:
             return SHORT
         top = largest(squares)
-        if clock[0] > clock[2] and (top / clock[0] if per_pull else top) < target:
+        if clock[0] > clock[2] and (top / clock[0] if per_pull else top) < target * (1 - TIE):
             return DONE
         if clock[0] >= limit:
             return FULL

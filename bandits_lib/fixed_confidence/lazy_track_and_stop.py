@@ -42,7 +42,7 @@ from bandits_lib.fixed_confidence.stopping import (
 )
 from bandits_lib.numerics.ordered import along
 from bandits_lib.numerics.span import basis
-from bandits_lib.protocol import NO_LIMIT, Loop, Result
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
@@ -119,7 +119,8 @@ def lazy_track_and_stop(
     start = opening(arms, items, initial, rng)
     sample = yield start.counts  # A_0
     start = opened(start, sample)
-    state, history = _start(start, begin(start, sample, stopping, trace), averaging), []
+    state = _start(start, begin(start, sample, stopping, trace), averaging)
+    history: list[Trace] = []
     clock, next_look = state.evidence.clock, (int(state.evidence.clock[0]) if trace else NO_LIMIT)
     next_update = _update_from(int(clock[0]), period)
     if allocation is not None:
@@ -129,6 +130,8 @@ def lazy_track_and_stop(
         yield Loop(choose, inform, state)
         t, done = int(clock[0]), bool(state.evidence.done[0])
         if t >= next_look or (done and trace):
+            if history and history[-1].pulls == t:  # a look and the stop at once
+                history.pop()
             history.append(look(state.evidence))
             next_look = t + trace
         if done:

@@ -48,8 +48,8 @@ def _rotate(a, rows, i, j):
 def principal_axes(rows, most):
     """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: (most, d), orthonormal.
 
-    In the space of a multiple eigenvalue they are those of `independent` on its projector; signs: the entry of largest
-    size is positive.
+    Eigenvalues that differ by less than 1e-9 of the largest count as one; the axes of its space are those of
+    `independent` on its projector. Signs: the entry of largest size is positive.
     """
     rows = np.ascontiguousarray(rows)
     lower = lower_product(transposed(rows), rows)

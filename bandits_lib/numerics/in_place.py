@@ -9,6 +9,7 @@ import numpy as np
 
 from bandits_lib.kernels import kernel
 
+SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache
 
 
@@ -115,34 +116,37 @@ def symmetric_products(left, right, out):
 
 
 @kernel
-def factor(upper):
-    """Cholesky's factor R of R'R = A in the place of A (n, n), whose upper triangle is read, zero below; or False.
+def factor(upper, least):
+    """Cholesky's factor R of R'R = A in the place of A (n, n), whose upper triangle is read, zero below.
 
-    Four pivots at a time, so that the rest of the matrix is passed through a quarter as often.
+    Rows whose pivot is not above `least` (n,) are zero; returns how many. Four pivots at a time, so that the rest of
+    the matrix is passed through a quarter as often.
     """
-    n = upper.shape[0]
+    n, skipped = upper.shape[0], 0
     for start in range(0, n, 4):
         stop = min(start + 4, n)
-        if not _factor_rows(upper, start, stop):
-            return False
+        skipped += _factor_rows(upper, start, stop, least)
         if stop < n:
             _take_four(upper, start)
     for i in range(n):
         upper[i, :i] = 0.0
-    return True
+    return skipped
 
 
 @kernel
-def _factor_rows(upper, start, stop):
+def _factor_rows(upper, start, stop, least):
+    skipped = 0
     for k in range(start, stop):
-        if not upper[k, k] > 0.0:
-            return False
-        pivot = np.sqrt(upper[k, k])
-        for j in range(k, upper.shape[0]):
-            upper[k, j] /= pivot
-        for i in range(k + 1, stop):
-            add(upper[i, i:], upper[k, i:], -upper[k, i])
-    return True
+        if upper[k, k] > least[k]:
+            pivot = np.sqrt(upper[k, k])
+            for j in range(k, upper.shape[0]):
+                upper[k, j] /= pivot
+            for i in range(k + 1, stop):
+                add(upper[i, i:], upper[k, i:], -upper[k, i])
+        else:
+            upper[k, k:] = 0.0
+            skipped += 1
+    return skipped
 
 
 @kernel
@@ -212,6 +216,19 @@ def take_away(columns, unit, lengths, along):
         for c in range(unit.shape[0]):
             add(columns[c, low:high], part, -unit[c])
             add_squares(left, columns[c, low:high])
+
+
+@kernel
+def symmetric_squares(rows, out):
+    """Into `out` (n, r(r+1)/2): x_i x_j for i >= j of every row x (r,), times sqrt(2) off the diagonal."""
+    for n in range(rows.shape[0]):
+        k = 0
+        for i in range(rows.shape[1]):
+            for j in range(i):
+                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
+                k += 1
+            out[n, k] = rows[n, i] * rows[n, i]
+            k += 1
 
 
 @kernel

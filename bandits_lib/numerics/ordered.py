@@ -13,6 +13,7 @@ from bandits_lib.numerics import in_place
 from bandits_lib.numerics.ties import argmax
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
+MILD = 1e3
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
@@ -107,8 +108,27 @@ def information(rows, weights):
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
     upper = transposed(matrix)
-    regular = in_place.factor(upper)
-    return upper, regular
+    skipped = in_place.factor(upper, np.zeros(len(upper)))
+    return upper, skipped == 0
+
+
+@njit(cache=True, error_model="numpy")
+def semidefinite_factor(matrix, flat):
+    """Upper triangular R with R'R = matrix, positive semidefinite, of which the lower triangle is read.
+
+    Pivots of at most `flat` times the diagonal entry are taken for rounding errors of zero.
+    """
+    upper = transposed(matrix)
+    in_place.factor(upper, flat * np.diag(matrix))
+    return upper
+
+
+@njit(cache=True, error_model="numpy")
+def symmetric_squares(rows):
+    """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
+    out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
+    in_place.symmetric_squares(rows, out)
+    return out
 
 
 @njit(cache=True, error_model="numpy")
@@ -193,6 +213,13 @@ def independent(rows, tol):
 
 
 @njit(cache=True, error_model="numpy")
+def mild(upper):
+    """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
+    pivots = np.abs(np.diag(upper))
+    return pivots.max() < MILD * pivots.min()
+
+
+@njit(cache=True, error_model="numpy")
 def outside_projector(columns):
     """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m.
 
@@ -210,4 +237,6 @@ def outside_projector(columns):
             basis = transposed(independent(transposed(columns), INDEPENDENT)[1])
             break
         basis = product(basis, inverse_triangle(upper))
+        if mild(upper):
+            break
     return np.eye(n) - product(basis, transposed(basis)), n - basis.shape[1]

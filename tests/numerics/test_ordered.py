@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib.numerics import in_place, ordered
 
-SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300)]
+SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300), (300, 9, 5), (600, 4, 3), (4, 0, 2)]
 
 
 @pytest.fixture

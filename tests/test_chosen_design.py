@@ -1,0 +1,117 @@
+"""Of many optimal designs the one that is returned is defined, and not found on the way."""
+
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from bandits_lib import instances
+from bandits_lib.design import pairs, xy, xy_design
+from bandits_lib.design.interior_point import Point
+from bandits_lib.design.newton import MANY, factor, geometry, growth, pressures, solve, symmetric_kronecker
+from bandits_lib.numerics import ordered
+from bandits_lib.numerics.span import span
+
+solvers = sys.modules["bandits_lib.design.solvers"]
+
+
+def sphere(n, d, seed=0):
+    x = np.random.default_rng(seed).standard_normal((n, d))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def chosen(arms, items):
+    """Weights before they are put on few atoms, which of ties takes the first."""
+    space = span(arms)
+    directions = solvers._few(solvers.in_span(space, items - items[0], "items"))
+    return xy._column_generation(space.arms, directions, 8e-4)[0]
+
+
+ARMS = {
+    "sphere": sphere(60, 5),
+    "many on a sphere": sphere(300, 7),
+    "lengths differ": np.random.default_rng(3).standard_normal((250, 6)),
+    "cube": np.array(list(product([-1.0, 1.0], repeat=6))),
+    "multivariate": instances.multivariate(7, np.random.default_rng(3), weights="code").arms,
+}
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_order_of_arms_and_items_does_not_matter(name):
+    arms, rng = ARMS[name], np.random.default_rng(1)
+    expected = chosen(arms, arms)
+    for _ in range(2):
+        order = rng.permutation(len(arms))
+        found = chosen(arms[order], arms[rng.permutation(len(arms))])
+        assert np.abs(found - expected[order]).max() < 1e-4 * expected.max()
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.3, 7.0])
+def test_units_of_the_directions_do_not_matter(factor):
+    arms = ARMS["sphere"]
+    np.testing.assert_allclose(
+        xy_design(arms, factor * (arms[1:] - arms[0])).weights, xy_design(arms, arms[1:] - arms[0]).weights, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_chosen_design_is_reached_where_some_dimension_is_hardly_needed(seed, monkeypatch):
+    """Four differences of corners of a cube: the one who leaves out a direction loses its dimension."""
+    corners, rng = np.array(list(product([-1.0, 1.0], repeat=7))), np.random.default_rng([seed, 0])
+    directions = corners[rng.integers(128, size=4)] - corners[rng.integers(128, size=4)]
+    directions, refused = directions[directions.any(axis=1)], []
+    real = xy._chosen
+
+    def watched(arms, directions, found, *rest):
+        here = real(arms, directions, found, *rest)
+        refused.append(here[0] is found)
+        return here
+
+    monkeypatch.setattr(xy, "_chosen", watched)
+    design = xy_design(corners, directions)
+    assert design.value <= 1.001 * design.lower_bound and not any(refused)
+
+
+@pytest.mark.parametrize("seed", [3, 9, 11])
+def test_a_stall_on_a_working_set_is_noticed(seed, monkeypatch):
+    """128 arms, few items: all arms come in, and the interior point ends within a few rounds."""
+    problem, calls = instances.multivariate(7, np.random.default_rng(seed), weights="code"), []
+    items = problem.arms[np.argsort(-(problem.arms @ problem.theta))[:8]]
+    real = xy.interior_point
+    monkeypatch.setattr(xy, "interior_point", lambda *given: calls.append(1) or real(*given))
+    design = xy_design(problem.arms, pairs(items))
+    assert len(calls) < 30 and design.value <= 1.001 * design.lower_bound
+
+
+@pytest.mark.parametrize(("p", "r", "q"), [(30, 3, 8), (40, 4, 12), (60, 2, 5)])
+def test_the_newton_step_of_many_arms_is_that_of_the_matrix(p, r, q):
+    rng = np.random.default_rng(p)
+    arms, directions, rhs = rng.standard_normal((p, r)), rng.standard_normal((q, r)), rng.standard_normal(p)
+    point = Point(*(rng.uniform(0.1, 1, size) for size in (p, p, q, q)))
+    assert p > MANY * r * (r + 1) / 2
+    here = geometry(arms, directions, point.mu)
+    A = np.linalg.inv((arms.T * point.mu) @ arms)
+    c = (directions @ A) / np.einsum("qi,ij,qj->q", directions, A, directions)[:, None]
+    W, g = (arms @ c.T) ** 2, 1 / np.einsum("qi,ij,qj->q", directions, A, directions)
+    matrix = 2 * (arms @ A @ arms.T) * (arms @ (c.T * point.v) @ c @ arms.T)
+    matrix += (W * (point.v / point.s - 2 * point.v / g)) @ W.T + np.diag(point.z / point.mu)
+    np.testing.assert_allclose(solve(factor(point, here), rhs), np.linalg.solve(matrix, rhs), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(pressures(here, point.v), W @ point.v, rtol=1e-12)
+    np.testing.assert_allclose(growth(here, point.mu), W.T @ point.mu, rtol=1e-12)
+
+
+def test_symmetric_kronecker_is_the_trace():
+    rng = np.random.default_rng(0)
+    M, E = (matrix + matrix.T for matrix in rng.standard_normal((2, 4, 4)))
+    i, j = np.tril_indices(4)
+    svec = E[i, j] * np.where(i == j, 1, np.sqrt(2))
+    assert svec @ symmetric_kronecker(M) @ svec == pytest.approx(np.trace(E @ M @ E))
+
+
+def test_semidefinite_factor_of_a_singular_matrix():
+    rows = np.random.default_rng(0).standard_normal((3, 9))
+    gram = rows.T @ rows
+    root = ordered.semidefinite_factor(gram, 1e-13)
+    np.testing.assert_allclose(root.T @ root, gram, atol=1e-12)
+    assert np.count_nonzero(np.diag(root)) == 3 and not np.tril(root, -1).any()

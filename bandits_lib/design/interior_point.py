@@ -1,4 +1,4 @@
-"""The XY-design problem of moderate size, by a primal-dual interior-point method that ends on the central path.
+"""The XY-design problem of moderate size, by a primal-dual interior-point method, and the optimum that it is to return.
 
 Write masses mu = rho lambda. Since y'A(mu)^-1 y is homogeneous of degree -1, the problem
 min over lambda of max_y y'A(lambda)^-1 y is

@@ -24,7 +24,7 @@ from bandits_lib.instances_heteroskedastic import published_noise as published_n
 from bandits_lib.instances_heteroskedastic import quadratic_sigma as quadratic_sigma
 from bandits_lib.instances_heteroskedastic import signal_to_noise as signal_to_noise
 from bandits_lib.numerics import ordered
-from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.axes import squared_extents
 from bandits_lib.numerics.span import RANK_TOL, basis
 from bandits_lib.numerics.ties import argmax, ranked
 from bandits_lib.problem import LinearBandit
@@ -167,9 +167,9 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     """
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
-    extent, axes = jacobi(ordered.information(features, np.ones(len(features))))  # squared
-    kept = extent > max(tol, RANK_TOL) ** 2 * extent.max()
-    axes = axes[kept][ranked(-extent[kept])]
+    squared, axes = squared_extents(features)
+    kept = squared > max(tol, RANK_TOL) ** 2 * squared.max()
+    axes = axes[kept][ranked(-squared[kept])]
     arms, theta = ordered.product(features, ordered.transposed(axes)), ordered.along(axes, theta)
     best = argmax(ordered.along(arms, theta))
     others = np.flatnonzero(ordered.along(arms[best] - arms, theta) >= min_gap)

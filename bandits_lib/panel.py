@@ -21,8 +21,8 @@ def weights_of(design, arms, theta):
     Raises ValueError for another name, and as the designs do.
 
     >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
-    >>> weights_of("G", arms, theta).round(1).tolist()
-    [0.2, 0.4, 0.5]
+    >>> weights_of("G", arms, theta).round(2).tolist()
+    [0.16, 0.36, 0.47]
     """
     if check_option("design", design, DESIGNS) == "uniform":
         return np.full(len(arms), 1 / len(arms))

@@ -20,8 +20,9 @@ def matrix(name, values):
         row = int(np.argwhere(~np.isfinite(array))[0, 0])
         raise ValueError(f"{name} must be finite but row {row} is {array[row]}; drop or repair it")
     longest = np.abs(array).max(axis=1)
-    if ((longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))).any():
-        row = int(np.argmax((longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))))
+    extreme = (longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))
+    if extreme.any():
+        row = int(np.argmax(extreme))
         raise ValueError(f"{name} must hold numbers that can be squared but row {row} is {array[row]}; rescale it")
     return array
 

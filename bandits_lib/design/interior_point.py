@@ -135,12 +135,14 @@ def _harder(arms, directions, point, tau):
         enough = CENTRED if k == len(HARDER) - 1 else NEARLY
         next, length, more = _newton(arms, directions, point, np.full(p, tau), np.full(q, tau * HARDER[k]), enough)
         steps += more
-        if not length < NEARLY:
-            target_s = np.full(q, tau * HARDER[max(k - 1, 0)])
+        if k > 0 and not length < NEARLY:
+            target_s = np.full(q, tau * HARDER[k - 1])
             point, _, more = _newton(arms, directions, point, np.full(p, tau), target_s, CENTRED)
             steps += more
             break
         point = next
+        if not length < NEARLY:
+            break
         if k == 0:
             first = next
     return point, Point(point.mu, point.z, first.s, first.v), steps

@@ -120,14 +120,13 @@ def _of_many(point, here):
     S = 2 * symmetric_kronecker(ordered.information(here.rays, v))
     S += lower_product(transposed(here.G) * (v / s - 2 * v / here.g), here.G)
     scale, root = np.sqrt(mu / z), ordered.semidefinite_factor(S, FLAT)
-    Q, below = product(here.F * scale.reshape(-1, 1), transposed(root)), np.eye(len(S))
-    for _ in range(2):
-        gram = lower_product(transposed(Q), Q) + lower_product(transposed(below), below)
-        upper = cholesky(gram)[0]
-        inverse = inverse_triangle(upper)
-        Q, below = product(Q, inverse), product(below, inverse)
-        if ordered.mild(upper):
-            break
+    E = product(here.F * scale.reshape(-1, 1), transposed(root))
+    upper = cholesky(lower_product(transposed(E), E) + np.eye(len(S)))[0]
+    inverse = inverse_triangle(upper)
+    Q = product(E, inverse)
+    if not ordered.mild(upper):
+        gram = lower_product(transposed(Q), Q) + lower_product(transposed(inverse), inverse)
+        Q = product(Q, inverse_triangle(cholesky(gram)[0]))
     return Factor(np.empty((0, 0)), here.F, Q, root, scale)
 
 

@@ -26,7 +26,7 @@ from numba import njit
 from bandits_lib.design import check
 from bandits_lib.design.certificate import Design, estimable, inverse_root
 from bandits_lib.design.sparsify import basic_weights
-from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.axes import squared_extents
 from bandits_lib.numerics.ordered import (
     cholesky,
     information,
@@ -209,4 +209,4 @@ def _growth(arms, weights, needed, before):
         return np.inf
     after = product(inverse_root(arms, weights), needed)
     relative = product(after, inverse_triangle(triangle(before)))
-    return float(jacobi(information(relative, np.ones(len(relative))))[0].max())
+    return float(squared_extents(relative)[0].max())

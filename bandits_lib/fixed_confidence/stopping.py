@@ -40,7 +40,7 @@ from bandits_lib.checks import check_delta, check_option, check_positive, check_
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.estimate import argmax, cholesky, inverse_from, rank_one_update
 from bandits_lib.numerics import ordered
-from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.axes import squared_extents
 from bandits_lib.numerics.ordered import apply, combine, information, inverse_triangle, product, transposed
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.protocol import NO_LIMIT, Trace
@@ -131,7 +131,7 @@ def opening(arms, items, initial="spanning", rng=None):
 
 def _least(arms):
     """The least eigenvalue of the sum of xx' over arms (n, r)."""
-    return float(jacobi(information(arms, np.ones(len(arms))))[0].min())
+    return float(squared_extents(arms)[0].min())
 
 
 def _random_basis(arms, rng):

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics.ordered import independent, lower_product, product, transposed
+from bandits_lib.numerics.ordered import independent, information, lower_product, product, transposed
 from bandits_lib.numerics.ties import ranked
 
 SWEEPS = 60
@@ -43,6 +43,11 @@ def _rotate(a, rows, i, j):
         first, second = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = cosine * first - sine * second, sine * first + cosine * second
     a[i, j] = a[j, i] = 0.0
+
+
+def squared_extents(rows):
+    """Eigenvalues (d,) of rows'rows for `rows` (n, d), and eigenvectors, the rows of (d, d), in no order."""
+    return jacobi(information(rows, np.ones(len(rows))))
 
 
 def principal_axes(rows, most):

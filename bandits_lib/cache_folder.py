@@ -1,9 +1,10 @@
 """Where compiled kernels are kept: in a folder named after the source they were compiled from.
 
 numba recompiles a kernel when its own file has changed. But a kernel holds the kernels it calls, of other files too,
-and those may have changed. So every source of this package has a folder of its own, bandits_lib-<hash of all files>,
-in NUMBA_CACHE_DIR if that is set, else in .numba_cache of the checkout, else in the user's cache folder.
-Imported before any kernel is declared; other processes inherit the choice, and make it anew if their source differs.
+and those may have changed. So every state of the files that kernels are made of has a folder of its own,
+bandits_lib-<hash of these files>, in NUMBA_CACHE_DIR if that is set, else in .numba_cache of the checkout, else in the
+user's cache folder. Imported before any kernel is declared; other processes inherit the choice, and make it anew if
+their source differs.
 """
 
 import functools
@@ -17,7 +18,7 @@ from typing import Any
 
 from numba import config
 
-from bandits_lib.fingerprint import PACKAGE, source_fingerprint
+from bandits_lib.fingerprint import PACKAGE, kernel_fingerprint
 
 settings: Any = config  # of numba
 KEPT = 4  # folders of other sources than this one that stay, the newest
@@ -29,12 +30,12 @@ def choose_folder():
 
     Returns a Path. Raises OSError if nothing can be written, not even a temporary folder.
 
-    >>> from bandits_lib.fingerprint import source_fingerprint
-    >>> choose_folder().name == f"bandits_lib-{source_fingerprint()}"
+    >>> from bandits_lib.fingerprint import kernel_fingerprint
+    >>> choose_folder().name == f"bandits_lib-{kernel_fingerprint()}"
     True
     """
     for root in roots():
-        folder = root / f"{PACKAGE}-{source_fingerprint()}"
+        folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
         new = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ import dis
 import functools
 import hashlib
 import inspect
+import re
 import sys
 import sysconfig
 import types
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 PACKAGE = __name__.partition(".")[0]
+HOME = Path(__file__).parent
 STDLIB = sysconfig.get_path("stdlib")
 LIBRARIES = {"site-packages", "dist-packages"}
 PLAIN = (bool, int, float, complex, str, bytes)
@@ -71,9 +73,58 @@ def source_fingerprint():
     >>> len(source_fingerprint())
     16
     """
-    home, digest = Path(__file__).parent, hashlib.sha256()
-    for file in sorted(home.rglob("*.py")):
-        digest.update(f"{file.relative_to(home).as_posix()} {_digest(file)}\n".encode())
+    return _digest_of(sorted(HOME.rglob("*.py")))
+
+
+@functools.cache
+def kernel_fingerprint():
+    """A hash of the source files that a compiled kernel may hold code or constants of: kernels, and all they import.
+
+    Returns 16 hex digits.
+
+    >>> len(kernel_fingerprint())
+    16
+    """
+    return _digest_of(kernel_sources(HOME))
+
+
+def kernel_sources(home):
+    """The files in `home`, the folder of a package, that use numba or that one of these imports, directly or not.
+
+    Returns a sorted list of Paths. A package's __init__ re-exports; it counts where it defines something itself.
+
+    >>> [file.name for file in kernel_sources(HOME) if file.name in ("rage.py", "lingape.py")]
+    ['lingape.py']
+    """
+    files = {_dotted(home, file): file for file in home.rglob("*.py")}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    waiting = [name for name, text in texts.items() if re.search(r"^\s*(from|import) numba\b", text, re.MULTILINE)]
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting.extend(_modules_in(texts[name]) & files.keys() - {home.name})
+    return sorted(files[name] for name in needed)
+
+
+def _dotted(home, file):
+    """The name under which the file is imported."""
+    return ".".join((home.name, *file.relative_to(home).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def _modules_in(text):
+    """Every dotted name that may be a module in the import statements of `text`."""
+    found = set(re.findall(r"^\s*import ([\w.]+)", text, re.MULTILINE))
+    for module, names in re.findall(r"^\s*from ([\w.]+) import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
+        found |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))}
+    return found
+
+
+def _digest_of(files):
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(HOME).as_posix()} {_digest(file)}\n".encode())
     return digest.hexdigest()[:16]
 
 

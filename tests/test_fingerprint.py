@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from bandits_lib import Lab, instances
-from bandits_lib.fingerprint import _Description, fingerprint
+from bandits_lib.fingerprint import HOME, _Description, fingerprint, kernel_sources
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.protocol import unroll
 
@@ -395,3 +395,24 @@ def test_what_cannot_be_pickled_does_no_harm():
 def test_bound_methods_of_generators_have_their_state():
     one, same, other = (np.random.default_rng(seed).standard_normal for seed in (1, 1, 2))
     assert fingerprint(one) == fingerprint(same) != fingerprint(other)
+
+
+def test_kernels_are_keyed_by_what_they_are_made_of_and_by_nothing_else(tmp_path):
+    """A file that uses numba, and what such files import in any form: not those that import them, nor bystanders."""
+    files = {
+        "__init__": "from pack.rule import rule\n",
+        "kernels": "from numba import njit\nfrom pack import constants\n",
+        "constants": "import pack.deep.more\nA = 1\n",
+        "deep/__init__": "",
+        "deep/more": "from pack.deep import (\n    last,\n)\n",
+        "deep/last": "B = 2\n",
+        "rule": "from pack.kernels import f\n",
+        "bystander": "C = 3  # from numba import njit\n",
+    }
+    (tmp_path / "pack" / "deep").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / "pack" / f"{name}.py").write_text(text)
+    found = [file.relative_to(tmp_path / "pack").with_suffix("").as_posix() for file in kernel_sources(tmp_path / "pack")]
+    assert found == ["constants", "deep/__init__", "deep/last", "deep/more", "kernels"]
+    assert {"span.py", "loops.py", "ordered.py"} <= {file.name for file in kernel_sources(HOME)}
+    assert "rage.py" not in {file.name for file in kernel_sources(HOME)}

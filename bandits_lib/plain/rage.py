@@ -1,0 +1,36 @@
+"""RAGE (Fiez, Jain, Jamieson and Ratliff 2019, Algorithm 1, whose lines are counted from "Initialize").
+
+The norms in rho are squared, as in the proof. delta_t is the library's default, which adds up to delta; the paper
+prints delta / t^2. The paper's noise has sigma = 1.
+"""
+
+from math import ceil, log, pi, sqrt
+
+import numpy as np
+
+from bandits_lib.design import pairs, round_design, xy_design
+from bandits_lib.protocol import Result
+
+
+def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
+    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    Z, t = list(range(len(items))), 1  # line 1
+    while len(Z) > 1:  # line 2
+        delta_t = 6 * delta / (pi * t) ** 2  # line 3
+        design = xy_design(arms, pairs(items[Z]))
+        lam, rho = design.weights, design.value  # lines 4 and 5
+        r = 2 * np.count_nonzero(lam) / epsilon
+        union = log(len(items) ** 2 / delta_t)
+        N = ceil(max(2 * (sigma * 2**t) ** 2 * rho * (1 + epsilon) * union, r))  # line 6
+        sample = yield round_design(lam, N)  # lines 7 and 8
+        A, b = (arms.T * sample.counts) @ arms, arms.T @ sample.sums
+        A_inv = np.linalg.pinv(A, rcond=1e-10)  # a few arms need not span R^d
+        theta = A_inv @ b  # line 9
+        beaten = set()
+        for z in Z:  # line 10
+            for other in Z:
+                y = items[other] - items[z]
+                if sigma * sqrt(y @ A_inv @ y) * sqrt(2 * union) < y @ theta:
+                    beaten.add(z)
+        Z, t = [z for z in Z if z not in beaten], t + 1  # line 11
+    return Result(Z[0])

@@ -1,0 +1,161 @@
+"""Every plain rule with a fixed budget makes the pulls that the fast one makes at its defaults."""
+
+import sys
+from functools import partial
+from inspect import signature
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, fixed_budget, instances, play
+from bandits_lib.design.width import solve_width
+from bandits_lib.plain import gse_explorers
+from bandits_lib.plain.bayes_gap import bayes_gap
+from bandits_lib.plain.gse import gse, logistic
+from bandits_lib.plain.lingape_budget import lingape_budget
+from bandits_lib.plain.linucb import linucb
+from bandits_lib.plain.od_linbai import od_linbai
+from bandits_lib.plain.peace import peace
+from bandits_lib.plain.peps import peps
+from bandits_lib.plain.ucb_glm import ucb_glm
+
+RNG = np.random.default_rng
+PROBLEMS = {
+    "benchmark": instances.benchmark(4, angle=0.3, scale=1.0, sigma=1.5),
+    "sphere": instances.sphere(12, RNG(1), d=3, mix=0.01),
+    "basis": LinearBandit(np.eye(5), theta=[0.6, 0.5, 0.3, 0.0, -0.2]),
+}
+LOGISTIC = {d: instances.logistic(d, RNG(d)) for d in (3, 5, 10)}
+each_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+each_logistic = pytest.mark.parametrize("problem", LOGISTIC.values(), ids=LOGISTIC.keys())
+two_seeds = pytest.mark.parametrize("seed", range(2))
+
+
+def same(plain, fast, problem, seed):
+    """Play both with the same rewards: the same counts and the same recommendation."""
+    slow, quick = (play(rule, problem, RNG(seed)) for rule in (plain, fast))
+    np.testing.assert_array_equal(slow.counts, quick.counts)
+    assert slow.stopped and slow.result.recommendation == quick.result.recommendation
+    return slow
+
+
+def alpha(problem):
+    return {"alpha": problem.sigma.max() * (1 + np.sqrt(np.log(2 / 0.001) / 2))}
+
+
+def sigma(problem):
+    return {"sigma": problem.sigma.max()}
+
+
+def sigma_and_delta(problem):
+    return sigma(problem) | {"delta": 0.1}
+
+
+def nothing(problem):
+    return {}
+
+
+RULES = {  # plain, fast, what both are told
+    "gse": (gse, fixed_budget.gse, nothing),
+    "od_linbai": (od_linbai, fixed_budget.od_linbai, nothing),
+    "bayes_gap": (bayes_gap, fixed_budget.bayes_gap, sigma),
+    "linucb": (linucb, fixed_budget.linucb, alpha),
+    "lingape_budget": (lingape_budget, fixed_budget.lingape_budget, sigma_and_delta),
+    "peps": (peps, fixed_budget.peps, sigma),
+}
+
+
+@two_seeds
+@pytest.mark.parametrize("budget", [60, 301])
+@each_problem
+@pytest.mark.parametrize("rule", RULES)
+def test_the_pulls_are_those_of_the_fast_rule(rule, problem, budget, seed):
+    plain, fast, told = RULES[rule]
+    rules = []
+    for make in (plain, fast):
+        rng = {"rng": RNG(seed + 100)} if "rng" in signature(plain).parameters else {}
+        rules.append(make(problem.arms, budget=budget, **told(problem), **rng))
+    run = same(*rules, problem, seed)
+    assert budget / 2 < run.counts.sum() <= budget
+
+
+# ---- GSE: explorers, survivors that span less, eta, the logistic model
+
+
+def explorer(design):
+    """The plain explorer of this name."""
+    explore = getattr(gse_explorers, design)
+    return partial(explore, rng=RNG(5)) if design == "uniform" else explore
+
+
+@two_seeds
+@pytest.mark.parametrize("design", [name for name in gse_explorers.__all__ if name != "g_optimal"])
+@each_problem
+def test_gse_explores_as_it_is_told(design, problem, seed):
+    plain = gse(problem.arms, 120, explore=explorer(design))
+    same(plain, fixed_budget.gse(problem.arms, budget=120, design=design, rng=RNG(5)), problem, seed)
+
+
+@two_seeds
+@pytest.mark.parametrize("eta", [2, 3, 7])
+def test_gse_where_arms_span_a_plane_and_eta_is_another(eta, seed):
+    plane = instances.sphere(9, RNG(3), d=2).arms @ np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
+    problem = LinearBandit(plane, theta=[1.0, 0.5, 0.0])
+    same(gse(plane, 90, eta), fixed_budget.gse(plane, budget=90, eta=eta), problem, seed)
+
+
+@two_seeds
+@pytest.mark.parametrize("budget", [64, 400])
+@each_logistic
+def test_gse_with_the_logistic_model(budget, problem, seed):
+    plain = gse(problem.arms, budget, estimate=logistic)
+    same(plain, fixed_budget.gse(problem.arms, budget=budget, model="logistic"), problem, seed)
+
+
+@two_seeds
+@each_logistic
+def test_ucb_glm(problem, seed):
+    told = {"budget": 120, "alpha": 0.7}
+    same(ucb_glm(problem.arms, **told), fixed_budget.ucb_glm(problem.arms, **told), problem, seed)
+
+
+# ---- Peace, whose designs begin afresh here and keep their atoms
+
+
+def fresh(arms, points, normals, *start_and_target):
+    return solve_width(arms, points, normals, most=200)
+
+
+@two_seeds
+@each_problem
+def test_peace_but_for_the_short_cuts_of_the_fast_rule(problem, seed, monkeypatch):
+    """With all designs from uniform weights, none by linear program, and no atom dropped, the pulls are the same."""
+    module = sys.modules[fixed_budget.peace.__module__]
+    monkeypatch.setattr(module, "least_width", fresh)
+    monkeypatch.setattr(module, "_pruned", lambda arms, weights, points: weights)
+    plain = peace(problem.arms, 200, RNG(seed + 50))
+    run = same(plain, fixed_budget.peace(problem.arms, budget=200, rng=RNG(seed + 50)), problem, seed)
+    assert len(np.unique(run.counts)) > 1
+
+
+@each_problem
+def test_peace_spends_as_much_as_the_fast_rule(problem):
+    plain = play(peace(problem.arms, 200, RNG(50)), problem, RNG(0))
+    fast = play(fixed_budget.peace(problem.arms, budget=200, rng=RNG(50)), problem, RNG(0))
+    assert plain.counts.sum() == fast.counts.sum()
+
+
+# ---- the comparison can fail
+
+
+@pytest.mark.parametrize("rule", ["bayes_gap", "linucb", "lingape_budget", "peps"])
+def test_a_rule_told_otherwise_pulls_otherwise(rule):
+    plain, fast, told = RULES[rule]
+    problem = PROBLEMS["sphere"]
+    other = {name: 2 * value if name in ("alpha", "sigma") else value for name, value in told(problem).items()}
+    rules = []
+    for make, options in ((plain, other), (fast, told(problem))):
+        rng = {"rng": RNG(100)} if rule == "peps" else {}
+        rules.append(make(problem.arms, budget=301, **options, **rng))
+    with pytest.raises(AssertionError):
+        same(*rules, problem, seed=0)

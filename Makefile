@@ -4,7 +4,7 @@ STAMP = .venv/.installed
 PY = .venv/bin/python
 
 # Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes
-# (bandits_lib/cache_folder.py says where).
+# (bandits_lib/numerics/cache.py says where).
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
@@ -25,7 +25,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	$(PY) -c "import bandits_lib.warm; bandits_lib.warm.compile_kernels()"
+	$(PY) -c "import bandits_lib.companion.warm; bandits_lib.companion.warm.compile_kernels()"
 	@touch $(STAMP)
 
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/ and print the verdicts

@@ -4,11 +4,13 @@ import numpy as np
 
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
+LARGEST = 1e100  # entry of a vector, and the inverse of the least: squares and their products are then finite
+MOST = 2**62  # pulls: counts are 64-bit integers
 SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 
 def check_matrix(name, rows):
-    """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite.
+    """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite and of a size that can be squared.
 
     name : what they are called in the message; rows : array-like. Returns (n, d). Raises ValueError for anything else.
     """
@@ -20,6 +22,11 @@ def check_matrix(name, rows):
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0]
         raise ValueError(f"{name} must be finite; {name}[{i}, {j}] is {rows[i, j]}: remove or repair that row")
+    longest = np.abs(rows).max(axis=1)
+    extreme = (longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))
+    if extreme.any():
+        i = int(np.argmax(extreme))
+        raise ValueError(f"{name} must hold numbers that can be squared; row {i} is {rows[i]}: rescale it")
     return rows
 
 
@@ -29,9 +36,26 @@ def check_arms(arms):
     arms : array-like. Returns (K, d). Raises ValueError as `check_matrix`, and if all are zero.
     """
     arms = check_matrix("arms", arms)
-    if not arms.any():
-        raise ValueError("arms must not all be zero: nothing could be learnt from their rewards")
+    check_some_nonzero("arms", arms)
     return arms
+
+
+def check_some_nonzero(name, rows):
+    """Refuse vectors that are all zero.
+
+    name : what they are called; rows : (n, d). Raises ValueError.
+    """
+    if not rows.any():
+        raise ValueError(f"{name} must not all be zero: nothing could be learnt from their rewards")
+
+
+def check_same_dimension(name, rows, arms):
+    """Refuse vectors with more or fewer entries than the arms.
+
+    name : what they are called; rows : (n, d'); arms : (K, d). Raises ValueError.
+    """
+    if rows.shape[1] != arms.shape[1]:
+        raise ValueError(f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}")
 
 
 def check_items(items, arms, distinct=True):
@@ -43,8 +67,7 @@ def check_items(items, arms, distinct=True):
     if items is None:
         items = arms
     items = check_matrix("items", items)
-    if items.shape[1] != arms.shape[1]:
-        raise ValueError(f"items must have as many columns as arms; got {items.shape[1]} and {arms.shape[1]}")
+    check_same_dimension("items", items, arms)
     if distinct and len(items) > 1:
         check_distinct(items)
     if items is not arms:
@@ -158,16 +181,17 @@ def check_theta(name, theta, d):
     return theta
 
 
-def check_budget(budget, least, why):
+def check_budget(budget, least, why, name="budget"):
     """A whole number of pulls as an int.
 
-    budget : int, or a float without fraction; least : the smallest that runs; why : says why it is.
+    budget : int, or a float without fraction; least : the smallest that runs; why : says why it is;
+    name : in the message.
     Returns an int. Raises ValueError for anything else.
     """
     number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
-    if not number or budget % 1 or budget < least:
+    if not number or budget % 1 or not least <= budget <= MOST:
         raise ValueError(
-            f"budget must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it"
+            f"{name} must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it"
         )
     return int(budget)
 
@@ -199,3 +223,28 @@ def check_option(name, value, options):
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value
+
+
+def check_tolerance(tol):
+    """A relative duality gap, `tol`, as a float in (0, 1).
+
+    tol : number. Returns a float. Raises ValueError for anything else.
+    """
+    if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
+        raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to .1 %")
+    return float(tol)
+
+
+def check_weights(weights):
+    """Shares of pulls, (K,) and non-negative, divided by their sum, which is 1 to six digits.
+
+    weights : array-like. Returns (K,). Raises ValueError for anything else.
+    """
+    weights = np.ascontiguousarray(weights, dtype=float)
+    if weights.ndim != 1 or weights.size == 0:
+        raise ValueError(f"weights must be a non-empty 1-D array, one entry per arm; got shape {weights.shape}")
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError(f"weights must be finite and non-negative; got {weights.min()}: clip and renormalise")
+    if abs(weights.sum() - 1) > 1e-6:
+        raise ValueError(f"weights must sum to 1; got {weights.sum()}: pass weights / weights.sum()")
+    return weights / weights.sum()

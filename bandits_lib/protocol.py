@@ -4,16 +4,13 @@
     Loop(choose, update, state)  ->  pull by pull, until `choose` returns -1; the reply is None
 
 and returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
-its sample complexity. `play` is the simulator, which runs a Loop compiled (loops.py); `Lab` (lab.py) puts a person in
-its place.
+its sample complexity. `simulate.play` is the simulator; `lab.Lab` puts a person in its place.
 """
 
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from bandits_lib.loops import run_loop
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -218,44 +215,6 @@ def _pulled(sample):
             f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
         )
     return int(np.argmax(sample.counts))
-
-
-def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
-    """Simulate `algorithm` on `problem` (a `LinearBandit`) until it returns or max_pulls come first.
-
-    algorithm : a fresh generator; rng : draws the rewards, nothing else; max_pulls : pulls, None for no limit.
-    Returns Run(result, counts (K,), stopped). stopped is False, and result None, when max_pulls came first;
-    a batch that would pass max_pulls is not pulled at all.
-    Raises ValueError for a request that is neither a Loop nor (K,) non-negative integers.
-
-    >>> from bandits_lib import instances
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
-    0
-    """
-    limit = NO_LIMIT if max_pulls is None else int(max_pulls)
-    counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    reply = None
-    chunks: dict[Callable, int] = {}
-    while True:
-        try:
-            request = algorithm.send(reply)
-        except StopIteration as stop:
-            return Run(stop.value, counts, True)
-        if isinstance(request, Loop):
-            finished = run_loop(request, problem, rng, counts, pulls, limit, chunks)
-            reply = None
-        else:
-            batch = checked_batch(request, len(counts))
-            finished = pulls[0] + batch.sum() <= limit
-            if finished:
-                reply = problem.pull(batch, rng)
-                counts += batch
-                pulls += batch.sum()
-        if not finished:
-            algorithm.close()
-            return Run(None, counts, False)
 
 
 def checked_batch(request, K: int | None = None) -> np.ndarray:

@@ -14,10 +14,10 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from bandits_lib import instances, play
-from bandits_lib.estimate import argmax
+from bandits_lib.design.allocations import allocations_clear
 from bandits_lib.fixed_budget import lingape_budget, linucb, ucb_glm
-from bandits_lib.fixed_budget.allocations import allocations_clear
-from bandits_lib.logistic import logistic_fit
+from bandits_lib.fixed_budget.logistic import logistic_fit
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Sample
 
 DELTA = 0.1

@@ -13,9 +13,9 @@ import pandas as pd
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, cache_off, g_design
+from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_budget.g_optimal import fwg_design, wynn_design
-from bandits_lib.logistic import logistic_fit
+from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.protocol import Sample
 
 RUNS = 100

@@ -24,8 +24,8 @@ from bandits_lib.design import (
     width_design,
     xy_design,
 )
+from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_budget.g_optimal import fwg_design, wynn_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop, rage
 from bandits_lib.variance import head
 from bandits_lib.variance.quadratic import features

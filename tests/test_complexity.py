@@ -15,9 +15,9 @@ from bandits_lib.complexity import (
     rage_upper_bound,
 )
 from bandits_lib.design import Design, frank_wolfe_design, xy_design
-from bandits_lib.estimate import LeastSquares
 from bandits_lib.fixed_confidence import xy_oracle, xy_static
 from bandits_lib.fixed_confidence.fixed_design import separated
+from bandits_lib.numerics.least_squares import LeastSquares
 
 
 def test_two_orthogonal_arms_need_eight_over_the_gap_squared():

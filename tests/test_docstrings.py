@@ -25,9 +25,9 @@ import pytest
 BOOK = Path(__file__).resolve().parent.parent / "book" / "gather.py"
 NO_EXAMPLE = {
     "bandits_lib.checks": "refusals, shown by the rules that call them and tested in test_contract.py",
-    "bandits_lib.kernels": "loops inside compiled rules, tested against NumPy in test_kernels.py",
-    "bandits_lib.warm": "compiles everything: minutes on a new machine",
-    "bandits_lib.heteroskedastic": "the experiments of three notebooks, seconds to minutes each",
+    "bandits_lib.numerics.kernels": "loops inside compiled rules, tested against NumPy in test_kernels.py",
+    "bandits_lib.companion.warm": "compiles everything: minutes on a new machine",
+    "bandits_lib.papers.section_5": "the experiments of three notebooks, seconds to minutes each",
 }
 NO_EXAMPLE_NAMES = {
     "settings": "a figure of several panels, drawn in the notebooks of weltz2023",

@@ -5,10 +5,10 @@ Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs 
 pulls (`round_design`), and what given weights are worth (`design_value`).
 """
 
+from bandits_lib.design._pairs import pairs
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.frank_wolfe import frank_wolfe_design
-from bandits_lib.design.pairs import pairs
 from bandits_lib.design.rounding import round_design
 from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
 from bandits_lib.design.width import width_design

@@ -10,9 +10,9 @@ with the running average of the visited directions: the same steps give the k-th
 import numpy as np
 
 from bandits_lib.checks import check_option
+from bandits_lib.design._pairs import Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
-from bandits_lib.design.pairs import Listed
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.solvers import in_span, problem
 from bandits_lib.numerics.ordered import (

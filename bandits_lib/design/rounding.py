@@ -14,8 +14,7 @@ alpha = sqrt(r) / epsilon. It needs no sparse support.
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_option
-from bandits_lib.design import check
+from bandits_lib.checks import check_budget, check_matrix, check_option, check_some_nonzero, check_weights
 from bandits_lib.numerics.axes import jacobi
 from bandits_lib.numerics.ordered import apply, information, product, total, transposed
 from bandits_lib.numerics.span import RANK_TOL, span
@@ -51,8 +50,7 @@ def round_design(weights, n, method="pukelsheim", arms=None):
     >>> round_design(np.array([0.5, 0.3, 0.2]), 101).tolist()
     [51, 30, 20]
     """
-    weights = check.simplex("weights", weights)
-    n = _budget(n)
+    weights, n = check_weights(weights), check_budget(n, 1, "pulls to share out", "n")
     check_option("method", method, METHODS)
     if method == "regret":
         return _regret(weights, n, _arms_for(weights, arms))
@@ -61,19 +59,13 @@ def round_design(weights, n, method="pukelsheim", arms=None):
     return _largest_remainder(weights, n)
 
 
-def _budget(n):
-    if isinstance(n, bool) or not isinstance(n, check.NUMBER) or not 1 <= n <= 2**62 or n != int(n):
-        raise ValueError(f"n must be a whole number of pulls, at least 1, but is {n}; round it up first")
-    return int(n)
-
-
 def _arms_for(weights, arms):
     if arms is None:
         raise ValueError("arms must be given for method='regret' but is None; pass the (K, d) arms of the design")
-    arms = check.matrix("arms", arms)
+    arms = check_matrix("arms", arms)
     if len(arms) != len(weights):
         raise ValueError(f"arms must have one row per weight, {len(weights)}, but has {len(arms)}; pass all arms")
-    check.some_nonzero("arms", arms[weights > 0])
+    check_some_nonzero("arms", arms[weights > 0])
     return arms
 
 

@@ -7,11 +7,18 @@ import warnings
 
 import numpy as np
 
-from bandits_lib.design import check
+from bandits_lib.checks import (
+    check_arms,
+    check_matrix,
+    check_same_dimension,
+    check_sigma,
+    check_some_nonzero,
+    check_tolerance,
+)
+from bandits_lib.design._pairs import Differences, Listed, Pairs
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, value_of
 from bandits_lib.design.d_optimal import d_optimal
-from bandits_lib.design.pairs import Differences, Listed, Pairs
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
 from bandits_lib.design.xy import solve_xy
@@ -50,9 +57,7 @@ def g_design(arms, tol=1e-3):
     >>> design.weights.round(3).tolist(), round(design.value, 2)
     ([0.5, 0.5, 0.0], 2.0)
     """
-    arms = check.matrix("arms", arms)
-    check.some_nonzero("arms", arms)
-    return _g_design(arms, check.tolerance(tol))
+    return _g_design(check_arms(arms), check_tolerance(tol))
 
 
 def xy_design(arms, directions, tol=1e-3):
@@ -111,7 +116,7 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
     >>> weighted_design(np.eye(2), np.array([[1.0, -1.0]]), [1.0, 3.0]).weights.round(2).tolist()
     [0.25, 0.75]
     """
-    return _weighted_design(*problem(arms, directions, sigma), check.tolerance(tol))
+    return _weighted_design(*problem(arms, directions, sigma), check_tolerance(tol))
 
 
 def design_value(arms, weights, directions, sigma=1.0):
@@ -145,17 +150,16 @@ def design_value(arms, weights, directions, sigma=1.0):
 
 def problem(arms, directions, sigma):
     """Checked `arms` (K, d), vectors (n, d), "directions" or "items" (what the vectors are), `sigma` (K,)."""
-    arms = check.matrix("arms", arms)
-    check.some_nonzero("arms", arms)
+    arms = check_arms(arms)
     name = "items" if isinstance(directions, Pairs) else "directions"
-    vectors = check.matrix(name, directions.items if name == "items" else directions)
-    check.same_dimension(name, vectors, arms)
+    vectors = check_matrix(name, directions.items if name == "items" else directions)
+    check_same_dimension(name, vectors, arms)
     if name == "items":
         vectors = vectors - vectors[0]
         if not vectors.any():
             raise ValueError(f"items must hold two distinct rows but all {len(vectors)} are equal: no pair to compare")
-    check.some_nonzero(name, vectors)
-    return arms, vectors, name, check.standard_deviations(sigma, len(arms))
+    check_some_nonzero(name, vectors)
+    return arms, vectors, name, check_sigma(sigma, len(arms))
 
 
 @cached

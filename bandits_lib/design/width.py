@@ -23,7 +23,7 @@ rose. At the optimum it stands still, so a design of a similar set is a good sta
 import numpy as np
 from numba import njit
 
-from bandits_lib.design import check
+from bandits_lib.checks import check_arms, check_matrix, check_same_dimension, check_tolerance
 from bandits_lib.design.certificate import Design, estimable, inverse_root
 from bandits_lib.design.sparsify import basic_weights
 from bandits_lib.numerics.axes import squared_extents
@@ -60,14 +60,13 @@ def width_design(arms, items, *, draws=1024, tol=0.01, most=200, rng):
     >>> design.lower_bound <= design.value, design.weights.sum().round(6).item()
     (True, 1.0)
     """
-    arms, items = check.matrix("arms", arms), check.matrix("items", items)
-    check.some_nonzero("arms", arms)
-    check.same_dimension("items", items, arms)
+    arms, items = check_arms(arms), check_matrix("items", items)
+    check_same_dimension("items", items, arms)
     if (items == items[0]).all():
         raise ValueError(f"items must hold two distinct rows but all {len(items)} are equal: no pair to compare")
     space = span(arms)
     points = points_in(space, items)
-    return solve_width(space.arms, points, batch(draws, points.shape[1], rng), tol=check.tolerance(tol), most=most)
+    return solve_width(space.arms, points, batch(draws, points.shape[1], rng), tol=check_tolerance(tol), most=most)
 
 
 def points_in(space, items):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bandits_lib.design._pairs import Listed
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, continued, interior_point
-from bandits_lib.design.pairs import Listed
 from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
 from bandits_lib.design.two_players import two_players

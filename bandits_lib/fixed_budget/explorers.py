@@ -15,11 +15,12 @@ from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import Design, design_value, g_design, round_design
 from bandits_lib.design.cache import cached
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.estimate import argmax, information_inverse, norms
-from bandits_lib.fixed_budget.g_optimal import fwg_design, inverse_and_norms, wynn_design
+from bandits_lib.design.g_optimal import fwg_design, inverse_and_norms, wynn_design
 from bandits_lib.numerics.axes import principal_axes
+from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.ordered import product, transposed
 from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
 
 PROJECTIONS = ("span", "first3")
 ROUNDINGS = ("regret", "ceil", "multinomial")

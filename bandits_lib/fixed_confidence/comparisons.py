@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from bandits_lib import kernels
 from bandits_lib.fixed_confidence.stopping import CANCELLED, REFRESH
-from bandits_lib.kernels import along_all
+from bandits_lib.numerics import kernels
+from bandits_lib.numerics.kernels import along_all
 
 
 def arm_norms(evidence):

@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from bandits_lib.estimate import weighted_least_squares
+from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.protocol import Round, total
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.estimate import TIE, argmax
-from bandits_lib.kernels import along_all, inlined, invert, kernel, largest, times
+from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, largest, times
+from bandits_lib.numerics.ties import TIE, argmax
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 LIST = 2_016  # differences in view: all those of 64 items, or the worst of more

@@ -19,8 +19,9 @@ import numpy as np
 
 from bandits_lib.checks import check_items, check_option, check_span, check_told
 from bandits_lib.design import pairs
-from bandits_lib.estimate import argmax, weighted_least_squares
+from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round
 
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters

@@ -38,11 +38,12 @@ from numba import njit
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_told
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.estimate import argmax, cholesky, inverse_from, rank_one_update
 from bandits_lib.numerics import ordered
 from bandits_lib.numerics.axes import squared_extents
+from bandits_lib.numerics.kernels import cholesky, inverse_from, rank_one_update
 from bandits_lib.numerics.ordered import apply, combine, information, inverse_triangle, product, transposed
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, Trace
 
 REFRESH = 1_000  # pulls between two fresh inversions

@@ -7,7 +7,7 @@ loaded. Kernels make no arrays and count no references, which small matrices are
 
 import numpy as np
 
-from bandits_lib.kernels import kernel
+from bandits_lib.numerics.kernels import kernel
 
 SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache

@@ -3,19 +3,16 @@
 `head` and its two baselines are generators like any rule; their recommendation is a `VarianceEstimate`.
 """
 
+from bandits_lib.variance._burn_in import burn_in
+from bandits_lib.variance._head import head
 from bandits_lib.variance.baselines import separate_arm_estimator, uniform_estimator
-from bandits_lib.variance.burn_in import burn_in
-from bandits_lib.variance.coverage import coverage, shortest_burn_in
-from bandits_lib.variance.head import head
 from bandits_lib.variance.quadratic import VarianceEstimate, features
 
 __all__ = [
     "VarianceEstimate",
     "burn_in",
-    "coverage",
     "features",
     "head",
     "separate_arm_estimator",
-    "shortest_burn_in",
     "uniform_estimator",
 ]

@@ -15,12 +15,13 @@ from scipy.linalg import qr
 
 from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
 from bandits_lib.design import Design, round_design
+from bandits_lib.design._pairs import Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
-from bandits_lib.design.pairs import Listed
-from bandits_lib.estimate import argmax, least_squares
+from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ordered import along, product
 from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 

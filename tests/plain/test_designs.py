@@ -6,11 +6,11 @@ import pytest
 from bandits_lib import instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design
 from bandits_lib.design import width_design as fast_width_design
+from bandits_lib.design.g_optimal import fwg_design as fast_fwg_design
+from bandits_lib.design.g_optimal import wynn_design as fast_wynn_design
 from bandits_lib.design.sparsify import snapped
 from bandits_lib.design.width import batch, points_in, width_and_pressures
 from bandits_lib.fixed_budget import explorers
-from bandits_lib.fixed_budget.g_optimal import fwg_design as fast_fwg_design
-from bandits_lib.fixed_budget.g_optimal import wynn_design as fast_wynn_design
 from bandits_lib.numerics.span import span
 from bandits_lib.plain import gse_explorers
 from bandits_lib.plain.frank_wolfe import frank_wolfe

@@ -1,0 +1,68 @@
+"""Bars for a single setting: pulls of each rule with the part that is burn-in, and shares of pulls over the arms."""
+
+import numpy as np
+
+from bandits_lib.companion.style import COLOUR, LABEL, pooled_error_rates
+
+
+def pulls(ax, estimates, unit=1e6):
+    """Mean pulls of each rule, one bar a row, from the top, with its 95 % interval; a paler part is burn-in.
+
+    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone, with a column `burn_in` (pulls); unit :
+    pulls per axis unit.
+    Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> estimates = pd.DataFrame({"mean": [3e6], "low": [2e6], "high": [4e6], "burn_in": [1e6]}, index=["h_rage"])
+    >>> pulls(plt.subplots()[1], estimates).get_xlabel()
+    'pulls / $10^{6}$'
+    """
+    rows = range(len(estimates))
+    for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
+        bar = {"height": 0.72, "color": COLOUR[name]}
+        ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
+        ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
+        spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
+        ax.errorbar(e["mean"] / unit, row, xerr=spread, color="0.1", lw=1, marker="")
+    ax.set(yticks=rows, yticklabels=[LABEL[name] for name in estimates.index], xlim=(0, None))
+    ax.set_xlabel(f"pulls / $10^{{{round(np.log10(unit))}}}$")
+    ax.grid(axis="y", visible=False)
+    ax.invert_yaxis()
+    return ax
+
+
+def shares(ax, designs):
+    """The share of pulls that each arm gets, designs side by side.
+
+    ax : of matplotlib; designs : DataFrame, one row per arm (its label), one column per algorithm. Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> shares(plt.subplots()[1], pd.DataFrame({"h_rage": [0.5, 0.5], "rage": [0.4, 0.6]})).get_ylabel()
+    'share of pulls'
+    """
+    width = 0.8 / designs.shape[1]
+    for column, name in enumerate(designs.columns):
+        at = np.arange(len(designs)) + (column - (designs.shape[1] - 1) / 2) * width
+        ax.bar(at, designs[name], width, color=COLOUR[name], label=LABEL[name])
+    ax.set(xticks=range(len(designs)), xticklabels=designs.index, ylabel="share of pulls")
+    ax.grid(axis="x", visible=False)
+    return ax
+
+
+def settings(axes, estimates, by, labels, pooled, delta):
+    """A panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates. Returns the axes.
+
+    axes : axes, one more than settings, sharing y; estimates : a `summary` indexed by (by, algorithm) with columns
+    burn_in and lower_bound; labels : {setting: words}; pooled : a `summary` by algorithm;
+    delta : error probability allowed.
+    """
+    *panels, last = axes
+    for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):
+        pulls(ax, rows.droplevel(by))
+        ax.axvline(rows["lower_bound"].iloc[0] / 1e6, color=COLOUR["lower_bound"], ls="--", lw=1)
+        ax.set_xlabel(f"pulls / $10^6$ ({labels[setting]})")
+    pooled_error_rates(last, pooled, delta)
+    last.set(ylim=(len(pooled) - 0.4, -0.6), xticks=[0, delta], yticklabels=[LABEL[name] for name in pooled.index])
+    return axes

@@ -1,0 +1,253 @@
+"""Directions as the solvers see them: a list of vectors, or all differences of a set of items, never formed.
+
+Both answer the same questions about a norm ||y||_{A^-1} = |S y|: the largest squared norm, and which
+directions exceed a level. For differences of n items these are far pairs among the points w_i = S z_i. If c is
+any centre, |w_i - w_j| <= |w_i - c| + |w_j - c|, so pairs whose radii add up to less than the level are
+skipped; the rest is scanned block by block through a Gram matrix, and what is found is recomputed from the
+differences themselves. Time O(n^2 r) at worst, memory O(BLOCK).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_matrix
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.ordered import product, squares, transposed
+from bandits_lib.numerics.ties import TIE, argmax, ranked
+
+BLOCK = 1 << 18  # entries of the distance matrix held at a time
+SAFE = 8e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
+START = 0.8  # first directions: squared norm at least START times the largest found by a walk
+
+
+class Pairs(NamedTuple):
+    """All differences z_i - z_j, i < j, of the rows of `items` (n, d)."""
+
+    items: np.ndarray
+
+
+def pairs(items):
+    """All differences of rows of `items`, as directions for `xy_design`, `weighted_design`, `frank_wolfe_design`.
+
+    Parameters
+    ----------
+    items : (n, d) array. The n(n-1)/2 differences are never formed.
+
+    Returns
+    -------
+    Pairs
+        To be handed to a design.
+
+    Raises
+    ------
+    ValueError
+        If `items` is not a finite 2-D array. Designs refuse pairs of fewer than two distinct items.
+
+    >>> from bandits_lib.design import xy_design
+    >>> round(xy_design(np.eye(3), pairs(np.eye(3))).value, 2)
+    6.0
+    """
+    return Pairs(check_matrix("items", items))
+
+
+class Listed(NamedTuple):
+    """Directions given one by one: `rows` (n, r) in coordinates of the span."""
+
+    rows: np.ndarray
+
+    def spanning(self):
+        """Vectors that span the directions, and the length that errors are relative to."""
+        return self.rows, np.sqrt(squares(self.rows))
+
+    def value(self, root):
+        """Largest squared norm."""
+        return float(self._norms(root).max())
+
+    def _norms(self, root):
+        return squares(product(self.rows, transposed(root)))
+
+    def beyond(self, root, level, most):
+        """Largest squared norm, and up to `most` directions (m, r) with squared norm above `level`, worst first."""
+        norms = self._norms(root)
+        order = ranked(-norms, most)
+        return float(norms.max()), self.rows[order[norms[order] > level]]
+
+    def first(self, root, most):
+        """Up to `most` directions to start with: the longest."""
+        return self.beyond(root, -1.0, most)[1]
+
+    def unit(self):
+        """Largest squared length: in other units of the directions it is another number, and nothing else moves it."""
+        return float(squares(self.rows).max())
+
+    def all_among(self, rows):
+        """Whether there are no directions but `rows`, which are some of them."""
+        return len(rows) == len(self.rows)
+
+    def worst(self, root):
+        """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
+        norms = self._norms(root)
+        row = argmax(norms)
+        return self.rows[row], float(norms[row])
+
+
+class Differences(NamedTuple):
+    """All differences of `items` (n, r), in coordinates of the span."""
+
+    items: np.ndarray
+
+    def spanning(self):
+        """Vectors that span the directions, and the length that errors are relative to."""
+        rows = self.items - self.items[0]
+        return rows, np.full(len(rows), np.sqrt(squares(rows).max()))
+
+    def value(self, root):
+        """Largest squared norm, to the tie: the squared diameter of the rotated items."""
+        points = product(self.items, transposed(root))
+        i, j, reached = _walk(points)
+        first, second = _scan(points, reached, i, j)
+        return float(max(reached, _squared(points, first, second).max(initial=0.0)))
+
+    def beyond(self, root, level, most):
+        """Largest squared norm, and up to `most` differences (m, r) with squared norm above `level`, worst first."""
+        points = product(self.items, transposed(root))
+        i, j, _ = _walk(points)
+        i, j = _farthest(points, level, i, j)
+        norms = _squared(points, i, j)
+        order = ranked(-norms, most)
+        return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
+
+    def listed(self):
+        """The same directions one by one, row by row of pairs i < j, without zeros; for few items."""
+        i, j = np.triu_indices(len(self.items), 1)
+        rows = self.items[i] - self.items[j]
+        return Listed(rows[rows.any(axis=1)])
+
+    def first(self, root, most):
+        """Up to `most` differences to start with, all nearly as long as the longest."""
+        points = product(self.items, transposed(root))
+        return self.beyond(root, START * _walk(points)[2], most)[1]
+
+    def unit(self):
+        """Largest squared distance of an item from their mean, which takes the place of a longest difference."""
+        return float(squares(self.items - self.items.mean(axis=0)).max())
+
+    def all_among(self, rows):
+        """False: there are more than can be listed."""
+        return False
+
+    def worst(self, root):
+        """The first pair (i < j, row by row) of largest squared norm, by the shared rule for ties."""
+        points = product(self.items, transposed(root))
+        i, j, reached = _walk(points)
+        first, second = _scan(points, reached * (1 - 1e-6), i, j, every=True)
+        first, second = np.minimum(first, second), np.maximum(first, second)
+        order = np.lexsort((second, first))
+        first, second = first[order], second[order]
+        norms = _squared(points, first, second)
+        pair = argmax(norms)
+        return self.items[first[pair]] - self.items[second[pair]], float(norms[pair])
+
+
+def _squared(points, i, j):
+    return squares(points[i] - points[j])
+
+
+def _walk(points):
+    """Farthest-point walk: from i to the farthest j, from j to the farthest, until the distance stops growing.
+
+    Returns i, j and their squared distance.
+    """
+    j = argmax(squares(points - points.mean(axis=0)))
+    i, reached = j, 0.0
+    while True:
+        norms = squares(points - points[j])
+        k = argmax(norms)
+        if norms[k] <= reached * (1 + 1e-9):
+            return i, j, reached
+        i, j, reached = j, k, norms[k]
+
+
+def _farthest(points, level, far, near):
+    """Pairs (i, j) of squared distance above `level`: of each i the first farthest j not before its block."""
+    i, j = _scan(points, level, far, near)
+    above = _squared(points, i, j) > level
+    return i[above], j[above]
+
+
+def _scan(points, level, far, near, every=False):
+    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i.
+
+    The midpoint of the walk's pair (far, near) is the centre; rows go outwards in, so both ends of every
+    pair that is skipped have radii adding up to less than sqrt(level). The Gram matrix is a filter that errs on the
+    safe side by SAFE of the largest entry; what passes is measured again by the caller.
+    """
+    points = points - (points[far] + points[near]) / 2
+    radius = np.sqrt(squares(points))
+    reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
+    order = np.flatnonzero(radius >= reach - radius.max())
+    order = order[ranked(-radius[order])]
+    points, radius = points[order], np.minimum.accumulate(radius[order])  # equal to the tie, and sorted
+    square = squares(points)
+    slack = SAFE * square.max(initial=0.0)
+    found = [(np.empty(0, int), np.empty(0, int))]
+    start, n = 0, len(order)
+    room = np.empty(max(BLOCK, n))
+    while start < n:
+        stop = int(np.searchsorted(-radius, radius[start] - reach, side="right"))  # radius_j >= reach - radius_i
+        if stop <= start:
+            break
+        end = min(start + max(1, BLOCK // (stop - start)), stop)
+        gram = room[: (end - start) * (stop - start)].reshape(end - start, stop - start)
+        np.matmul(points[start:end] * -2.0, points[start:stop].T, out=gram)
+        gram += square[start:stop]
+        floor = level - square[start:end] - slack
+        if every:
+            found.append(_all_above(gram, floor, start))
+        else:
+            found.append(_farthest_above(gram, gram.max(axis=1), floor, start, slack, points, order))
+        start = end
+    first, second = (np.concatenate(part) for part in zip(*found, strict=True))
+    return order[first], order[second]
+
+
+def _all_above(gram, floor, start):
+    """Entries of a block (rows `start`...) above `floor` per row."""
+    row, column = np.nonzero(gram > floor[:, None])
+    later = column > row
+    return row[later] + start, column[later] + start
+
+
+@njit(cache=True, error_model="numpy")
+def _farthest_above(gram, top, floor, start, slack, points, order):
+    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point.
+
+    Entries within `slack` of the largest are measured; of those as far as the farthest, to the tie, it is the one that
+    comes first among the points as given (`order`).
+    """
+    rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
+    for i in range(len(gram)):
+        if top[i] > floor[i]:
+            reached, chosen = 0.0, -1
+            for j in range(gram.shape[1]):
+                if gram[i, j] >= top[i] - slack:
+                    reached = max(reached, _distance(points, start + i, start + j))
+            for j in range(gram.shape[1]):
+                if gram[i, j] >= top[i] - slack and _distance(points, start + i, start + j) >= reached * (1 - TIE):
+                    if chosen < 0 or order[start + j] < order[chosen]:
+                        chosen = start + j
+            rows[found], columns[found] = start + i, chosen
+            found += 1
+    return rows[:found], columns[:found]
+
+
+@kernel
+def _distance(points, i, j):
+    """Squared."""
+    out = 0.0
+    for c in range(points.shape[1]):
+        step = points[i, c] - points[j, c]
+        out += step * step
+    return out

@@ -1,0 +1,165 @@
+"""GSE: generalised successive elimination with a fixed budget (Azizi, Kveton, Ghavamzadeh 2022, Algorithm 1).
+
+The budget is split evenly over s = ceil(log_eta K) stages; each pulls the arms that are left, fits a model to the
+pulls of this stage alone, and keeps the best 1/eta of them.
+
+What the paper leaves open, and where its published code differs from its text; each is an argument:
+- s is found with whole numbers, as floating logarithms are off by one (log 125 / log 5 > 3).
+- keep: the text keeps ceil(m / eta) of m arms, which ends with one arm after s stages. The code keeps floor(m / eta),
+  which can need fewer stages than the budget was split for, and leaves the rest unspent.
+- remainder: the text drops the budget mod s pulls; the code gives one each to as many last stages.
+- rounding: the text rounds a design by regret minimisation (Allen-Zhu et al. 2017); the code takes every n pi_i up,
+  and so passes the budget by up to the number of arms ("ceil"), or draws ("multinomial", for Wynn's method).
+- projection: the text projects on the span of the arms. The code keeps the first 3 axes of it, whatever its
+  dimension: it cannot rank arms that differ in others.
+- design: the default is certified. The paper's FWG stalls (`g_optimal`); in simulations it costs little.
+- model "logistic" takes a ridge where the paper takes the maximum-likelihood estimate, which is often infinite
+  (`bandits_lib.fixed_budget.logistic`). Its designs are those of the linear model, as in the paper.
+"""
+
+import numpy as np
+
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_sigma,
+    check_told,
+)
+from bandits_lib.fixed_budget.explorers import (
+    EXPLORERS,
+    PROJECTIONS,
+    ROUNDINGS,
+    Stage,
+    allocate,
+    draws,
+    of_counts,
+    project,
+)
+from bandits_lib.fixed_budget.logistic import logistic_fit
+from bandits_lib.numerics.least_squares import norms
+from bandits_lib.numerics.ordered import along, combine, product
+from bandits_lib.numerics.span import far_apart, scaled_axes
+from bandits_lib.numerics.ties import argmax, top
+from bandits_lib.protocol import Result, Round, Sample
+
+
+def gse(
+    arms,
+    *,
+    budget,
+    sigma=1.0,
+    model="linear",
+    design="certified",
+    eta=2,
+    keep="ceil",
+    remainder="drop",
+    rounding="regret",
+    projection="span",
+    ridge=1e-3,
+    rng=None,
+):
+    """Best arm within a budget of pulls, by successive elimination in a structured model (azizi2022, Algorithm 1).
+
+    Parameters
+    ----------
+    arms : (K, d), of which the best is sought; identical ones are allowed.
+    budget : pulls; all that the defaults spend is at most this, and the history says what each stage took.
+    sigma : standard deviation of the noise, for the widths in the history only; of several the largest.
+    model : "linear", least squares, or "logistic", for rewards 0 and 1.
+    design : "certified" G-optimal, "fwg" (the paper's Algorithm 2), "wynn", "greedy" (sequential), "uniform",
+        "clusters" (appendix H), or a function (arms (m, r)) -> Design.
+    eta : a stage keeps 1/eta of its arms, a whole number of at least 2.
+    keep : "ceil" or "floor"; remainder : "drop" or "last"; rounding : "regret", "ceil" or "multinomial";
+    projection : "span" or "first3"; the first of each is the text's, the others the published code's.
+    ridge : penalty of the logistic fit; rng : for design="uniform", which gives what is left over to random arms, and
+        rounding="multinomial".
+
+    Returns Result(arm (int), history of Round), where width is the largest standard deviation of an estimated
+    difference from the stage's leader (logistic: of x'theta). One arm: at once, without a pull.
+    Raises ValueError for bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest
+    that runs), rng missing where it is needed, and rewards other than 0 and 1 for the logistic model.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = gse(problem.arms, budget=60)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
+    check_option("model", model, ("linear", "logistic"))
+    check_option("keep", keep, ("ceil", "floor"))
+    check_option("remainder", remainder, ("drop", "last"))
+    check_option("rounding", rounding, ROUNDINGS)
+    check_option("projection", projection, PROJECTIONS)
+    ridge = check_positive("ridge", ridge)
+    if not callable(design):
+        check_option("design", design, EXPLORERS)
+    if draws(design, rounding) and rng is None:
+        raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
+    budgets = stage_budgets(arms, budget, eta, remainder, projection)
+    if model == "logistic" and len(arms) > 1:
+        check_ridge(arms, ridge)
+
+    active, history = np.arange(len(arms)), []
+    for t, n in enumerate(budgets, start=1):
+        if len(active) == 1 or not arms[active].any():  # keep="floor" ends early; arms that are all 0 are as good
+            break
+        stage = scaled_stage(arms[active], projection)  # Alg. 1, line 2
+        plan = allocate(stage.arms, n, design, rounding, rng)  # line 3
+        counts = np.zeros(len(arms), dtype=np.int64)
+        counts[active] = plan.counts
+        sample = yield counts
+        told = Sample(*(field[active] for field in sample))
+        if not check_told(plan.counts, told, stage.arms, stage.arms - stage.arms[0]):
+            plan = of_counts(stage.arms, told.counts, plan)
+        theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
+        values = along(stage.arms, theta)
+        width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
+        history.append(Round(t, active, sample.counts, plan.value, plan.lower_bound, float(width), stage.basis @ theta))
+        kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
+        active = active[top(values, kept)]  # line 5
+    return Result(int(active[0]), tuple(history))
+
+
+def scaled_stage(arms, projection):
+    """The `Stage` of arms (m, d), in coordinates in which their scales are not decades apart."""
+    stage = project(arms, projection)
+    if not far_apart(stage.arms):
+        return stage
+    axes = scaled_axes(stage.arms)
+    return Stage(product(stage.arms, axes), product(stage.basis, axes))
+
+
+def stage_budgets(arms, budget, eta, remainder, projection="span"):
+    """Pulls of each of the s = ceil(log_eta K) stages (list of s), each at least the rank of the arms.
+
+    Raises ValueError for an eta below 2 or not whole, and a budget that is too small: it names the smallest.
+    """
+    if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
+        raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
+    if len(arms) == 1:
+        return []
+    stages = stages_needed(len(arms), int(eta))
+    rank = project(arms, projection).arms.shape[1]
+    why = f"GSE has {stages} stages, and each must measure {rank} dimensions"
+    n, left = divmod(check_budget(budget, stages * rank, why), stages)
+    return [n + (remainder == "last" and t >= stages - left) for t in range(stages)]
+
+
+def stages_needed(K, eta):
+    """ceil(log_eta K): the least s with eta^s >= K, for whole numbers."""
+    stages, reach = 0, 1
+    while reach < K:
+        stages, reach = stages + 1, reach * eta
+    return stages
+
+
+def estimate(model, stage, plan, sample, sigma, ridge):
+    """theta_hat (r,) in the coordinates of the stage and its covariance (r, r), from its sample (eqs. 1, 4)."""
+    if model == "linear":
+        return along(plan.inverse, combine(sample.sums, stage.arms)), sigma**2 * plan.inverse
+    fit = logistic_fit(stage.arms, sample, ridge=ridge)
+    return fit.theta_hat, fit.inverse

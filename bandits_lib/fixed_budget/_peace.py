@@ -1,0 +1,198 @@
+"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020) and azizi2022's approximation of it.
+
+Epochs of equal length measure the items that are left by the design of least Gaussian width (`width_design`) and then
+keep the best of them, as many as the width can be halved with. What follows the published code rather than the paper's
+constants: ceil(log2 gamma(Z)) epochs, at least 2; estimates from the data of all epochs; the next set is the largest
+prefix, in the order of estimated values, whose width is at most max(ceil(gamma / 2), 1). Where gamma(Z) is next to a
+power of two, the batch it is averaged over decides the number of epochs.
+
+Departures, all in how the width is minimised: a fixed batch of normals with their negatives, drawn once per run, a
+closed-form gradient and entropic descent, where the published solver takes stochastic gradient steps of one draw each.
+On a fixed batch a subset never has the larger width, so bisection finds the longest prefix; it asks only on which side
+of the limit a width lies. Two items have a single difference, whose design a linear program gives exactly. Atoms that
+the variances hardly miss are dropped before rounding, at a price of 1 % of the width, or each would cost a pull.
+
+azizi2022 compares with "approximate Peace": the halving stages of GSE, in each the design that minimises
+E max_z (z_0 - z)'A^-1/2 eta / (b + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts rounded down,
+the rest given out at random; estimates from the stage alone. objective="ratio". The maximum over the items is direct
+here, and the same descent minimises it: the items (z - z_0) / (b + gap), with 0, are points like any other.
+"""
+
+from math import ceil, log2
+
+import numpy as np
+
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_told,
+)
+from bandits_lib.design import Design, round_design, xy_design
+from bandits_lib.design.width import batch, fewer_atoms, points_in, solve_width
+from bandits_lib.fixed_budget.explorers import rounded
+from bandits_lib.numerics.least_squares import weighted_least_squares
+from bandits_lib.numerics.span import span
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result, Round, total
+
+PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
+
+
+def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024, offset=1.0, rng):
+    """Best item after at most `budget` pulls, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
+
+    Parameters
+    ----------
+    arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms. Copies are allowed.
+    budget : pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
+    sigma : standard deviation of the noise. One number has no effect; of several, (K,), the ratios matter.
+    objective : "width", Peace; or "ratio", azizi2022's approximation: halving stages, gaps in the objective.
+    draws : normals in the batch that widths are averaged over, even; offset : b in the ratio (azizi2022: 1).
+    rng : draws the batch, and for the ratio the arms that get the pulls left by rounding.
+
+    Returns Result(item (int), history of Round): `design_value` is gamma of the active items (of the stage's points
+    for the ratio), `width` the largest standard deviation of a comparison with the leader, in units of sigma.
+    One item, or items all alike: at once. Raises ValueError for bad input and a budget below epochs times rank.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = peace(problem.arms, budget=60, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms, distinct=False)
+    sigma = check_sigma(sigma, len(arms))
+    check_option("objective", objective, ("width", "ratio"))
+    offset = check_positive("offset", offset)
+    batch(draws, 1, np.random.default_rng(0))
+    check_budget(budget, 1, "one pull")
+    if (items == items[0]).all():
+        return Result(0)
+    if objective == "width":
+        return (yield from _by_width(arms / (sigma / sigma.max())[:, None], arms, items, budget, sigma, draws, rng))
+    return (yield from _by_ratio(arms, items, budget, sigma, offset, draws, rng))
+
+
+def _by_width(weighed, arms, items, budget, sigma, draws, rng):
+    """Algorithm 2: epochs of equal length, each for the items left; `weighed` are the arms over their noise."""
+    space = span(weighed)
+    points = points_in(space, items)
+    normals = batch(draws, points.shape[1], rng)
+    active, samples, asked, history = np.arange(len(items)), [], [], []
+    lam = least_width(space.arms, points, normals)
+    epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
+    n = _share(budget, epochs, space.arms.shape[1], "epochs")
+    for epoch in range(1, epochs + 1):
+        weights = _pruned(space.arms, lam.weights, points[active])
+        asked.append(_counts(space.arms, weights, n, first=epoch == 1))
+        sample = yield asked[-1]
+        samples.append(sample)
+        so_far = total(samples)
+        check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
+        fit = weighted_least_squares(arms, so_far, sigma / sigma.max())
+        scores = items[active] @ fit.theta_hat
+        history.append(_round(epoch, active, sample, lam, items, fit, scores))
+        if epoch < epochs and len(active) > 2:
+            order = active[np.argsort(-scores, kind="stable")]
+            kept, lam = longest_prefix(space.arms, points[order], normals, lam)
+            active = np.sort(order[:kept])
+            if lam.value == 0:
+                break
+    return Result(int(active[argmax(items[active] @ fit.theta_hat)]), tuple(history))
+
+
+def least_width(arms, points, normals, start=None, target=0.0):
+    """`solve_width` for any number of points (m, r): two have an exact design, copies of one have width 0."""
+    if not np.ptp(points, axis=0).any():
+        return Design(np.full(len(arms), 1 / len(arms)), 0.0, 0.0, 0)
+    if len(points) > 2:
+        return solve_width(arms, points, normals, start, target)
+    design = xy_design(arms, (points[1] - points[0])[None, :])
+    return design._replace(value=design.value / PAIR, lower_bound=design.lower_bound / PAIR)
+
+
+def longest_prefix(arms, points, normals, lam):
+    """How many of the points (m, r), best first, can stay: gamma(prefix) <= max(ceil(gamma / 2), 1); and their Design.
+
+    lam : Design of all the points, whose value is gamma; what is known of one prefix starts the search at the next.
+    """
+    limit = max(ceil(lam.value / 2), 1)
+    if lam.value <= limit:
+        return len(points), lam
+    weights, kept, too_many = lam.weights, 1, len(points)
+    while too_many - kept > 1:
+        middle = (kept + too_many) // 2
+        found = least_width(arms, points[:middle], normals, weights, limit)
+        weights = found.weights
+        if found.value <= limit:
+            kept = middle
+        else:
+            too_many = middle
+    return kept, least_width(arms, points[:kept], normals, weights)
+
+
+def _share(budget, parts, rank, name):
+    """Pulls of each part; ValueError if they cannot identify the values of the items."""
+    check_budget(budget, parts * rank, f"{parts} {name} of {rank} pulls, the rank of the arms")
+    return int(budget) // parts
+
+
+def _pruned(arms, weights, points):
+    return fewer_atoms(arms, weights, points) if len(points) > 2 else weights
+
+
+def _counts(arms, weights, n, first):
+    """n pulls (K,); the first epoch's determine all values, later ones add to what is known."""
+    if first and n < np.count_nonzero(weights):
+        return rounded(arms, weights, n, "regret")
+    return round_design(weights, n)
+
+
+def _round(index, active, sample, lam, items, fit, scores):
+    comparisons = items[active] - items[active[argmax(scores)]]
+    width = float(np.sqrt(fit.variances(comparisons).max()))
+    return Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
+
+
+def _by_ratio(arms, items, budget, sigma, offset, draws, rng):
+    """azizi2022's approximation: stages that halve, each with the design of least ratio on the arms left, or on all
+    arms if the items are others."""
+    relative, own = sigma / sigma.max(), np.array_equal(items, arms)
+    stages = (len(items) - 1).bit_length()
+    n = _share(budget, stages, span(arms).arms.shape[1], "stages")
+    active, theta_hat, history = np.arange(len(items)), np.zeros(arms.shape[1]), []
+    for stage in range(1, stages + 1):
+        pulled = active if own else np.arange(len(arms))
+        space = span((arms / relative[:, None])[pulled])
+        scores = items[active] @ theta_hat
+        points = _ratios(points_in(space, items[active]), scores, offset)
+        lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
+        counts = np.zeros(len(arms), dtype=np.int64)
+        counts[pulled] = _rounded_down(lam.weights, n, rng)
+        sample = yield counts
+        check_told(counts, sample, arms, items[active] - items[active[0]])
+        fit = weighted_least_squares(arms, sample, relative)
+        theta_hat, scores = fit.theta_hat, items[active] @ fit.theta_hat
+        history.append(_round(stage, active, sample, lam, items, fit, scores))
+        active = np.sort(active[np.argsort(-scores, kind="stable")[: (len(active) + 1) // 2]])
+        if (items[active] == items[active[0]]).all():
+            break
+    return Result(int(active[0]), tuple(history))
+
+
+def _ratios(points, scores, offset):
+    """The points (m, r) from the leader's, over offset + gap: the leader's is 0."""
+    leader = argmax(scores)
+    return (points - points[leader]) / (offset + scores[leader] - scores)[:, None]
+
+
+def _rounded_down(weights, n, rng):
+    """floor(n weights), and the pulls that are left one each to arms drawn at random: counts (m,) of sum n."""
+    counts = np.floor(n * weights + 1e-9).astype(np.int64)
+    counts[rng.choice(len(weights), n - counts.sum(), replace=False)] += 1
+    return counts

@@ -1,0 +1,167 @@
+"""UCB-GLM stopped at a budget, for 0/1 rewards (Li, Lu, Zhou 2017, Algorithm 1), a baseline of azizi2022, section 8.
+
+Each arm once; then pull argmax x'theta_hat + alpha ||x||_{V^-1}, V = sum xx', theta_hat the logistic regression on all
+rewards so far, until the budget is spent; recommend the arm pulled most often (azizi2022, appendix F). The rule
+minimises regret: as an identification rule it has no guarantee.
+
+Departures: a ridge keeps theta_hat finite where the rewards separate the arms (see `fixed_budget.logistic`), and the
+first pulls are one of each arm where Li et al. draw arms at random until V is large. The published code of azizi2022
+adds alpha ||x||^2 with alpha = 1/2: width="squared", alpha=0.5.
+"""
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import expit
+
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_delta,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_told,
+)
+from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.fixed_budget.logistic import check_successes, newton
+from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+
+SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    clock: np.ndarray  # pulls so far, pulls at the next look, budget, rewards that were neither 0 nor 1
+    arms: np.ndarray  # (K, r)
+    weights: np.ndarray  # (K,), the counts as floats
+    sums: np.ndarray  # (K,), successes
+    theta: np.ndarray  # (r,), the logistic regression
+    hessian: np.ndarray  # (r, r), scratch
+    fit: Ridge  # only its squares x'V^-1 x are used
+    values: np.ndarray  # (K,), x'theta
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
+    limits: np.ndarray  # alpha, exponent of the norm, ridge
+
+
+def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=None, ridge=1e-3, trace=0):
+    """The arm that UCB-GLM has pulled most after `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
+
+    Parameters
+    ----------
+    arms : (K, d); budget : pulls, at least K; all are made.
+    alpha : factor of the norm; None: the theory's (1/2 / kappa) sqrt((r/2) log(1 + 2 budget / r) + log(1 / delta))
+        (Li et al., Theorem 2), r the rank of the arms and kappa the least slope of the logistic function within 1 of
+        theta, which needs theta_bound, a bound on the norm of theta.
+    width : "norm", alpha ||x||_{V^-1}, or "squared", alpha x'V^-1 x (the published code of azizi2022, alpha .5).
+    delta : error probability in alpha, None: 1 / (budget + 1); ridge : of the regression, positive.
+    trace : record a Trace every `trace` pulls; 0, never.
+
+    Returns Result(arm (int), history of Trace): of several most pulled, the one of largest estimated value. The
+    statistic of a Trace is the largest upper bound (on x'theta), its threshold inf. One arm: at once.
+    Raises ValueError for bad input, for alpha=None without theta_bound, and for rewards other than 0 and 1.
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[2.0, -2.0], link="logistic")
+    >>> play(ucb_glm(np.eye(2), budget=60, alpha=1.0), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    budget = check_budget(budget, len(arms), "each arm once")
+    check_option("width", width, ("norm", "squared"))
+    ridge, delta = check_positive("ridge", ridge), 1 / (budget + 1) if delta is None else check_delta(delta)
+    alpha = _alpha(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
+    if len(arms) == 1:
+        return Result(0)
+    check_ridge(arms, ridge)
+
+    each = np.ones(len(arms), dtype=np.int64)
+    sample = yield each
+    check_told(each, sample, arms, arms)
+    check_successes(sample)
+    limits = np.array([alpha, 0.5 if width == "norm" else 1.0, ridge])
+    state, history = _start(arms @ basis(arms), sample, budget, limits, trace), []
+    while True:
+        yield Loop(choose, update, state)
+        if state.clock[3]:
+            raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
+        if trace and state.clock[0] >= state.clock[1]:
+            history.append(_look(state))
+            state.clock[1] += trace
+        if state.clock[0] >= budget:
+            return Result(most_pulled(state.counts, state.values), tuple(history))
+
+
+def _alpha(arms, budget, theta_bound, delta):
+    """The exploration rate of Li et al. (2017), Theorem 2; kappa the least h'(x'theta), |theta| <= theta_bound + 1."""
+    if theta_bound is None:
+        raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None")
+    reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
+    kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
+    return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
+
+
+def _start(arms, sample, budget, limits, trace):
+    (K, r), pulls = arms.shape, int(sample.counts.sum())
+    state = State(
+        counts=sample.counts.astype(np.int64),
+        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget, 0]),
+        arms=np.ascontiguousarray(arms),
+        weights=sample.counts.astype(float),
+        sums=np.array(sample.sums, dtype=float),
+        theta=np.zeros(r),
+        hessian=np.empty((r, r)),
+        fit=ridge_regression(arms, 0.0, sample),
+        values=np.empty(K),
+        bounds=np.empty(K),
+        limits=limits,
+    )
+    refit(state)
+    return state
+
+
+def _look(state):
+    leader = most_pulled(state.counts, state.values)
+    return Trace(int(state.clock[0]), state.counts.copy(), float(state.bounds.max()), np.inf, leader)
+
+
+@njit(cache=True, error_model="numpy")
+def refit(state):
+    """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
+    newton(state.arms, state.weights, state.sums, state.limits[2], state.theta, state.hessian)
+    for k in range(state.arms.shape[0]):
+        state.values[k] = 0.0
+        for i in range(state.arms.shape[1]):
+            state.values[k] += state.arms[k, i] * state.theta[i]
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def choose(state):
+    """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
+    values, squares, bounds, limits = state.values, state.fit.squares, state.bounds, state.limits
+    for k in range(bounds.shape[0]):
+        bounds[k] = values[k] + limits[0] * squares[k] ** limits[1]
+    if state.clock[0] >= state.clock[1] or state.clock[0] >= state.clock[2] or state.clock[3] > 0:
+        return -1
+    return argmax(bounds)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def update(state, arm, reward):
+    """Tell one reward: refit the logistic regression, rank-one update of the norms."""
+    state.counts[arm] += 1
+    state.clock[0] += 1
+    if reward != 0.0 and reward != 1.0:
+        state.clock[3] += 1
+        return
+    state.weights[arm] += 1
+    state.sums[arm] += reward
+    learn(state.fit, state.counts, arm, reward, state.clock[0])
+    refit(state)

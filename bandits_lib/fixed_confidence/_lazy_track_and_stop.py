@@ -1,0 +1,265 @@
+"""Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
+
+At the times T the rule computes w, the allocation that maximises psi(theta_hat, w) = min over rivals of
+gap^2 / (2 ||y||^2 in A(w)^-1): what would be optimal if the estimate were the truth. In between it pulls the arm that
+lags most behind the allocations so far,  argmin over their support of N_b(t) - sum of w_b(s), s <= t.  Where the least
+eigenvalue of A has fallen behind f(t) = c sqrt(t / d) it pulls an arm of A_0 instead, in turn. It stops by the
+generalised likelihood ratio test of `stopping`. T may be as sparse as one likes: that is the laziness.
+
+Departures and readings:
+- Taken literally, Algorithm 1 has nothing to track at t = 0 and is not forced. Here A_0 is pulled first and counted; w
+  is uniform on A_0 until the first time of T. The published code begins with a matrix that was never pulled.
+- A_0 is spanning arms by default. Section 5 draws it at random (initial="random"), which makes c, and with it the
+  threshold, a matter of luck: two arms .05 radian apart have c = .001.
+- The allocation is certified to .1 % (design="certified"). The paper uses Frank-Wolfe ("frank_wolfe"), begun at the
+  previous allocation; its published code begins at uniform weights every time (warm_start=False).
+- averaging=False tracks the current allocation alone, argmin over its support of N_b(t) - t w_b(t) (section 5).
+- Whether the least eigenvalue of A is above f is seen from Cholesky's factor of A - f I, and tested again only when
+  f(t) exceeds what it is known to be above, since it never falls.
+- If the estimate has no unique best item, the allocation stays as it was.
+- Items other than the arms are allowed (ours).
+"""
+
+import warnings
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.fixed_confidence.stopping import (
+    Evidence,
+    begin,
+    check_stopping,
+    look,
+    opened,
+    opening,
+    stopped,
+    tell,
+)
+from bandits_lib.numerics.kernels import cholesky
+from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+
+AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
+FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes; scalars that change sit in short arrays."""
+
+    evidence: Evidence
+    counts: np.ndarray  # (K,), those of the evidence
+    first: np.ndarray  # (r,), the arms A_0
+    turn: np.ndarray  # position in A_0 of the next forced pull, whether the last choice was forced
+    eigenvalue: np.ndarray  # what the least eigenvalue of A is known to be above; c / sqrt(r), which f is sqrt(t) times
+    tracked: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
+    past: np.ndarray  # (s,), sum of w(s) before the last update
+    weights: np.ndarray  # (s,), w since the last update
+    lag: np.ndarray  # (s,), scratch
+    schedule: np.ndarray  # t at the last update; whether to average
+
+
+def lazy_track_and_stop(
+    arms,
+    items=None,
+    *,
+    delta,
+    sigma=1.0,
+    update="doubling",
+    averaging=True,
+    u=1.0,
+    delta_schedule="anytime",
+    threshold="determinant",
+    initial="spanning",
+    design="certified",
+    warm_start=True,
+    allocation=None,
+    rng=None,
+    trace=0,
+):
+    """Best item with probability at least 1 - delta, by tracking the plug-in allocation (jedra2020, Algorithm 1).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
+    sigma : standard deviation of the noise; of several the largest is used.
+    update : "doubling", the allocation is computed at t = 1, 2, 4, ..., or a period P, at t = 1, 1 + P, 1 + 2 P, ...
+    averaging : track all allocations so far (Algorithm 1), or the current one alone (section 5).
+    u, delta_schedule, threshold : of the stopping rule, see `stopping.check_stopping`; section 5 has u = 1, "union".
+    initial : A_0, "spanning" or "random" (section 5), which needs rng.
+    design : "certified" or "frank_wolfe" (the paper's); warm_start : Frank-Wolfe begins at the previous allocation.
+    allocation : (K,) weights to track throughout in place of the plug-in allocation, for comparison; None: plug-in.
+    rng : draws A_0 when initial is "random", nothing else; trace : record a Trace every `trace` pulls; 0, never.
+
+    Returns Result(item (int), history of Trace, the last when it stopped). One item: at once.
+    Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lazy_track_and_stop(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    stopping = check_stopping(delta=delta, sigma=sigma, u=u, delta_schedule=delta_schedule, threshold=threshold)
+    period, allocation = _check_update(update), _check_allocation(allocation, len(arms))
+    check_option("design", design, ("certified", "frank_wolfe"))
+    check_option("initial", initial, ("spanning", "random"))
+    if initial == "random" and rng is None:
+        raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
+    if len(items) == 1:
+        return Result(0)
+
+    start = opening(arms, items, initial, rng)
+    sample = yield start.counts  # A_0
+    start = opened(start, sample)
+    state = _start(start, begin(start, sample, stopping, trace), averaging)
+    history: list[Trace] = []
+    clock, next_look = state.evidence.clock, (int(state.evidence.clock[0]) if trace else NO_LIMIT)
+    next_update = _update_from(int(clock[0]), period)
+    if allocation is not None:
+        state, next_update = updated(state, allocation), NO_LIMIT
+    while True:
+        clock[1] = min(next_look, next_update)
+        yield Loop(choose, inform, state)
+        t, done = int(clock[0]), bool(state.evidence.done[0])
+        if t >= next_look or (done and trace):
+            if history and history[-1].pulls == t:  # a look and the stop at once
+                history.pop()
+            history.append(look(state.evidence))
+            next_look = t + trace
+        if done:
+            return Result(int(state.evidence.best[0]), tuple(history))
+        if t >= next_update:
+            state = updated(state, plug_in(state, design, warm_start))
+            next_update = _update_from(t + 1, period)
+
+
+def _check_update(update):
+    """The period, 0 for doubling."""
+    if isinstance(update, str):
+        check_option("update", update, ("doubling",))
+        return 0
+    if isinstance(update, bool) or not np.isfinite(update) or int(update) != update or update < 1:
+        raise ValueError(f"update must be 'doubling' or a whole number of pulls, at least 1; got {update!r}")
+    return int(update)
+
+
+def _check_allocation(allocation, K):
+    """Weights (K,) of sum 1, or None."""
+    if allocation is None:
+        return None
+    weights = np.asarray(allocation, dtype=float)
+    if weights.shape != (K,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"allocation must be ({K},) finite, non-negative weights, not all zero; got {allocation}")
+    return weights / weights.sum()
+
+
+def _update_from(t, period):
+    """The first time of T at or after t."""
+    return t + (1 - t) % period if period else 1 << (t - 1).bit_length()
+
+
+def _start(start, evidence, averaging):
+    r, pulls = len(start.first), int(start.counts.sum())
+    return State(
+        evidence,
+        evidence.counts,
+        first=start.first,
+        turn=np.zeros(2, dtype=np.int64),
+        eigenvalue=np.array([start.c, start.c / sqrt(r)]),
+        tracked=np.sort(start.first),
+        past=np.full(r, (pulls - 1) / r),
+        weights=np.full(r, 1 / r),
+        lag=np.empty(r),
+        schedule=np.array([pulls, int(averaging)]),
+    )
+
+
+# ---- the allocation
+
+
+def current(state):
+    """The allocation of this moment, weights (K,)."""
+    weights = np.zeros(len(state.counts))
+    weights[state.tracked] = state.weights
+    return weights
+
+
+def updated(state, weights):
+    """The state with `weights` (K,) as the allocation from now on, the earlier ones added up."""
+    t, past = state.evidence.clock[0], np.zeros(len(weights))
+    past[state.tracked] = state.past + (t - state.schedule[0]) * state.weights
+    tracked = np.flatnonzero((past > 0) | (weights > 0) if state.schedule[1] else weights)
+    state.schedule[0] = t
+    return state._replace(tracked=tracked, past=past[tracked], weights=weights[tracked], lag=np.empty(len(tracked)))
+
+
+def plug_in(state, design, warm_start):
+    """argmax over w of psi(theta_hat, w), weights (K,): the XY-design of (best - z) / gap over the rivals z.
+
+    Where the best item is not unique, the allocation of this moment. Frank-Wolfe begins there too, if it spans.
+    """
+    arms, items, theta, before = state.evidence.arms, state.evidence.items, state.evidence.theta, current(state)
+    best = int(argmax(along(items, theta)))
+    directions = items[best] - np.delete(items, best, axis=0)
+    gaps = along(directions, theta)
+    if not (gaps > 0).all():
+        return before
+    directions *= (gaps.min() / gaps)[:, None]  # no direction becomes longer than it is
+    if design == "certified":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # certified to .11 % where rounding allows no better
+            return xy_design(arms, directions).weights
+    spans = warm_start and basis(arms[before > 0]).shape[1] == arms.shape[1]
+    start = before if spans else None
+    return frank_wolfe_design(arms, directions, max_iter=FRANK_WOLFE_STEPS, start=start).weights
+
+
+# ---- the compiled loop
+
+
+@njit(cache=True, error_model="numpy")
+def choose(state):
+    """Forced pull, eq. (5), or the arm that lags most, eq. (6); -1 when done, at an update or a look."""
+    evidence = state.evidence
+    t = evidence.clock[0]
+    if t >= evidence.clock[1] or stopped(evidence):
+        return -1
+    state.turn[1] = behind(state)
+    if state.turn[1]:
+        return state.first[state.turn[0]]
+    counts, tracked, past, weights, lag = state.counts, state.tracked, state.past, state.weights, state.lag
+    since, averaging = t - state.schedule[0] + 1, state.schedule[1]
+    for s in range(tracked.shape[0]):
+        target = past[s] + since * weights[s] if averaging else t * weights[s]
+        lag[s] = t + target - counts[tracked[s]]  # t added: ties are judged relative to numbers of the size of t
+    return tracked[argmax(lag)]
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def behind(state):
+    """Whether the least eigenvalue of A is below f(t) = c sqrt(t / r); tested only if not known."""
+    f = state.eigenvalue[1] * np.sqrt(state.evidence.clock[0]) * (1 - 1e-9)
+    if state.eigenvalue[0] >= f:
+        return False
+    for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
+        if cholesky(state.evidence.information, 1.0, -level, state.evidence.square) > -np.inf:
+            state.eigenvalue[0] = level
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def inform(state, arm, reward):
+    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
+    if state.turn[1] and arm == state.first[state.turn[0]]:
+        state.turn[0] = (state.turn[0] + 1) % state.first.shape[0]
+    tell(state.evidence, arm, reward)

@@ -1,0 +1,217 @@
+"""LinGame: the lower bound as a game, played round by round (Degenne, Menard, Shang, Valko 2020, Algorithm 1).
+
+1 / T* is the value of a game: one player mixes arms, the other picks the parameter, under which another item is best,
+that this mixture tells apart least. Here the first player is AdaHedge, one learner for each item that has ever led;
+the second answers its mixture with the best response. The learner is fed optimistic gains (the true ones, were theta
+known, are at most these with high probability), and the pulls track the sum of its mixtures. Asymptotically optimal.
+
+Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms; the paper's own asks
+for a bound on |theta|. Items other than the arms are allowed (ours). A(w) is taken at w + 1e-12 / K: the
+learner's weights fall below the smallest double.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_arms, check_items, check_sigma
+from bandits_lib.fixed_confidence.comparisons import arm_norms, compare, follow, invert, times_vector
+from bandits_lib.fixed_confidence.greedy import along_all
+from bandits_lib.fixed_confidence.stopping import (
+    Evidence,
+    begin,
+    check_stopping,
+    leading,
+    look,
+    nearest_rival,
+    opening,
+    stopped,
+    tell,
+)
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Loop, Result, Trace
+
+LEARNERS = 4  # the table of learners holds these at first
+MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
+GUARD = 1e-12  # share of the uniform mixture in A(w)
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    columns: np.ndarray  # (r, K), the arms
+    arm_squares: np.ndarray  # (K,), x'A^-1x
+    row_of: np.ndarray  # (M,), an item's row in the table of learners; -1, none yet
+    learners: np.ndarray  # (1,), rows in use
+    losses: np.ndarray  # (C, K), cumulative losses of each learner
+    mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
+    tracked: np.ndarray  # (K,), sum of all mixtures so far
+    weights: np.ndarray  # (K,), the mixture of this round
+    sigma: np.ndarray  # (1,)
+    gains: np.ndarray  # (K,), scratch
+    information: np.ndarray  # (r, r), scratch: A(w)
+    inverse: np.ndarray  # (r, r), scratch: A(w)^-1
+    direction: np.ndarray  # (r,), scratch
+
+
+def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", threshold="determinant", trace=0):
+    """Best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020, LinGame).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
+    sigma : standard deviation of the noise; of several the largest is used.
+    u, delta_schedule, threshold : of the stopping rule, see `stopping.check_stopping`.
+    trace : record a Trace every `trace` pulls; 0, never.
+
+    Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lin_game(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    sigma = check_sigma(sigma, len(arms)).max()
+    rule = check_stopping(delta=delta, sigma=sigma, u=u, delta_schedule=delta_schedule, threshold=threshold)
+    if len(items) == 1:
+        return Result(0)
+
+    start = opening(arms, items)
+    sample = yield start.counts
+    evidence = begin(start, sample, rule, trace)
+    state = _start(evidence, sigma)
+    history: list[Trace] = []
+    while True:
+        yield Loop(choose, update, state)
+        if evidence.clock[0] >= evidence.clock[1]:
+            history.append(look(evidence))
+            evidence.clock[1] += trace
+        if evidence.done[0]:
+            return Result(int(evidence.best[0]), tuple(history))
+        if state.learners[0] == len(state.losses):
+            state = _with_more_learners(state)
+
+
+def _start(evidence, sigma):
+    K, r = evidence.arms.shape
+    return State(
+        counts=evidence.counts,
+        evidence=evidence,
+        columns=np.ascontiguousarray(evidence.arms.T),
+        arm_squares=arm_norms(evidence),
+        row_of=np.full(len(evidence.items), -1),
+        learners=np.array([0]),
+        losses=np.zeros((LEARNERS, K)),
+        mixability=np.full(LEARNERS, MIXABILITY),
+        tracked=np.zeros(K),
+        weights=np.empty(K),
+        sigma=np.array([sigma]),
+        gains=np.empty(K),
+        information=np.empty((r, r)),
+        inverse=np.empty((r, r)),
+        direction=np.empty(r),
+    )
+
+
+def _with_more_learners(state):
+    return state._replace(
+        losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),
+        mixability=np.concatenate([state.mixability, np.full_like(state.mixability, MIXABILITY)]),
+    )
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def choose(state):
+    """One round of the game, then the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
+    evidence = state.evidence
+    if stopped(evidence) or evidence.clock[0] >= evidence.clock[1]:
+        return -1
+    leader = leading(evidence.items, evidence.theta, evidence.costs)
+    if state.row_of[leader] < 0:
+        if state.learners[0] == state.losses.shape[0]:
+            return -1
+        state.row_of[leader] = state.learners[0]
+        state.learners[0] += 1
+    row = state.row_of[leader]
+    losses, eta = state.losses[row], np.log(state.gains.shape[0]) / state.mixability[row]
+    before = mixture(losses, eta, state.weights)
+    optimistic_gains(state, leader)
+    state.mixability[row] += feed(losses, eta, state.weights, state.gains, before)
+    for k in range(state.tracked.shape[0]):  # C-tracking
+        state.tracked[k] += state.weights[k]
+        state.gains[k] = state.tracked[k] - evidence.counts[k]
+    return argmax(state.gains)
+
+
+@njit(cache=True, error_model="numpy")
+def mixture(losses, eta, weights):
+    """AdaHedge's weights (K,), proportional to exp(-eta losses); returns -log(sum exp(-eta losses)) / eta."""
+    least, total = np.inf, 0.0
+    for k in range(losses.shape[0]):
+        least = min(least, losses[k])
+    for k in range(losses.shape[0]):
+        weights[k] = np.exp(-eta * (losses[k] - least))
+        total += weights[k]
+    for k in range(losses.shape[0]):
+        weights[k] /= total
+    return least - np.log(total) / eta
+
+
+@njit(cache=True, error_model="numpy")
+def feed(losses, eta, weights, gains, before):
+    """Tell AdaHedge the losses -gains; returns the mixability gap of the round, its mean loss minus its mix loss.
+
+    The mix loss is what `mixture` returns for the new losses, less what it returned `before`. `gains` is overwritten.
+    """
+    mean = 0.0
+    for k in range(losses.shape[0]):
+        losses[k] -= gains[k]
+        mean -= weights[k] * gains[k]
+    mixed = mixture(losses, eta, gains) - before
+    return max(0.0, mean - mixed) if losses.shape[0] > 1 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def optimistic_gains(state, leader):
+    """U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), lambda the best response.
+
+    lambda is the parameter under which some item is as good as the leader that is nearest to theta in the norm of
+    A(w); ||x_k|| is the norm in A^-1. Into `gains` (K,).
+    """
+    evidence, columns, weights, gains = state.evidence, state.columns, state.weights, state.gains
+    items, theta, y, inverse = evidence.items, evidence.theta, evidence.step, state.inverse
+    weigh(columns, weights, state.information)
+    invert(state.information, inverse)
+    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.costs, y)
+    gap, square = compare(items, leader, rival, theta, inverse, y)
+    times_vector(inverse, y, state.direction)
+    along_all(columns, state.direction, gains)
+    scale, log_t = gap / (square * state.sigma[0]), np.log(evidence.clock[0])
+    for k in range(gains.shape[0]):
+        root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
+        gains[k] = min(log_t, 0.5 * root * root)
+
+
+@njit(cache=True, error_model="numpy")
+def weigh(columns, weights, information):
+    """A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into (r, r)."""
+    r, K = columns.shape
+    for i in range(r):
+        for j in range(i + 1):
+            along = 0.0
+            for k in range(K):
+                along += (weights[k] + GUARD / K) * columns[i, k] * columns[j, k]
+            information[i, j] = information[j, i] = along
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def update(state, arm, reward):
+    """Tell one reward."""
+    tell(state.evidence, arm, reward)
+    follow(state.evidence, arm, state.columns, state.arm_squares, state.gains)

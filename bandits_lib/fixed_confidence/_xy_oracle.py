@@ -1,0 +1,105 @@
+"""XY-oracle: the allocation that knows theta_star and only has to verify it (fiez2019, sections 2.1 and 5; weltz2023,
+section 5, whose heteroskedastic oracle knows the noise of every arm too, and whose homoskedastic one its largest).
+
+The solver matters here. The certified design makes every constraint tight, which leaves directions with large gaps
+weights of about 3e-5; drawn i.i.d. these arms are pulled a handful of times, and the oracle needs a quarter more
+pulls than with the papers' Frank-Wolfe, whose early stop leaves them more. So Frank-Wolfe is the default. With whole
+pulls ("rounds") every arm of the design gets its share, and the certified design is the better one.
+
+The published oracles of weltz2023 stop as soon as the *true* best item leads in the estimate, without any confidence
+width (stop="truth"): no rule could, since it takes the answer to know. The default verifies.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import inf, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
+from bandits_lib.complexity import oracle_directions
+from bandits_lib.design import Design, frank_wolfe_design, xy_design
+from bandits_lib.fixed_confidence.fixed_design import allocate_until, check_growth, draw_until, separated
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result
+
+SOLVERS: dict[str, Callable[..., Design]] = {
+    "frank_wolfe": partial(frank_wolfe_design, prune=0.0),
+    "certified": xy_design,
+}
+
+
+def xy_oracle(
+    arms,
+    items=None,
+    *,
+    theta_star,
+    delta,
+    sigma=1.0,
+    growth=1.1,
+    phases="every",
+    batches="draws",
+    stop="widths",
+    solver="frank_wolfe",
+    design=None,
+    rng,
+):
+    """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), default the arms; theta_star : (d,), which no other rule is told.
+    delta : error probability allowed.
+    sigma : standard deviation; one for each arm, (K,), makes design and least squares weighted (weltz2023).
+    batches : "draws", phase t draws ceil(growth^t) arms and all data count (fiez2019), or "rounds", phase t pulls arm x
+        ceil(2 t psi log(4 t^2 M / delta) lambda_x) times, psi the value of the design, and its data alone count (the
+        published code of weltz2023); growth, and phases "every" or "odd" (fiez2019's code), are for "draws".
+    stop : "widths", when every other item is beaten by its confidence width, or "truth", when the best one leads.
+    solver : "frank_wolfe" (the papers') or "certified"; design : function (arms, directions) -> Design in its place.
+    rng : draws the arms; "rounds" do not need it.
+
+    Returns Result(best item (int), history of Round). Raises ValueError for bad input or a best item that ties.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_oracle(problem.arms, theta_star=problem.theta, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms))
+    check_growth(growth)
+    check_option("phases", phases, ("every", "odd"))
+    check_option("batches", batches, ("draws", "rounds"))
+    check_option("stop", stop, ("widths", "truth"))
+    check_option("solver", solver, tuple(SOLVERS))
+    if len(items) == 1:
+        return Result(0)
+    theta_star = check_theta("theta_star", theta_star, items.shape[1])
+    best = int(argmax(items @ theta_star))
+    scale = sigma.max()
+    relative = sigma / scale
+
+    def decide(fit, t):
+        radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
+        won, width = separated(items, best, fit, radius)
+        if stop == "truth":
+            won = width < inf and leads(items, best, fit)
+        return (best if won else None), width
+
+    def pulls(t):
+        return 2 * t * scale**2 * lam.value * log(4 * t**2 * len(items) / delta)
+
+    lam = (design or SOLVERS[solver])(arms / relative[:, None], oracle_directions(items, theta_star))
+    if batches == "rounds":
+        item, history = yield from allocate_until(arms, lam, pulls=pulls, decide=decide, sigma=relative)
+    else:
+        drawn = {"growth": growth, "phases": phases, "rng": rng}
+        item, history = yield from draw_until(arms, lam, **drawn, decide=decide, sigma=relative)
+    return Result(item, history)
+
+
+def leads(items, best, fit):
+    """Whether `best` has a larger estimate than every other item."""
+    return bool(((items[best] - np.delete(items, best, axis=0)) @ fit.theta_hat > 0).all())

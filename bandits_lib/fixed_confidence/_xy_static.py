@@ -1,0 +1,57 @@
+"""XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019, section 5 and appendix F.
+
+One design for all pairs of items, fixed before the first reward. Departure: with i.i.d. draws, data of all phases
+and a test on the leader alone, which is the only item that can pass it.
+"""
+
+from math import log, sqrt
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.design import frank_wolfe_design, pairs
+from bandits_lib.fixed_confidence.fixed_design import check_growth, draw_until, separated
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result, one_pull
+
+
+def xy_static(
+    arms, items=None, *, delta, sigma=1.0, growth=1.35, phases="every", start=0, design=frank_wolfe_design, rng
+):
+    """Best item with probability at least 1 - delta, from the XY-optimal design of all pairs (fiez2019, appendix F).
+
+    Parameters
+    ----------
+    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed; sigma : standard deviation.
+    growth : phase t draws ceil(growth^t) arms; phases : "every" t = 1, 2, ..., or "odd", as the published code does.
+    start : 0, or "d": pull arm 0 d times without looking, the count at which the published code starts.
+    design : function (arms, directions) -> Design; default the papers' Frank-Wolfe (`xy_design` is certified).
+    rng : draws the arms.
+
+    Returns Result(best item (int), history of Round). Raises ValueError for bad input.
+
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_static(problem.arms, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    check_growth(growth)
+    check_option("phases", phases, ("every", "odd"))
+    check_option("start", start, (0, "d"))
+    if len(items) == 1:
+        return Result(0)
+
+    def decide(fit, t):
+        leader = int(argmax(items @ fit.theta_hat))
+        radius = sigma * sqrt(2 * log(2 * t**2 * len(items) ** 2 / delta))
+        won, width = separated(items, leader, fit, radius)
+        return (leader if won else None), width
+
+    lam = design(arms, pairs(items))
+    unseen = 0
+    if start == "d":
+        unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
+    item, (first, *others) = yield from draw_until(arms, lam, growth=growth, phases=phases, decide=decide, rng=rng)
+    return Result(item, (first._replace(counts=first.counts + unseen), *others))

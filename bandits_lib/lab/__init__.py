@@ -1,0 +1,1 @@
+"""A person or a laboratory in the place of the simulator."""

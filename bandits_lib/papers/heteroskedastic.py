@@ -1,0 +1,208 @@
+"""The comparison of weltz2023, section 5, made on three experiments: who plays, told what, and with what result.
+
+Every maker of a rule is a `partial` of a function of this module, so that a checkpoint sees its arguments.
+"""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from bandits_lib.complexity import lower_bound
+from bandits_lib.fixed_confidence import h_rage, rage, xy_oracle
+from bandits_lib.numerics.span import basis
+from bandits_lib.papers.weltz2023 import published_noise
+from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_in
+from bandits_lib.simulate.intervals import paired_ratio
+from bandits_lib.simulate.monte_carlo import monte_carlo, summary
+from bandits_lib.variance import burn_in
+from bandits_lib.variance._burn_in import FORMS
+
+
+def bounds(problem):
+    """What H-RAGE is told: the smallest and the largest standard deviation of the arms.
+
+    problem : LinearBandit. Returns {"sigma_min": ..., "sigma_max": ...}.
+
+    >>> from bandits_lib import instances
+    >>> bounds(instances.three_arms(4.0))
+    {'sigma_min': 1.0, 'sigma_max': 2.0}
+    """
+    return {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
+
+
+def burn_ins(problem, *, delta, runs, seed=0):
+    """Four lengths of a burn-in in pulls, three by formula and the shortest by simulation.
+
+    problem : LinearBandit; delta : error probability; runs, seed : of the simulation, as for `coverage`.
+    Returns {"theory", "paper", "code", "shortest": pulls}.
+    """
+    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    lengths = {form: burn_in(form, **told) for form in FORMS}
+    return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
+
+
+def covered(problem, lengths, *, runs, seed):
+    """How often each burn-in has all variances within half.
+
+    problem : LinearBandit; lengths : {form: pulls}; runs, seed : as for `coverage`.
+    Returns a DataFrame with pulls, coverage, low, high.
+    """
+    rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
+    return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
+
+
+def algorithms(lengths, *, delta):
+    """The players of section 5: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
+
+    lengths : {form: pulls} of the burn-ins; delta : error probability. Returns {name: make(problem, rng)}.
+
+    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))
+    ['heteroskedastic_oracle', 'homoskedastic_oracle', 'rage', 'h_rage_code', 'h_rage_theory']
+    """
+    known = {"heteroskedastic_oracle": "own", "homoskedastic_oracle": "largest"}
+    oracles = {name: partial(make_oracle, noise=noise, delta=delta) for name, noise in known.items()}
+    order = sorted(lengths, key=lengths.__getitem__)
+    ours = {f"h_rage_{form}": partial(make_h_rage, burn_in=lengths[form], delta=delta) for form in order}
+    return oracles | {"rage": partial(make_rage, delta=delta)} | ours
+
+
+def make_oracle(problem, rng, *, noise, delta, stop="widths"):
+    """An oracle on its certified design, pulled in rounds.
+
+    problem : LinearBandit; rng : as `monte_carlo` hands it over; noise : "own" or "largest", the sigma that it is told;
+    delta : error probability; stop : as for `xy_oracle`. Returns a fresh generator.
+    """
+    sigma = problem.sigma if noise == "own" else problem.sigma.max()
+    told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
+    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, solver="certified")
+
+
+def make_rage(problem, rng, *, delta, **options):
+    """RAGE as weltz2023's Algorithm 5, told the largest noise.
+
+    problem : LinearBandit; rng : not used; delta : error probability; options : of `rage`. Returns a fresh generator.
+    """
+    return rage(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), rule="halving", **options)
+
+
+def make_h_rage(problem, rng, *, burn_in, delta, **options):
+    """H-RAGE, told the smallest and the largest noise.
+
+    problem : LinearBandit; rng : not used; delta : error probability; burn_in, options : of `h_rage`.
+    Returns a fresh generator.
+    """
+    return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
+
+
+def burnt(problem, run):
+    """A `measure` of `monte_carlo`: pulls that were burn-in.
+
+    problem : not used; run : Run. Returns {"burn_in": pulls}.
+    """
+    return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
+
+
+def simulate(problems, players, by, **options):
+    """`monte_carlo` of all `players` on every problem, with columns `by` and `burn_in`.
+
+    problems : {setting: LinearBandit}; players : {name: make}; by : name of the column that holds the setting;
+    options : of `monte_carlo`. Returns a DataFrame.
+    """
+    tables = [
+        monte_carlo(players, partial(_always, problem=problem), measure=burnt, **options).assign(**{by: setting})
+        for setting, problem in problems.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _always(rng, *, problem):
+    return problem
+
+
+def estimates(table, problems, by, *, delta):
+    """`summary` of a table of `simulate`, with mean `burn_in` and the `lower_bound` of each setting (pulls).
+
+    table : of `simulate`; problems, by : as it was told; delta : error probability. Returns a DataFrame.
+    """
+    found = summary(table, by=[by])
+    found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
+    told = {"delta": delta}
+    floor = {name: lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, **told) for name, p in problems.items()}
+    found["lower_bound"] = found.index.get_level_values(by).map(floor)
+    return found
+
+
+def in_millions(found):
+    """Estimates for print: pulls in millions.
+
+    found : of `estimates`. Returns a DataFrame, rounded to three decimals.
+    """
+    shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
+    return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
+
+
+def side_by_side(variants, *, delta, **options):
+    """RAGE and H-RAGE with the published burn-in under {variant: (problem, changes)}: pulls, ratio, wrong answers.
+
+    variants : as above; delta : error probability;
+    changes : arguments of both rules, and mistaken=True for the published code's noise (`published_noise`). There HEAD
+    still sees the right noise, so it is played first and H-RAGE goes on from its estimates. options : of `monte_carlo`.
+    Returns a DataFrame; the ratio is a geometric mean over runs, with its 95 % interval.
+    """
+    rows = []
+    for name, (problem, changes) in variants.items():
+        played = _played(problem, **{"mistaken": False} | changes, delta=delta, options=options)
+        pulls = played.groupby("algorithm")["pulls"].mean() / 1e6
+        ratio = paired_ratio(played, "h_rage", "rage")
+        rows.append((name, pulls["rage"], pulls["h_rage"], *ratio, int((~played["correct"]).sum())))
+    columns = ["variant", "RAGE, 10^6", "H-RAGE, 10^6", "ratio", "low", "high", "errors"]
+    return pd.DataFrame(rows, columns=columns).set_index("variant")
+
+
+def _played(problem, *, mistaken, delta, options, **changes):
+    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    length = burn_in("code", **told)
+    players = {
+        "rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes),
+        "h_rage": partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes),
+    }
+    tables = []
+    for name, noise in (("rage", "largest"), ("h_rage", "own")):
+        world = published_noise(problem, noise) if mistaken else problem
+        table = monte_carlo({name: players[name]}, partial(_always, problem=world), **options)
+        tables.append(table.assign(pulls=table["pulls"] + (length if name == "h_rage" else 0)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _rage_elsewhere(world, rng, *, truth, delta, **changes):
+    return rage(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), rule="halving", **changes)
+
+
+def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
+    found = one_burn_in(truth, length, rng)
+    return h_rage(world.arms, world.items, delta=delta, burn_in=found.sigma, **bounds(truth), **changes)
+
+
+def knowing_oracles(problem, *, delta, **options):
+    """Pulls of both oracles when they verify and when they stop at the truth.
+
+    problem : LinearBandit; delta : error probability; options : of `monte_carlo`.
+    Returns a `summary` by noise and stop.
+    """
+    players = {
+        f"{noise} noise, {stop}": partial(make_oracle, noise=noise, stop=stop, delta=delta)
+        for noise in ("own", "largest")
+        for stop in ("widths", "truth")
+    }
+    return summary(monte_carlo(players, partial(_always, problem=problem), **options))
+
+
+def oracle_shares(own, largest, names):
+    """The two oracle designs beside each other.
+
+    own, largest : Design for each arm's noise and for the largest; names : of the K arms.
+    Returns a DataFrame with one row per arm and one column per oracle.
+    """
+    share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
+    return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)

@@ -1,0 +1,169 @@
+"""The three experiments of weltz2023, section 5, whose noise depends on the arm: sigma_x^2 = x'Sigma x, Sigma diagonal.
+
+The names are those of `instances`, from which they are meant to be called.
+"""
+
+from itertools import combinations, product
+
+import numpy as np
+
+from bandits_lib.checks import check_dimension, check_option, check_positive
+from bandits_lib.numerics.ordered import along
+from bandits_lib.problem import LinearBandit
+
+
+def three_arms(kappa, *, variances="free", angle=0.5):
+    """weltz2023 Figure 1: e_1, e_2, x_3 = (cos(angle), sin(angle)), theta e_1; kappa, largest over smallest variance.
+
+    variances, which the paper does not print: "free", sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above
+    sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3; "diagonal", its model
+    sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
+    kappa : at least 1; angle : radians.
+    Returns a LinearBandit: arms (3, 2), best arm 0. Raises ValueError for kappa < 1.
+
+    >>> three_arms(4.0).sigma.tolist()
+    [1.0, 2.0, 1.0]
+    """
+    check_option("variances", variances, ("free", "diagonal"))
+    if not (np.isfinite(kappa) and kappa >= 1):
+        raise ValueError(f"kappa must be at least 1 (largest over smallest variance); got {kappa}")
+    third = 1.0 if variances == "free" else np.cos(angle) ** 2 + kappa * np.sin(angle) ** 2
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [np.cos(angle), np.sin(angle)]])
+    return LinearBandit(arms, theta=[1.0, 0.0], sigma=np.sqrt([1.0, kappa, third]))
+
+
+def two_spheres(d, rng, *, diagonal="text", n=2000):
+    """weltz2023 Figure 2: a tenth of the arms uniform on the unit sphere, the others on that of radius .1; theta = 1.
+
+    diagonal : Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"); sigma_x^2 = x'Sigma x.
+    d : dimension; n : arms, at least 10; rng : draws them. Returns a LinearBandit: arms (n, d), the long ones first.
+    Raises ValueError for bad input.
+
+    >>> two_spheres(4, np.random.default_rng(0), n=50).arms.shape
+    (50, 4)
+    """
+    check_option("diagonal", diagonal, ("text", "code"))
+    check_dimension("d", d, 1)
+    check_dimension("n", n, 10)
+    arms = rng.standard_normal((n, d))
+    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+    arms[n // 10 :] *= 0.1
+    Sigma = np.resize([1.0, 0.1] if diagonal == "text" else [0.1, 1.0], d)
+    return LinearBandit(arms, theta=np.ones(d), sigma=np.sqrt(along(arms**2, Sigma)))
+
+
+def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
+    """Many near-optimal arms whose informative arms differ in length and noise alike: weltz2023 experiment 1 (Fig. 3a).
+
+    Arms H: e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i for i = 2, ..., d; then G, from which the
+    variances are to be told. theta = e_1, Sigma the identity: sigma_x = |x|.
+    d : dimension; q : length of the arms beyond the second;
+    angle : radians; the text has .02, the published experiment half a degree, `np.deg2rad(0.5)`.
+    estimation, which G (the printed one is for d = 4): "text", .5 (e_1 + e_2) + .1 e_3 and .5 (e_1 + e_2) +
+        .1 (e_3 + e_4): K = 9 arms, whose phi cannot span the M = 10 dimensions that the text says they do; "code", a
+        tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 (the items leave it out: no rule can rank twins);
+        "identified", a tenth arm .5 (e_1 + e_2) + .1 e_4 that closes the gap.
+    Returns a LinearBandit: arms (K, d), best item 0. Raises ValueError for d < 4 or an unknown option.
+
+    >>> signal_to_noise().arms.shape
+    (9, 4)
+    """
+    check_option("estimation", estimation, ("text", "code", "identified"))
+    check_dimension("d", d, 4)
+    basis = np.eye(d)
+    lengths = np.where(np.arange(d) < 2, 1.0, check_positive("q", q))
+    near = np.cos(angle) * basis[0] + np.sin(angle) * basis[1:]
+    middle = 0.5 * (basis[0] + basis[1])
+    items = np.vstack([basis * lengths[:, None], near, middle + 0.1 * basis[2], middle + 0.1 * (basis[2] + basis[3])])
+    if estimation == "identified":
+        items = np.vstack([items, middle + 0.1 * basis[3]])
+    arms = np.vstack([items, near[0]]) if estimation == "code" else items
+    return LinearBandit(arms, items, theta=basis[0], sigma=quadratic_sigma(arms, np.ones(d)))
+
+
+def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
+    """The benchmark with its informative arms bent by 45 degrees: weltz2023 experiment 2 (Figure 3b).
+
+    Arms: e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d, and (e_i + e_j) / sqrt(2) for i < j. theta = e_1;
+    Sigma = diag(alpha2, beta2, beta2, alpha2, ...).
+    d : dimension; alpha2, beta2 : variances;
+    angle : radians; the published experiment has half a degree, `np.deg2rad(0.5)`.
+    Returns a LinearBandit: arms (d + d(d-1)/2, d), best item 0. Raises ValueError for d < 3.
+
+    >>> bent_benchmark().sigma.round(2).tolist()
+    [1.0, 1.0, 0.45, 0.77, 0.77, 0.45]
+    """
+    check_dimension("d", d, 3)
+    basis = np.eye(d)
+    near = np.cos(angle) * basis[0] + np.sin(angle) * basis[1]
+    bent = [(basis[i] + basis[j]) / np.sqrt(2) for i, j in combinations(range(d), 2)]
+    arms = np.vstack([basis[0], near, basis[2:], *bent])
+    variances = np.full(d, check_positive("alpha2", alpha2))
+    variances[1:3] = check_positive("beta2", beta2)
+    return LinearBandit(arms, theta=basis[0], sigma=quadratic_sigma(arms, variances))
+
+
+def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
+    """Two variations in each of three dimensions of a layout: weltz2023 experiment 3 (Figure 3c).
+
+    effects : "text", main effects .01, .015, .02 of the second variations, or "code", half of them; interactions -.1.
+    coding : "reference", 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3 (as the printed theta and
+        Sigma are), or "indicators", one feature for each variation and pair of variations, as the text defines x: 19
+        features (it says 31) of rank 7, with the same rewards and noise.
+    noise : Sigma = diag(.3, noise, .001, .001, ...); the first dimension's second variation is the noisy one.
+    Returns a LinearBandit: arms (8, 7) or (8, 19), w in lexicographic order. Raises ValueError for an unknown option,
+    noise <= 0.
+
+    >>> multivariate_testing().sigma.round(2).tolist()
+    [0.55, 0.55, 0.55, 0.55, 1.0, 1.0, 1.0, 1.0]
+    """
+    check_option("effects", effects, ("text", "code"))
+    check_option("coding", coding, ("reference", "indicators"))
+    layouts = np.array(list(product((0.0, 1.0), repeat=3)))
+    both = [layouts[:, i] * layouts[:, j] for i, j in combinations(range(3), 2)]
+    arms = np.column_stack([np.ones(8), layouts, *both])
+    main = np.array([0.01, 0.015, 0.02]) * (1.0 if effects == "text" else 0.5)
+    theta = np.array([0.0, *main, -0.1, -0.1, -0.1])
+    variances = np.array([0.3, check_positive("noise", noise), *[1e-3] * 5])
+    sigma = quadratic_sigma(arms, variances)
+    if coding == "indicators":
+        arms, second = _indicators(layouts)
+        wide = np.zeros(arms.shape[1])
+        wide[second] = theta
+        theta = wide
+    return LinearBandit(arms, theta=theta, sigma=sigma)
+
+
+def _indicators(layouts):
+    """(8, 19) indicators of variations and of pairs of variations, and the (7,) columns that "reference" keeps."""
+    single = np.stack([1 - layouts, layouts], axis=2)  # layout, dimension, variation
+    pairs = product(combinations(range(3), 2), product((0, 1), repeat=2))
+    paired = [single[:, i, a] * single[:, j, b] for (i, j), (a, b) in pairs]
+    return np.column_stack([np.ones(8), single.reshape(8, 6), *paired]), [0, 2, 4, 6, 10, 14, 18]
+
+
+def quadratic_sigma(arms, variances):
+    """Standard deviations of noise with sigma_x^2 = x'Sigma x (weltz2023, eq. 1).
+
+    arms : (K, d); variances : (d,), the diagonal of Sigma. Returns (K,).
+
+    >>> quadratic_sigma(np.array([[1.0, 0.0], [1.0, 1.0]]), [4.0, 5.0]).tolist()
+    [2.0, 3.0]
+    """
+    return np.sqrt(arms**2 @ np.asarray(variances, dtype=float))
+
+
+def published_noise(problem, told="own"):
+    """The world of weltz2023's published code, which passes variances where standard deviations belong.
+
+    problem : LinearBandit; told : the rule that plays, "own", H-RAGE after its burn-in and the heteroskedastic oracle,
+    whose arm x gets noise of standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every
+    arm gets sigma_max^2.
+    Returns a LinearBandit with the arms, items and theta of `problem`. Raises ValueError for an unknown option.
+
+    >>> published_noise(bent_benchmark()).sigma.round(2).tolist()
+    [1.0, 1.0, 0.2, 0.6, 0.6, 0.2]
+    """
+    check_option("told", told, ("own", "largest"))
+    sigma = problem.sigma**2 if told == "own" else np.full(len(problem.arms), problem.sigma.max() ** 2)
+    return LinearBandit(problem.arms, problem.items, problem.theta, sigma)

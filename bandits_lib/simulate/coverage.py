@@ -1,0 +1,72 @@
+"""Does a burn-in do what H-RAGE needs of it: every |sigma_hat_x^2 - sigma_x^2| <= sigma_x^2 / 2 (weltz2023, Alg. 2)?
+
+Measured by simulation on a problem whose variances are known; a rule could not do this.
+"""
+
+import numpy as np
+
+from bandits_lib.simulate.intervals import wilson_interval
+from bandits_lib.simulate.play import play
+from bandits_lib.variance._head import head
+
+STEP = 2**0.25  # between one length tried and the next
+
+
+def within_half(problem, estimate):
+    """Whether all variances of a VarianceEstimate are off by at most half of the true ones."""
+    return bool((np.abs(estimate.sigma**2 - problem.sigma**2) <= problem.sigma**2 / 2).all())
+
+
+def one_burn_in(problem, budget, rng):
+    """The VarianceEstimate of one simulated burn-in by HEAD, told the true bounds on sigma."""
+    rule = head(problem.arms, budget=budget, sigma_min=problem.sigma.min(), sigma_max=problem.sigma.max())
+    result = play(rule, problem, rng).result
+    assert result is not None
+    return result.recommendation
+
+
+def coverage(problem, budget, *, runs, seed=0):
+    """How often HEAD, told the true bounds on sigma, has all variances within half of the truth (weltz2023, Alg. 2).
+
+    problem : LinearBandit; budget : pulls; runs : experiments; seed : run r draws from SeedSequence(seed,
+    spawn_key=(r,)), whatever the budget, so that two budgets see the same normals. Returns rate, low, high (Wilson).
+
+    >>> from bandits_lib import LinearBandit
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
+    >>> tuple(round(value, 2) for value in coverage(problem, 400, runs=20))
+    (1.0, 0.84, 1.0)
+    """
+    right = 0
+    for r in range(runs):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
+        right += within_half(problem, one_burn_in(problem, budget, rng))
+    return wilson_interval(right, runs)
+
+
+def shortest_burn_in(problem, *, delta, runs, seed=0):
+    """The shortest burn-in that is seen to cover: the lower end of its coverage is at least 1 - delta / 2.
+
+    A yardstick beside the lengths of `burn_in` (weltz2023, appendix D), no rule, since it needs the truth.
+    problem : LinearBandit; delta : error probability allowed; runs : experiments per length; seed : as for `coverage`.
+    Lengths 100 * 2^(k/4), k = 0, 1, ..., by bisection. Returns pulls (int). Raises ValueError if `runs` cannot show
+    such a coverage.
+
+    >>> from bandits_lib import LinearBandit
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
+    >>> shortest_burn_in(problem, delta=0.5, runs=20)
+    100
+    """
+    if wilson_interval(runs, runs)[1] < 1 - delta / 2:
+        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
+    low, high = -1, 16
+    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
+        low, high = (low, middle) if covers else (middle, high)
+    return _length(high)
+
+
+def _length(k):
+    return round(100 * STEP**k)

@@ -1,0 +1,75 @@
+"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Laber, Volfovsky, Mason, Nassif, Jain 2023,
+Algorithm 1).
+
+Departures from the paper's letter, each with its reason:
+- Exactly `budget` pulls are made: both halves are rounded to whole pulls that add up (`round_design`), where
+  ceil(lambda_x Gamma / 2) adds up to as many as the support of the design more.
+- Sigma need not be identified: design and regression live in the span of the phi's (quadratic.py). The value of the
+  second design is its dimension, M at most, where the paper's bounds use d^2.
+"""
+
+from math import ceil, floor
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_budget, check_told
+from bandits_lib.design import g_design, round_design
+from bandits_lib.numerics.least_squares import least_squares
+from bandits_lib.numerics.ordered import along, product, squares, transposed
+from bandits_lib.protocol import Result, Round
+from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
+
+
+def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
+    """Variances of the arms by two G-designs, one for the means and one for the variances (weltz2023, Algorithm 1).
+
+    Parameters
+    ----------
+    arms : (K, d); budget : pulls, Gamma.
+    sigma_min, sigma_max : bounds on the standard deviations of the arms; the estimates are clipped to them.
+    share : of the pulls, in (0, 1), that estimate theta (rounded down); the others estimate the variances. The paper's
+        half is generous: the error of theta enters as d / Gamma, that of the variances as sqrt(M / Gamma).
+    design : function (vectors (K, n)) -> Design, called with the arms, then with their phi.
+
+    Returns (as the generator's value) Result(VarianceEstimate, history): one Round per stage, whose width is the
+    largest standard error, over the arms, that a noise of sigma_max allows: of x'theta_hat (reward) in the first, of
+    x'Sigma x (variance, theta taken as known) in the second.
+    Raises ValueError for bad input, or a budget that leaves an arm of a design without a pull (it names the smallest).
+
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.5], sigma=[0.5, 1.2])
+    >>> rule = head(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.2]
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    lam, dagger = design(arms), design(features(arms))  # lines 4 and 9
+    first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(dagger.weights))
+
+    asked = round_design(lam.weights / lam.weights.sum(), first)
+    sample = yield asked  # line 5
+    check_told(asked, sample, arms, arms)
+    mean = least_squares(arms, sample)  # line 7
+    error = sigma_max * np.sqrt(mean.variances(arms).max())
+    everything = np.arange(len(arms))
+    stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(error), mean.theta_hat)
+
+    asked = round_design(dagger.weights / dagger.weights.sum(), second)
+    sample = yield asked  # line 10
+    check_told(asked, sample, features(arms), features(arms))
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # lines 12, 13
+    error = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(fit.root))).max())
+    stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(error), mean.theta_hat)
+    found = estimate(arms, fit, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
+    return Result(found, (stage_1, stage_2))
+
+
+def stages(budget, share, atoms, atoms_of_phi):
+    """Pulls of the two stages, each enough for the arms of its design."""
+    if not 0 < share < 1:
+        raise ValueError(f"share must lie strictly between 0 and 1 (of the pulls, for theta); got {share}: use 0.5")
+    least = ceil(max(atoms / share, atoms_of_phi / (1 - share)) - 1e-9)
+    why = f"its stages measure {atoms} and {atoms_of_phi} arms"
+    budget = check_budget(budget, least, why)
+    first = floor(share * budget + 1e-9)
+    return first, budget - first

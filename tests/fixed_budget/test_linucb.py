@@ -1,0 +1,126 @@
+"""LinUCB: the compiled loop pulls what a plain-numpy twin pulls, one by one, and recommends what it pulled most."""
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, instances, play
+from bandits_lib.fixed_budget import linucb
+from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Loop
+
+PROBLEMS = {
+    "adaptive": instances.benchmark(5, angle=0.1, scale=1.0, sigma=np.sqrt(10)),
+    "sphere": instances.sphere(30, np.random.default_rng(1), d=4, mix=0.01),
+    "more dimensions than arms": LinearBandit(np.random.default_rng(2).standard_normal((4, 7)), theta=np.ones(7)),
+    "duplicates": LinearBandit(np.repeat(np.eye(3), 2, axis=0), theta=[0.5, 0.0, 0.0]),
+}
+
+
+def twin(problem, rng, budget, mode, alpha, ridge=1.0):
+    """LinUCB in plain numpy with fresh inversions at every pull: counts and estimated values."""
+    arms = problem.arms
+    K, d = arms.shape
+    counts, sums = np.zeros(K, dtype=np.int64), np.zeros(K)
+    while True:
+        if mode == "shared":
+            inverse = np.linalg.inv(ridge * np.eye(d) + (arms.T * counts) @ arms)
+            values = arms @ (inverse @ (arms.T @ sums))
+            squares = np.einsum("kd,de,ke->k", arms, inverse, arms)
+        else:
+            inverses = [
+                np.linalg.inv(ridge * np.eye(d) + n * np.outer(x, x)) for n, x in zip(counts, arms, strict=True)
+            ]
+            values = np.array([x @ A @ (x * s) for A, x, s in zip(inverses, arms, sums, strict=True)])
+            squares = np.array([x @ A @ x for A, x in zip(inverses, arms, strict=True)])
+        if counts.sum() == budget:
+            return counts, values
+        arm = argmax(values + alpha * np.sqrt(squares))
+        counts[arm] += 1
+        sums[arm] += problem.means[arm] + problem.sigma[arm] * rng.standard_normal()
+
+
+@pytest.mark.parametrize("mode", ["shared", "disjoint"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_compiled_loop_pulls_what_the_twin_pulls(name, mode):
+    problem = PROBLEMS[name]
+    for seed in range(2):
+        make = linucb(problem.arms, budget=400, mode=mode, alpha=1.3)
+        run = play(make, problem, np.random.default_rng(seed))
+        counts, values = twin(problem, np.random.default_rng(seed), 400, mode, 1.3)
+        np.testing.assert_array_equal(run.counts, counts)
+        assert run.result.recommendation == most_pulled(counts, values)
+
+
+def test_a_long_run_keeps_to_the_fresh_solution():
+    """Between two fresh solutions the rank-one updates stay within 1e-9 of what an inversion gives."""
+    problem = PROBLEMS["sphere"]
+    make = linucb(problem.arms, budget=2_999)
+    loop = next(make)
+    rng = np.random.default_rng(0)
+    for _ in range(2_999):
+        arm = loop.choose(loop.state)
+        loop.update(loop.state, arm, problem.means[arm] + rng.standard_normal())
+    fit, counts = loop.state.fit, loop.state.counts
+    inverse = np.linalg.inv(np.eye(4) + (problem.arms.T * counts) @ problem.arms)
+    np.testing.assert_allclose(fit.gram, inverse @ problem.arms.T, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(fit.values, problem.arms @ inverse @ fit.response, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(fit.squares, np.einsum("kd,kd->k", problem.arms @ inverse, problem.arms), atol=1e-9)
+    assert fit.logdet[0] == pytest.approx(-np.linalg.slogdet(inverse)[1])
+
+
+def test_both_modes_are_one_on_orthogonal_arms():
+    problem = instances.static(0.5, K=6, sigma2=1.0)
+    shared, disjoint = (
+        play(linucb(problem.arms, budget=500, mode=mode), problem, np.random.default_rng(3))
+        for mode in ("shared", "disjoint")
+    )
+    np.testing.assert_array_equal(shared.counts, disjoint.counts)
+
+
+def test_default_alpha_is_that_of_the_paper_in_units_of_sigma():
+    arms = PROBLEMS["sphere"].arms
+    loop = next(linucb(arms, budget=10, sigma=2.0))
+    assert isinstance(loop, Loop) and loop.state.alpha[0] == pytest.approx(2 * (1 + np.sqrt(np.log(2 / 0.001) / 2)))
+
+
+def test_most_pulled_breaks_ties_by_value_then_by_index():
+    assert most_pulled(np.array([3, 5, 5, 5]), np.array([9.0, 0.1, 0.2, 0.2])) == 2
+    assert most_pulled(np.array([5, 5]), np.array([0.3, 0.3])) == 0
+
+
+def test_a_shared_regression_finds_what_a_disjoint_one_cannot():
+    """60 arms in the plane and 120 pulls: one regression has 60 pulls a dimension, disjoint ones have 2 an arm."""
+    problem = instances.many_arms(60, np.random.default_rng(0), "code", sigma=1.0)
+    rates = []
+    for mode in ("shared", "disjoint"):
+        runs = [
+            play(linucb(problem.arms, budget=120, mode=mode), problem, np.random.default_rng(s)) for s in range(200)
+        ]
+        rates.append(np.mean([run.result.recommendation == problem.best_item for run in runs]))
+    assert rates[0] - rates[1] > 4 * np.sqrt(0.5 / 200)
+
+
+def test_looks_change_nothing():
+    problem = PROBLEMS["adaptive"]
+    plain = play(linucb(problem.arms, budget=100), problem, np.random.default_rng(0))
+    looked = play(linucb(problem.arms, budget=100, trace=30), problem, np.random.default_rng(0))
+    np.testing.assert_array_equal(plain.counts, looked.counts)
+    assert [look.pulls for look in looked.result.history] == [30, 60, 90] and plain.result.history == ()
+    assert all(look.counts.sum() == look.pulls and look.threshold == np.inf for look in looked.result.history)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"budget": 0}, "budget must be a whole number of pulls, at least 1"),
+        ({"budget": 10.5}, "budget must be a whole number"),
+        ({"mode": "hybrid"}, "mode must be one of"),
+        ({"alpha": -1.0}, "alpha must be positive"),
+        ({"ridge": 0.0}, "ridge must be positive"),
+        ({"sigma": 0.0}, "sigma must be"),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_pull(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        next(linucb(np.eye(3), **({"budget": 10} | arguments)))

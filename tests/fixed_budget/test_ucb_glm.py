@@ -1,0 +1,116 @@
+"""UCB-GLM: the compiled loop pulls what a plain twin pulls that fits afresh with a general optimiser."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from bandits_lib import Lab, LinearBandit, instances, play
+from bandits_lib.fixed_budget import ucb_glm
+from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Sample, one_pull
+
+PROBLEMS = {
+    "section 8.4": instances.logistic(5, np.random.default_rng(1)),
+    "more dimensions than arms": instances.logistic(12, np.random.default_rng(2)),
+}
+
+
+def logistic_mle(arms, counts, sums, ridge):
+    """theta maximising the penalised likelihood, by BFGS and then Newton's method from scratch."""
+
+    def loss(theta):
+        eta = arms @ theta
+        return -(sums @ eta - counts @ np.logaddexp(0, eta) - ridge / 2 * theta @ theta)
+
+    theta = minimize(loss, np.zeros(arms.shape[1]), method="BFGS").x
+    for _ in range(30):
+        p = expit(arms @ theta)
+        hessian = (arms.T * (counts * p * (1 - p))) @ arms + ridge * np.eye(len(theta))
+        theta = theta + np.linalg.solve(hessian, arms.T @ (sums - counts * p) - ridge * theta)
+    return theta
+
+
+def twin(problem, rng, budget, alpha, power, ridge=1e-3):
+    arms, K = problem.arms, len(problem.arms)
+    sums = problem.pull(np.ones(K, dtype=np.int64), rng).sums
+    counts = np.ones(K, dtype=np.int64)
+    while True:
+        values = arms @ logistic_mle(arms, counts, sums, ridge)
+        if counts.sum() == budget:
+            return counts, values
+        inverse = np.linalg.pinv((arms.T * counts) @ arms)
+        squares = np.einsum("kd,de,ke->k", arms, inverse, arms)
+        arm = argmax(values + alpha * squares**power)
+        counts[arm] += 1
+        sums[arm] += rng.binomial(1, problem.means[arm])
+
+
+@pytest.mark.parametrize(("width", "power"), [("norm", 0.5), ("squared", 1.0)])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_compiled_loop_pulls_what_the_twin_pulls(name, width, power):
+    problem = PROBLEMS[name]
+    run = play(ucb_glm(problem.arms, budget=80, alpha=0.5, width=width), problem, np.random.default_rng(0))
+    counts, values = twin(problem, np.random.default_rng(0), 80, 0.5, power)
+    np.testing.assert_array_equal(run.counts, counts)
+    assert run.result.recommendation == most_pulled(counts, values)
+
+
+def test_default_alpha_is_the_theorem_s():
+    problem = PROBLEMS["section 8.4"]
+    algorithm = ucb_glm(problem.arms, budget=100, theta_bound=1.5, delta=0.1)
+    loop = algorithm.send(problem.pull(next(algorithm), np.random.default_rng(0)))
+    reach = 2.5 * np.linalg.norm(problem.arms, axis=1).max()
+    kappa = np.exp(-reach) / (1 + np.exp(-reach)) ** 2
+    expected = 0.5 / kappa * np.sqrt(5 / 2 * np.log(1 + 2 * 100 / 5) + np.log(1 / 0.1))
+    assert loop.state.limits[0] == pytest.approx(expected)
+
+
+def test_an_arm_that_never_lost_is_no_reason_to_fail():
+    """All rewards 1: the likelihood has no maximum, the penalised one has."""
+    arms = np.eye(3)
+    lab = Lab(ucb_glm(arms, budget=30, alpha=1.0))
+    while (wanted := lab.ask()) is not None:
+        lab.tell(Sample(wanted, wanted.astype(float), wanted.astype(float)))
+    assert lab.result.recommendation in range(3)
+
+
+def test_rewards_that_are_not_0_or_1_are_refused():
+    lab = Lab(ucb_glm(np.eye(2), budget=30, alpha=1.0))
+    with pytest.raises(ValueError, match="rewards must be 0 or 1"):
+        lab.tell(Sample(np.ones(2, dtype=np.int64), np.array([0.5, 1.0]), np.array([0.25, 1.0])))
+    lab = Lab(ucb_glm(np.eye(2), budget=30, alpha=1.0))
+    lab.tell(Sample(np.ones(2, dtype=np.int64), np.array([0.0, 1.0]), np.array([0.0, 1.0])))
+    arm = int(np.argmax(lab.ask()))
+    with pytest.raises(ValueError, match="rewards must be 0 or 1"):
+        lab.tell(Sample(one_pull(arm, 2), 0.5 * one_pull(arm, 2), 0.25 * one_pull(arm, 2)))
+
+
+def test_it_finds_a_clear_best_arm():
+    problem = LinearBandit(np.eye(4), theta=[2.0, 0.0, 0.0, 0.0], link="logistic")
+    right = [
+        play(
+            ucb_glm(problem.arms, budget=400, theta_bound=0.5), problem, np.random.default_rng(s)
+        ).result.recommendation
+        == 0
+        for s in range(50)
+    ]
+    assert np.mean(right) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"budget": 2}, "at least 3 here"),
+        ({"alpha": None}, "theta_bound must be given"),
+        ({"alpha": 0.0}, "alpha must be positive"),
+        ({"alpha": None, "theta_bound": -1.0}, "theta_bound must be positive"),
+        ({"width": "root"}, "width must be one of"),
+        ({"ridge": 0.0}, "ridge must be positive"),
+        ({"delta": 0.0}, "delta must lie strictly between 0 and 1"),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_pull(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        next(ucb_glm(np.eye(3), **({"budget": 10, "alpha": 1.0} | arguments)))

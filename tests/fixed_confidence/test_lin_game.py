@@ -1,0 +1,128 @@
+"""LinGame: the compiled loop against a plain-numpy twin, the learner, its rate, its errors."""
+
+import sys
+
+import numpy as np
+import pytest
+from glr_twin import Twin
+
+from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib.complexity import characteristic_time
+from bandits_lib.fixed_confidence import lin_game
+from bandits_lib.fixed_confidence._lin_game import MIXABILITY, feed, mixture
+from bandits_lib.numerics.ties import argmax
+
+PROBLEMS = {
+    "benchmark": instances.benchmark(4, angle=0.3),
+    "sphere": instances.sphere(25, np.random.default_rng(1), d=3),
+    "items": LinearBandit(
+        np.eye(3), items=[[1.0, 0.2, 0.0], [0.3, 1.0, 0.4], [0.5, 0.5, 1.0]], theta=[1.0, 0.2, 0.1], sigma=0.7
+    ),
+}
+
+
+def twin(problem, rng, delta, most, sigma):
+    world, K = Twin(problem, rng, delta, sigma), len(problem.arms)
+    losses, mixability, tracked = {}, {}, np.zeros(K)
+    while not world.stopped() and world.t < most:
+        i = world.leader
+        loss, gap = losses.get(i, np.zeros(K)), mixability.get(i, MIXABILITY)
+        eta = np.log(K) / gap
+        w = np.exp(-eta * (loss - loss.min()))
+        w /= w.sum()
+        information = (world.arms.T * w) @ world.arms
+        information += 1e-12 * np.trace(information) / len(world.theta) * np.eye(len(world.theta))
+        inverse = np.linalg.inv(information)
+        y = world.items[i] - world.items[argmax(-np.nan_to_num(world.costs(i, inverse), posinf=1e300))]
+        difference = (y @ world.theta) / (y @ inverse @ y) * inverse @ y  # theta - lambda
+        norms = np.einsum("kd,de,ke->k", world.arms, world.inverse, world.arms)
+        root = np.abs(world.arms @ difference) / sigma + np.sqrt(2 * np.log(world.t) * norms)
+        gains = np.minimum(0.5 * root**2, np.log(world.t))
+        mixed = -np.log(w @ np.exp(eta * (gains - gains.max()))) / eta - gains.max()
+        losses[i], mixability[i] = loss - gains, gap + max(0.0, -w @ gains - mixed)
+        tracked += w
+        world.pull(argmax(tracked - world.counts))
+    return world.counts, world.leader
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_compiled_loop_pulls_what_the_twin_pulls(name):
+    problem = PROBLEMS[name]
+    sigma = problem.sigma[0]
+    for seed in range(2):
+        rule = lin_game(problem.arms, problem.items, delta=0.05, sigma=sigma)
+        run = play(rule, problem, np.random.default_rng(seed), max_pulls=1500)
+        counts, leader = twin(problem, np.random.default_rng(seed), 0.05, 1500, sigma)
+        np.testing.assert_array_equal(run.counts, counts)
+        assert run.result is None or run.result.recommendation == leader
+    assert run.counts.sum() > 300
+
+
+def test_the_learner_keeps_the_regret_bound_of_adahedge():
+    """de Rooij et al. (2014): a regret of at most 2 sqrt(V log K) + 16/3 log K + 2 for losses of range 1."""
+    rng, K = np.random.default_rng(0), 5
+    losses, mixability, weights, paid, variance = np.zeros(K), MIXABILITY, np.empty(K), 0.0, 0.0
+    for _ in range(2000):
+        eta = np.log(K) / mixability
+        before = mixture(losses, eta, weights)
+        gains = rng.random(K) * [1.0, 0.9, 0.5, 0.5, 0.1]
+        mixed = -np.log(weights @ np.exp(eta * (gains - gains.max()))) / eta - gains.max()
+        expected = max(0.0, -weights @ gains - mixed)
+        paid -= weights @ gains
+        variance += weights @ gains**2 - (weights @ gains) ** 2
+        gap = feed(losses, eta, weights, gains.copy(), before)
+        assert weights.sum() == pytest.approx(1) and gap == pytest.approx(expected, abs=1e-9)
+        mixability += gap
+    assert 0 < paid - losses.min() <= 2 * np.sqrt(variance * np.log(K)) + 16 / 3 * np.log(K) + 2
+
+
+def test_a_weight_below_the_smallest_double_is_not_lost():
+    """The best arm of the round has weight exp(-1000), as good as 0, and the mix loss is finite all the same."""
+    losses, weights = np.array([0.0, 1.0]), np.empty(2)
+    before = mixture(losses, 1000.0, weights)
+    gap = feed(losses, 1000.0, weights, np.array([0.0, 3.0]), before)
+    assert weights[1] == 0 and losses.tolist() == [0.0, -2.0] and gap == pytest.approx(2.0)
+
+
+def test_the_table_of_learners_grows(monkeypatch):
+    problem = PROBLEMS["sphere"]
+    before = play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(3), max_pulls=2000)
+    monkeypatch.setattr(sys.modules[lin_game.__module__], "LEARNERS", 1)
+    after = play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(3), max_pulls=2000)
+    np.testing.assert_array_equal(before.counts, after.counts)
+
+
+def test_looks_are_taken_every_trace_pulls_and_change_nothing():
+    problem = PROBLEMS["benchmark"]
+    plain, looked = (
+        play(lin_game(problem.arms, delta=0.05, trace=n), problem, np.random.default_rng(0)) for n in (0, 50)
+    )
+    assert (plain.counts == looked.counts).all() and plain.result.history == ()
+    looks = looked.result.history
+    assert [look.pulls for look in looks[:3]] == [4, 54, 104]
+    assert all(look.statistic <= look.threshold for look in looks[:-1])
+
+
+def test_pulls_approach_what_the_lower_bound_asks_at_this_threshold():
+    """N / (T* beta) tends to 1 as delta falls."""
+    problem = PROBLEMS["benchmark"]
+    time, ratios = characteristic_time(problem.arms, theta=problem.theta), []
+    for seed in range(8):
+        run = play(lin_game(problem.arms, delta=1e-40), problem, np.random.default_rng(seed))
+        logdet = np.linalg.slogdet((problem.arms.T * run.counts) @ problem.arms + np.eye(4))[1]
+        ratios.append(run.counts.sum() / (time * 2 * (logdet / 2 + 40 * np.log(10))))
+    assert 0.9 < np.mean(ratios) < 1.3
+
+
+def error_rate(told, delta=0.2, runs=150):
+    rules = {"lin_game": lambda p, rng: lin_game(p.arms, delta=delta, sigma=told)}
+    hard = LinearBandit([[1.0, 0.0], [0.0, 1.0], [0.8, 0.8]], theta=[1.0, 0.4])
+    table = monte_carlo(rules, lambda rng: hard, runs=runs, progress=False)
+    return 1 - table["correct"].mean(), 4 * np.sqrt(delta * (1 - delta) / runs)
+
+
+def test_errors_are_rarer_than_delta_and_not_with_an_understated_sigma():
+    rate, slack = error_rate(1.0)
+    assert rate <= 0.2 + slack
+    rate, slack = error_rate(0.1)
+    assert rate > 0.2 + slack

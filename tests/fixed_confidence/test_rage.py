@@ -1,0 +1,205 @@
+"""RAGE: the phases do what Theorem 2 says, both comparisons eliminate what they may, and errors stay below delta."""
+
+import sys
+from math import ceil, log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandits_lib import LinearBandit, Sample, instances, monte_carlo, play
+from bandits_lib.complexity import rage_upper_bound
+from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
+from bandits_lib.fixed_confidence import lingape, rage, xy_static
+from bandits_lib.fixed_confidence._rage import _default_comparison, eliminated_by, union_logs
+from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, least_squares
+
+
+def test_every_phase_pulls_n_t_and_ends_with_widths_below_two_to_the_minus_t():
+    problem = instances.sphere(50, np.random.default_rng(0), d=4)
+    run = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
+    assert len(run.result.history) >= 4
+    for t, phase in enumerate(run.result.history, start=1):
+        union = log(50**2 / basel_delta(0.05, t))
+        support = np.count_nonzero(xy_design(problem.arms, pairs(problem.arms[phase.active])).weights)
+        wanted = max(ceil(2 * 4**t * 1.1 * phase.design_value * union), ceil(2 * support / 0.1))
+        assert phase.index == t and phase.counts.sum() == wanted
+        assert phase.width <= 2.0**-t
+        assert phase.lower_bound <= phase.design_value <= 1.001 * phase.lower_bound
+
+
+def test_active_sets_shrink_as_claim_1_says():
+    """With probability 1 - delta every active item of phase t + 1 has a gap of at most 2 * 2^-t."""
+    problem = instances.sphere(50, np.random.default_rng(0), d=4)
+    for seed in range(20):
+        history = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(seed)).result.history
+        for before, after in zip(history, history[1:], strict=False):
+            assert set(after.active) <= set(before.active) and problem.best_item in after.active
+            assert problem.gaps[after.active].max() <= 2 * 2.0**-before.index
+
+
+def test_pulls_stay_below_the_bound_of_theorem_2():
+    problem = instances.benchmark(5, angle=0.1)
+    bound = rage_upper_bound(problem.arms, theta=problem.theta, delta=0.05).sum()
+    pulls = [play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(s)).counts.sum() for s in range(50)]
+    assert max(pulls) <= bound
+
+
+def all_pairs_elimination(items, fit, radius):
+    """The letter of Algorithm 1, one comparison at a time."""
+    gone = set()
+    for i, z in enumerate(items):
+        for better in items:
+            y = better - z
+            if radius * np.sqrt(max(0.0, y @ fit.inverse @ y)) < y @ fit.theta_hat:
+                gone.add(i)
+    return np.array([i not in gone for i in range(len(items))])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_eliminate_to_the_letter_and_the_leader_no_more(seed):
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((30, 4))
+    counts = rng.integers(1, 20, 30)
+    fit = least_squares(items, Sample(counts, rng.standard_normal(30) * counts, counts * 3.0))
+    by_pairs, _ = eliminated_by(items, fit, 0.4, "pairs")
+    by_leader, width = eliminated_by(items, fit, 0.4, "leader")
+    np.testing.assert_array_equal(by_pairs, all_pairs_elimination(items, fit, 0.4))
+    assert (by_pairs <= by_leader).all() and by_pairs[np.argmax(items @ fit.theta_hat)] and 0 < width
+    assert not by_leader.all()
+
+
+def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
+    rng = np.random.default_rng(1)
+    items = rng.standard_normal((200, 3))
+    fit = LeastSquares(rng.standard_normal(3), np.diag([0.1, 2.0, 0.01]))
+    whole = eliminated_by(items, fit, 1.5, "pairs")[0]
+    monkeypatch.setattr(sys.modules[rage.__module__], "BLOCK", 7)
+    np.testing.assert_array_equal(eliminated_by(items, fit, 1.5, "pairs")[0], whole)
+    assert 1 < whole.sum() < 200
+
+
+def test_the_leader_alone_is_compared_above_5000_items(monkeypatch):
+    problem = instances.many_arms(60, np.random.default_rng(0), "code")
+    default = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
+    monkeypatch.setattr(sys.modules[rage.__module__], "MANY_ITEMS", 50)
+    large = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
+    leader = play(rage(problem.arms, delta=0.05, eliminate="leader"), problem, np.random.default_rng(1))
+    assert (large.counts == leader.counts).all() and large.result.recommendation == default.result.recommendation
+
+
+@pytest.mark.parametrize("log_items", ["paper", "code"])
+def test_pulls_and_width_of_a_phase_with_more_items_than_arms(log_items):
+    """K = 3 arms, M = 5 items, so that K and M cannot stand for each other; sigma = 2 and not its square."""
+    arms, items, sigma, delta = np.eye(3), np.vstack([np.eye(3), [[0.2, 0.3, 0.4], [0.6, 0.0, 0.3]]]), 2.0, 0.05
+    problem = LinearBandit(arms, items=items, theta=[0.9, 0.8, 0.0], sigma=sigma)
+    rule = rage(arms, items, delta=delta, sigma=sigma, log_items=log_items)
+    history = play(rule, problem, np.random.default_rng(0)).result.history
+    assert len(history) > 2
+    for t, phase in enumerate(history, start=1):
+        share = basel_delta(delta, t)
+        pulls_log, width_log = {
+            "paper": (log(5**2 / share), log(5**2 / share)),
+            "code": (log(2 * 5**2 / share), log(2 * 3**2 / share)),
+        }[log_items]
+        assert phase.counts.sum() == ceil(2 * 4**t * sigma**2 * 1.1 * phase.design_value * pulls_log)
+        leader = items[phase.active[np.argmax(items[phase.active] @ phase.theta_hat)]]
+        norms = ((leader - items[phase.active]) ** 2 @ np.linalg.pinv(np.diag(phase.counts))).sum(axis=1)
+        assert phase.width == pytest.approx(sigma * np.sqrt(2 * width_log * norms.max()))
+
+
+def test_a_phase_of_little_noise_has_the_pulls_that_rounding_needs():
+    """2 p / epsilon, p arms of positive weight, where the confidence widths ask for less."""
+    problem = instances.sphere(30, np.random.default_rng(0), d=4, sigma=1e-3)
+    for epsilon in (0.1, 0.35):
+        rule = rage(problem.arms, delta=0.05, sigma=1e-3, epsilon=epsilon)
+        first = play(rule, problem, np.random.default_rng(0)).result.history[0]
+        support = np.count_nonzero(xy_design(problem.arms, pairs(problem.arms)).weights)
+        assert 4 <= support < 30 and first.counts.sum() == ceil(2 * support / epsilon)
+
+
+def test_up_to_5000_items_are_compared_in_pairs():
+    assert [_default_comparison(np.arange(n)) for n in (2, 5_000, 5_001)] == ["pairs", "pairs", "leader"]
+
+
+def test_logs_and_schedules_of_the_options():
+    assert union_logs("paper", 3, 7, 0.1) == (log(490), log(490))
+    assert union_logs("code", 3, 7, 0.1) == (pytest.approx(log(2 * 490)), pytest.approx(log(2 * 90)))
+    problem = instances.benchmark(3, angle=0.3)
+    pulls = {}
+    for schedule in ("basel", "fiez2019"):
+        run = play(rage(problem.arms, delta=0.05, delta_schedule=schedule), problem, np.random.default_rng(0))
+        pulls[schedule] = run.result.history[0].counts.sum()
+    first = xy_design(problem.arms, pairs(problem.arms)).value
+    assert pulls["fiez2019"] == ceil(8 * 1.1 * first * log(16 / 0.05))
+    assert pulls["basel"] == ceil(8 * 1.1 * first * log(16 * np.pi**2 / (6 * 0.05)))
+
+
+def test_phase_t_of_fiez2019_spends_delta_over_t_squared():
+    problem = instances.benchmark(3, angle=0.1)
+    history = play(rage(problem.arms, delta=0.05, delta_schedule="fiez2019"), problem, rng(0)).result.history
+    assert len(history) > 2
+    for t, phase in enumerate(history, start=1):
+        wanted = ceil(2 * 4**t * 1.1 * phase.design_value * log(4**2 * t**2 / 0.05))
+        assert phase.counts.sum() == max(wanted, 20 * np.count_nonzero(phase.counts))
+
+
+def test_the_rounding_is_the_one_that_is_named():
+    problem = instances.sphere(30, np.random.default_rng(0), d=4)
+    design = xy_design(problem.arms, pairs(problem.arms))
+    for method in ("pukelsheim", "largest_remainder"):
+        rule = rage(problem.arms, delta=0.05, rounding=method)
+        first = play(rule, problem, rng(0)).result.history[0].counts
+        np.testing.assert_array_equal(first, round_design(design.weights, first.sum(), method))
+
+
+def test_sigma_scales_pulls_by_its_square_and_leaves_answers_alone():
+    arms, theta = np.eye(2), [1.0, 0.5]
+    quiet = play(rage(arms, delta=0.1), LinearBandit(arms, theta=theta), np.random.default_rng(0))
+    noisy = rage(arms, delta=0.1, sigma=[3.0, 1.0])
+    loud = play(noisy, LinearBandit(arms, theta=theta, sigma=[3.0, 1.0]), np.random.default_rng(0))
+    assert loud.result.history[0].counts.sum() == pytest.approx(9 * quiet.result.history[0].counts.sum(), rel=0.01)
+
+
+def test_frank_wolfe_designs_cost_pulls():
+    problem = instances.sphere(40, np.random.default_rng(2), d=5)
+    papers, ours = (
+        play(rage(problem.arms, delta=0.05, design=design), problem, np.random.default_rng(0)).counts.sum()
+        for design in (frank_wolfe_design, xy_design)
+    )
+    assert ours <= papers
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+def errors(rule, delta, runs, problem):
+    table = monte_carlo({"rule": rule}, lambda rng: problem, runs=runs)
+    assert table["stopped"].all()
+    return int((~table["correct"]).sum())
+
+
+CLOSE = LinearBandit(np.eye(2), theta=[1e-3, 0.0])
+HARD = {
+    "rage": (0.2, 1200, lambda p, rng, s: rage(p.arms, delta=0.2, sigma=s), CLOSE),
+    "xy_static": (0.2, 300, lambda p, rng, s: xy_static(p.arms, delta=0.2, sigma=s, rng=rng), CLOSE),
+    "lingape": (
+        0.2,
+        200,
+        lambda p, rng, s: lingape(p.arms, delta=0.2, theta_bound=0.2, sigma=s),
+        LinearBandit(np.eye(2), theta=[0.2, 0.0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs(name):
+    """One-sided binomial bounds at 99.9 %: the error rate is below delta; with sigma understated it is above."""
+    delta, runs, make, problem = HARD[name]
+    honest = errors(lambda p, rng: make(p, rng, 1.0), delta, runs, problem)
+    assert stats.binomtest(honest, runs, delta, alternative="less").pvalue < 1e-3
+    if name == "rage":
+        assert honest > 0  # errors do happen here, so the bound says something
+    misled = errors(lambda p, rng: make(p, rng, 0.02), delta, runs, problem)
+    assert stats.binomtest(misled, runs, delta, alternative="greater").pvalue < 1e-3

@@ -1,0 +1,265 @@
+"""Track-and-Stop on the unit sphere: closed forms against searches, the loop against a twin, errors against delta."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib.complexity import binary_divergence, sphere_lower_bound
+from bandits_lib.fixed_confidence import sphere_track_and_stop
+from bandits_lib.fixed_confidence._sphere_track_and_stop import largest_regret
+from bandits_lib.simulate.monte_carlo import correct_sphere, sphere_regret
+
+OPTIONS = {
+    "direct": {"stop": "direct"},
+    "direct, small u": {"stop": "direct", "u": 0.2, "c": 4.0},
+    "direct, union": {"stop": "direct", "delta_schedule": "union"},
+    "safe": {"stop": "safe", "delta_schedule": "union"},
+    "safe, half": {"stop": "safe", "share": 0.5},
+    "paper, half": {"stop": "paper", "share": 0.5, "delta_schedule": "union"},
+    "paper": {"stop": "paper", "epsilon": 2.0},
+}
+each = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+
+
+def on_axis(d, norm=1.0, sigma=1.0):
+    return LinearBandit(np.eye(d), theta=norm * np.eye(d)[0], sigma=sigma)
+
+
+def pulls(problem, seed, **options):
+    options = {"epsilon": 0.3, "delta": 0.05} | options
+    run = play(sphere_track_and_stop(len(problem.arms), **options), problem, np.random.default_rng(seed))
+    return run.counts.sum()
+
+
+def twin(d, problem, rng, *, epsilon, delta, stop, share=None, u=1.0, c=1.0, delta_schedule="anytime", sigma=1.0):
+    """The rules as the paper and the docstring state them, block by block in plain numpy: pulls and recommendation."""
+    sums, n = np.zeros(d), 0
+    while True:
+        sums, n = sums + problem.theta + problem.sigma * rng.standard_normal(d), n + 1
+        t, A, estimate = n * d, n * np.eye(d), sums / n
+        m = np.linalg.norm(estimate)
+        zeta = 0.5 * np.linalg.slogdet(A / (u * c) + np.eye(d))[1] - np.log(delta)
+        if delta_schedule == "union":
+            zeta += np.log(2) + np.log(2 * t**2)
+        beta = (1 + u) * sigma**2 * zeta
+        if stop == "direct":
+            done = largest_regret(m, np.sqrt(2 * beta / n)) <= epsilon
+        else:
+            root = np.sqrt(4 * sigma**2 * (np.log(4) + d * np.log(t)))
+            gap = epsilon * share if share else epsilon / (1 + epsilon / root)
+            glr = n * m * gap if gap <= 2 * m else -np.inf
+            if stop == "paper":
+                needed = 2 * beta * gap**2 / (epsilon - gap) ** 2 / m**2
+            else:
+                needed = 4 * beta * gap / (m * epsilon**2)
+            done = glr >= beta and n >= needed
+        if done and n >= c:
+            return t, estimate / m
+
+
+@each
+def test_the_loop_stops_where_the_twin_stops(options):
+    options = {"epsilon": 0.3, "delta": 0.05} | options
+    for d, sigma in ((2, 1.0), (4, 0.6)):
+        problem = LinearBandit(np.eye(d), theta=np.linspace(0.3, 1.0, d), sigma=sigma)
+        for seed in range(3):
+            rule = sphere_track_and_stop(d, sigma=sigma, **options)
+            run = play(rule, problem, np.random.default_rng(seed))
+            expected, direction = twin(d, problem, np.random.default_rng(seed), sigma=sigma, **options)
+            assert run.counts.tolist() == [expected // d] * d
+            np.testing.assert_allclose(run.result.recommendation, direction, rtol=1e-12)
+    assert expected > 3 * d
+
+
+def test_the_largest_regret_is_attained_and_never_exceeded():
+    rng = np.random.default_rng(0)
+    for d in (2, 3, 6):
+        for length, radius in ((1.0, 0.3), (1.0, 1.7), (1.0, 2.5), (0.2, 1.0), (0.0, 1.0)):
+            noise = rng.standard_normal((200_000, d))
+            noise *= radius / np.linalg.norm(noise, axis=1, keepdims=True)
+            theta = length * np.eye(d)[0] + noise
+            regrets = np.linalg.norm(theta, axis=1) - theta[:, 0]
+            bound = largest_regret(length, radius)
+            assert regrets.max() <= bound * (1 + 1e-12) and regrets.max() > 0.95 * bound
+            inside = length * np.eye(d)[0] + noise[:1000] * rng.random((1000, 1))
+            assert (np.linalg.norm(inside, axis=1) - inside[:, 0] <= bound * (1 + 1e-12)).all()
+
+
+def test_the_closed_form_of_the_statistic():
+    """inf of (theta'(a - b) + e)^2 / (2 |a - b|^2 / n) over unit b with theta'(a - b) >= e is n |theta| e (Lemma 7)."""
+    rng = np.random.default_rng(1)
+    for d, m, e, n in ((3, 1.0, 0.1, 7), (5, 0.4, 0.3, 11), (3, 0.2, 0.39, 2)):
+        a = np.eye(d)[0]
+        b = rng.standard_normal((200_000, d))
+        b[100_000:, 0] += 5
+        b /= np.linalg.norm(b, axis=1, keepdims=True)
+        gap = m * (1 - b @ a)
+        far = gap >= e
+        values = (gap[far] + e) ** 2 * n / (2 * ((a - b[far]) ** 2).sum(axis=1))
+        assert n * m * e <= values.min() * (1 + 1e-12) and values.min() < n * m * e * 1.01
+
+
+@each
+def test_small_batches_pull_what_the_loop_pulls(options):
+    options = {"epsilon": 0.5, "delta": 0.05} | options
+    problem = on_axis(3)
+    for seed in range(2):
+        loop, batches = (
+            play(sphere_track_and_stop(3, growth=g, **options), problem, np.random.default_rng(seed))
+            for g in (0.0, 1e-9)
+        )
+        assert (loop.counts == batches.counts).all()
+        np.testing.assert_array_equal(loop.result.recommendation, batches.result.recommendation)
+
+
+def test_growing_batches_take_at_most_as_many_more():
+    every = np.array([pulls(on_axis(3), s, epsilon=0.02) for s in range(200)])
+    grown = np.array([pulls(on_axis(3), s, epsilon=0.02, growth=0.1) for s in range(200)])
+    se = np.hypot(stats.sem(every), stats.sem(grown))
+    assert every.mean() - 4 * se < grown.mean() < 1.1 * every.mean() + 4 * se
+    first = next(sphere_track_and_stop(3, epsilon=0.1, delta=0.1, growth=0.1))
+    assert first.tolist() == [1, 1, 1]
+
+
+@each
+def test_units_do_not_matter(options):
+    """Rewards, sigma and epsilon in units three times smaller: the very same pulls."""
+    options = {"epsilon": 0.5, "delta": 0.1} | options
+    thrice = options | {"epsilon": 3 * options["epsilon"], "sigma": 3.0}
+    assert pulls(on_axis(3), 4, **options) == pulls(on_axis(3, norm=3.0, sigma=3.0), 4, **thrice)
+
+
+def test_pulls_approach_the_limit_of_theorem_5_from_above():
+    """pulls / (sigma^2 d log(1/delta) / (|theta| epsilon)) tends to 1 + u, and to 2 / share for the paper's rule."""
+    for d, u, options, limit in (
+        (2, 1.0, {}, 2.0),
+        (2, 0.25, {}, 1.25),
+        (3, 1.0, {"stop": "paper", "share": 0.5}, 4.0),
+        (3, 1.0, {"stop": "safe", "share": 0.5}, 4.0),
+    ):
+        ratios = []
+        for delta in (0.05, 1e-30, 1e-300):
+            t = np.mean([pulls(on_axis(d, 2.0), s, epsilon=0.1, delta=delta, u=u, **options) for s in range(40)])
+            ratios.append(t / (d * np.log(1 / delta) / (2.0 * 0.1)))
+        assert ratios[0] > ratios[1] > ratios[2] > limit and ratios[2] < 1.05 * limit
+
+
+def test_the_rule_with_the_printed_sequence_waits():
+    direct, half, printed = (
+        np.mean([pulls(on_axis(3), s, epsilon=0.5, growth=0.01, **options) for s in range(5)])
+        for options in ({}, {"stop": "paper", "share": 0.5}, {"stop": "paper", "delta_schedule": "union"})
+    )
+    assert half < 3 * direct and printed > 1000 * direct
+    capped = sphere_track_and_stop(3, epsilon=0.1, delta=0.1, stop="paper", growth=0.01)
+    assert not play(capped, on_axis(3), np.random.default_rng(0), max_pulls=10**6).stopped
+
+
+def test_the_direct_rule_stops_even_without_a_signal():
+    problem = LinearBandit(np.eye(2), theta=np.zeros(2))
+    run = play(sphere_track_and_stop(2, epsilon=0.5, delta=0.1), problem, np.random.default_rng(0))
+    assert run.stopped and abs(np.linalg.norm(run.result.recommendation) - 1) < 1e-12
+    silent = LinearBandit(np.eye(2), theta=np.zeros(2), sigma=0.0)
+    run = play(sphere_track_and_stop(2, epsilon=0.5, delta=0.1), silent, np.random.default_rng(0))
+    assert run.result.recommendation.tolist() == [1.0, 0.0]
+
+
+DELTA = 0.2
+
+
+def error_rate(told, **options):
+    rules = {"rule": lambda p, rng: sphere_track_and_stop(3, epsilon=0.5, delta=DELTA, sigma=told, **options)}
+    table = monte_carlo(rules, lambda rng: on_axis(3), runs=400, correct=correct_sphere(0.5), progress=False)
+    assert table["stopped"].all() and all(len(vector) == 3 for vector in table["recommendation"])
+    return 1 - table["correct"].mean()
+
+
+@pytest.mark.parametrize("options", [{}, {"u": 0.1}, {"stop": "safe"}, {"stop": "paper", "share": 0.5}])
+def test_errors_are_rarer_than_delta(options):
+    assert error_rate(1.0, **options) <= DELTA + 4 * np.sqrt(DELTA * (1 - DELTA) / 400)
+
+
+def test_an_understated_sigma_errs_more_often_than_delta():
+    """The control: the test above would notice."""
+    assert error_rate(0.2) > DELTA + 4 * np.sqrt(DELTA * (1 - DELTA) / 400)
+
+
+def test_looks_change_nothing():
+    rules = [sphere_track_and_stop(3, epsilon=0.1, delta=0.1, trace=trace) for trace in (0, 100)]
+    plain, looked = (play(rule, on_axis(3), np.random.default_rng(0)) for rule in rules)
+    assert (plain.counts == looked.counts).all() and plain.result.history == ()
+    looks = looked.result.history
+    assert [look.pulls for look in looks[:3]] == [102, 204, 306]
+    assert all(look.statistic < look.threshold for look in looks[:-1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"d": 1}, "d must be an integer of at least 2"),
+        ({"d": 2.5}, "d must be an integer of at least 2"),
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"delta": 1.0}, "delta must lie strictly"),
+        ({"sigma": -1.0}, "sigma must be positive"),
+        ({"stop": "soon"}, "stop must be one of"),
+        ({"share": 0.5}, "share must be None for stop='direct'"),
+        ({"share": 1.0, "stop": "paper"}, "share must lie strictly between 0 and 1"),
+        ({"u": 0.0}, "u must be positive"),
+        ({"c": np.nan}, "c must be positive"),
+        ({"delta_schedule": "basel"}, "delta_schedule must be one of"),
+        ({"growth": -0.1}, "growth must be at least 0"),
+    ],
+)
+def test_bad_input_is_refused_before_any_pull(wrong, words):
+    arguments = {"d": 3, "epsilon": 0.1, "delta": 0.1} | wrong
+    with pytest.raises(ValueError, match=words):
+        next(sphere_track_and_stop(arguments.pop("d"), **arguments))
+
+
+def test_regret_and_verdict_of_a_unit_vector():
+    problem, correct = LinearBandit(np.eye(2), theta=[3.0, 4.0]), correct_sphere(1.0)
+    assert sphere_regret(problem, [0.6, 0.8]) == pytest.approx(0) and sphere_regret(problem, [0.0, 1.0]) == 1.0
+    assert correct(problem, np.array([0.0, 1.0])) and not correct(problem, np.array([1.0, 0.0]))
+    for vector in (0, [1.0, 1.0], [1.0, 0.0, 0.0]):
+        with pytest.raises(ValueError, match="must be a unit vector"):
+            correct(problem, vector)
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        correct_sphere(0)
+
+
+def test_the_lower_bound_and_why_ours_is_larger():
+    args = {"norm": 2.0, "epsilon": 0.05, "delta": 0.1, "sigma": 3.0}
+    theorem = sphere_lower_bound(4, **args)
+    assert theorem == pytest.approx(9 * 3 / (20 * 2 * 0.05) * binary_divergence(0.1))
+    assert 4.9 * theorem < sphere_lower_bound(4, **args, proof="caps") < 5.5 * theorem
+    assert sphere_lower_bound(900, **args, proof="caps") == sphere_lower_bound(900, **args)
+    for wrong in ({"epsilon": 0.5}, {"proof": "none"}, {"sigma": 0.0}):
+        with pytest.raises(ValueError, match="must be"):
+            sphere_lower_bound(4, **(args | wrong))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.39])  # on either side of tan(phi)^2 = 1 / (d - 1)
+def test_some_turn_of_theta_is_told_apart_as_badly_as_the_proof_says(epsilon):
+    """For sums A of squares of 50 unit vectors: the least distance over turns by 2 phi, against the claim."""
+    rng, d, norm = np.random.default_rng(2), 4, 2.0
+    phi = np.arccos(1 - epsilon / norm)
+    claimed = (
+        2 * 50 * binary_divergence(0.1) / sphere_lower_bound(d, norm=norm, epsilon=epsilon, delta=0.1, proof="caps")
+    )
+    for along in (np.zeros(d), 3.0 * np.eye(d)[1], 9.0 * np.eye(d)[0]):
+        rows = rng.standard_normal((50, d)) + along
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        sideways = np.column_stack([np.zeros(5000), rng.standard_normal((5000, d - 1))])
+        sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
+        turned = norm * (np.cos(2 * phi) * np.eye(d)[0] + np.sin(2 * phi) * sideways)
+        distances = (((norm * np.eye(d)[0] - turned) @ rows.T) ** 2).sum(axis=1)
+        assert distances.min() <= claimed * 1.001
+    halfway = norm * (np.cos(phi) * np.eye(d)[0] + np.sin(phi) * sideways)  # the best answer for both
+    assert np.allclose(norm - halfway @ np.eye(d)[0], epsilon)
+
+
+def test_a_world_with_another_number_of_arms_is_refused():
+    problem = instances.sphere(30, np.random.default_rng(0), d=3)
+    for growth in (0.0, 0.1):
+        with pytest.raises(ValueError, match="non-negative integers"):
+            play(sphere_track_and_stop(3, epsilon=0.2, delta=0.1, growth=growth), problem, np.random.default_rng(0))

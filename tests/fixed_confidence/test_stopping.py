@@ -1,0 +1,309 @@
+"""The stopping rule that all tracking rules share: statistic, thresholds, and the pull at which it stops."""
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from bandits_lib import LinearBandit, Sample, instances, play
+from bandits_lib.checks import check_arms
+from bandits_lib.fixed_confidence import lazy_track_and_stop, stopping
+from bandits_lib.fixed_confidence.stopping import begin, check_stopping, look, nearest_rival, opening, stopped, tell
+from bandits_lib.numerics.kernels import cholesky, inverse_from
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Loop, Result, one_pull
+
+
+def begun(problem, rng, initial="spanning", **options):
+    """Evidence after the opening's pulls, as a rule would have it, and their Sample."""
+    start = opening(problem.arms, problem.items, initial, np.random.default_rng(0))
+    sample = problem.pull(start.counts, rng)
+    return start, begin(start, sample, check_stopping(delta=0.1, sigma=1.0, **options)), sample.sums.copy()
+
+
+def pulled(evidence, problem, rng, arms, sums):
+    """Tell so many pulls, adding the rewards to `sums` (K,)."""
+    for arm in arms:
+        reward = float(problem.pull(one_pull(arm, len(problem.arms)), rng).sums[arm])
+        sums[arm] += reward
+        tell(evidence, arm, reward)
+
+
+# ---- the statistic
+
+
+def constrained_fit(arms, counts, sums, difference):
+    """min over mu with mu'difference <= 0 of the sum of (reward - mu'arm)^2 / 2, up to a constant, by scipy.
+
+    In an orthonormal basis that begins with the difference the constraint is a bound on the first coordinate.
+    """
+    basis = np.linalg.qr(np.column_stack([difference, np.eye(len(difference))]))[0]
+    basis[:, 0] *= np.sign(basis[:, 0] @ difference)
+    pulled = counts > 0
+    root = np.sqrt(counts[pulled])
+    bounds = (np.full(len(difference), -np.inf), np.where(np.arange(len(difference)) == 0, 0.0, np.inf))
+    return lsq_linear(root[:, None] * arms[pulled] @ basis, sums[pulled] / root, bounds, method="bvls", tol=1e-14).cost
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_statistic_is_the_generalised_likelihood_ratio(seed):
+    """Lemma 7 against its definition: max over items a of min over b of log-likelihood ratios, each by two fits."""
+    rng = np.random.default_rng(seed)
+    arms, items = rng.standard_normal((6, 3)), rng.standard_normal((5, 3))
+    problem = LinearBandit(arms, items=items, theta=rng.standard_normal(3))
+    _, evidence, sums = begun(problem, rng)
+    pulled(evidence, problem, rng, rng.integers(6, size=40), sums)
+    fits = np.array([[constrained_fit(arms, evidence.counts, sums, b - a) for a in items] for b in items])
+    ratio = fits - fits.T  # [b, a]: best fit with b'mu <= a'mu, against best fit with a'mu <= b'mu
+    np.fill_diagonal(ratio, np.inf)
+    expected = ratio.min(axis=1)
+    seen = look(evidence)
+    assert seen.statistic == pytest.approx(expected.max(), rel=1e-6)
+    assert seen.leader == int(np.argmax(expected))
+
+
+def slow_statistic(items, information, theta):
+    values = items @ theta
+    leader = argmax(values)
+    y = np.delete(items[leader] - items, leader, axis=0)
+    return ((y @ theta) ** 2 / (2 * np.einsum("nd,dn->n", y, np.linalg.solve(information, y.T)))).min()
+
+
+@pytest.mark.parametrize("initial", ["spanning", "random"])
+def test_a_thousand_pulls_leave_no_rounding_errors(initial):
+    """Two nearly parallel first arms make A nearly singular; the updates must survive it."""
+    problem = instances.many_arms(2000, np.random.default_rng(3), "code")
+    rng = np.random.default_rng(4)
+    _, evidence, sums = begun(problem, rng, initial)
+    for _ in range(30):
+        pulled(evidence, problem, rng, rng.integers(2000, size=40), sums)
+        information = (problem.arms.T * evidence.counts) @ problem.arms
+        theta = np.linalg.solve(information, problem.arms.T @ sums)
+        shown = look(evidence)
+        assert shown.statistic == pytest.approx(slow_statistic(problem.arms, information, theta), rel=1e-6)
+
+
+def exact(evidence, arms, counts, sums):
+    """Whether the evidence holds A^-1 and theta of the counts to ten digits."""
+    information = (arms.T * counts) @ arms
+    inverse, theta = np.linalg.inv(information), np.linalg.solve(information, arms.T @ sums)
+    return np.allclose(evidence.inverse, inverse, 1e-10, 1e-12) and np.allclose(evidence.theta, theta, 1e-10, 1e-12)
+
+
+def test_a_pull_that_cancels_what_was_known_is_inverted_afresh():
+    """Two nearly parallel first arms: A^-1 is of order 1e10 until the third is pulled, and then of order 1."""
+    angles = np.array([1.0, 1.0 + 1e-5, 1.0 + np.pi / 2])
+    arms = np.column_stack([np.cos(angles), np.sin(angles)])
+    start = stopping.Opening(arms, arms, np.array([0, 1]), np.array([1, 1, 0]), c=5e-11, axes=np.eye(2))
+    sums = np.array([0.3, 0.4, 0.0])
+    evidence = begin(start, Sample(start.counts, sums, sums**2), check_stopping(delta=0.1, sigma=1.0))
+    assert evidence.inverse.max() > 1e9
+    tell(evidence, 2, 0.7)
+    assert exact(evidence, arms, [1, 1, 1], [0.3, 0.4, 0.7])
+
+
+def test_every_thousandth_pull_is_inverted_afresh():
+    """Whatever the updates have piled up by then is gone: here an error of a thousandth, put in by hand."""
+    start = opening(np.eye(2), np.eye(2))
+    evidence = begin(start, Sample(start.counts, np.zeros(2), np.zeros(2)), check_stopping(delta=0.1, sigma=1.0))
+    evidence.inverse[:] *= 1.001
+    for pull in range(2, 1_000):
+        assert not exact(evidence, np.eye(2), evidence.counts, evidence.response)
+        tell(evidence, pull % 2, 1.0)
+    assert evidence.clock[0] == 1_000 and exact(evidence, np.eye(2), [500, 500], evidence.response)
+
+
+def test_the_nearest_rival_has_the_least_positive_part_of_a_gap_over_its_variance():
+    """Lemma 7 with A = diag(1, 4): 1^2 / (2 (1 + 1/4)) = .4 and .3^2 / (2 * .3^2) = .5; an item that leads costs 0."""
+    items, theta, inverse = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.0]]), np.array([1.0, 0.0]), np.diag([1.0, 0.25])
+    scratch = np.empty(3), np.empty(2)
+    assert nearest_rival(items, theta, inverse, 0, *scratch) == (1, pytest.approx(0.4))
+    assert nearest_rival(items, theta, inverse, 2, *scratch) == (0, 0.0)
+
+
+def test_a_look_and_the_opening_sample_stay_as_they_were_when_more_is_told():
+    problem, rng = instances.benchmark(3), np.random.default_rng(0)
+    start = opening(problem.arms, problem.items)
+    sample = problem.pull(start.counts, rng)
+    evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
+    seen, before = look(evidence), start.counts.copy()
+    tell(evidence, 1, 0.5)
+    np.testing.assert_array_equal(seen.counts, before)
+    np.testing.assert_array_equal(sample.counts, before)
+    assert seen.pulls == before.sum() == look(evidence).pulls - 1
+
+
+def test_a_rule_that_stops_leaves_a_mark():
+    """1,000 pulls of each of two arms whose rewards are 1 and 0: far beyond any threshold, but not after one each."""
+    start = opening(np.eye(2), np.eye(2))
+    for n, over in ((1, False), (1_000, True)):
+        sample = Sample(np.array([n, n]), np.array([float(n), 0.0]), np.array([float(n), 0.0]))
+        evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
+        assert stopped(evidence) == evidence.done[0] == over
+
+
+# ---- the thresholds
+
+
+@pytest.mark.parametrize("schedule", ["anytime", "union"])
+def test_the_determinant_threshold_is_equation_9(schedule):
+    problem, rng, u, delta = instances.benchmark(3), np.random.default_rng(0), 0.3, 0.1
+    start, evidence, sums = begun(problem, rng, u=u, delta_schedule=schedule)
+    pulled(evidence, problem, rng, rng.integers(4, size=25), sums)
+    t = evidence.counts.sum()
+    information = (problem.arms.T * evidence.counts) @ problem.arms
+    c = np.linalg.eigvalsh(problem.arms[start.first].T @ problem.arms[start.first])[0]
+    level = delta if schedule == "anytime" else 6 * delta / (np.pi * t) ** 2
+    beta = (1 + u) * np.log(np.sqrt(np.linalg.det(information / (u * c) + np.eye(3))) / level)
+    assert look(evidence).threshold == pytest.approx(beta, rel=1e-12)
+
+
+def test_sigma_and_the_two_unproved_thresholds():
+    problem, t, delta = instances.benchmark(3), 3, 0.1
+    for sigma in (1.0, 2.0):
+        start = opening(problem.arms, problem.items)
+        sample = problem.pull(start.counts, np.random.default_rng(0))
+        at = {
+            kind: look(begin(start, sample, check_stopping(delta=delta, sigma=sigma, u=0.5, threshold=kind))).threshold
+            for kind in stopping.THRESHOLDS
+        }
+        determinant = 1.5 * sigma**2 * (0.5 * 3 * np.log(1 / 0.5 + 1) + np.log(1 / delta))  # A = c I = I
+        assert at["determinant"] == pytest.approx(determinant)
+        logarithm = 1.5 * sigma**2 * (np.log(1 / delta) + 0.5 * np.log(t) + 1.5 * np.log(1 + 1 / 0.5))
+        assert at["logarithm"] == pytest.approx(logarithm)
+        assert at["loglog"] == pytest.approx(sigma**2 * np.log((1 + np.log(t)) / delta))
+
+
+def test_of_several_sigma_the_largest_counts():
+    assert check_stopping(delta=0.1, sigma=np.array([0.5, 3.0, 1.0])).sigma == 3.0
+
+
+def test_the_threshold_never_falls():
+    problem, rng = instances.sphere(30, np.random.default_rng(1), d=4), np.random.default_rng(0)
+    _, evidence, sums = begun(problem, rng)
+    before = -np.inf
+    for arm in rng.integers(30, size=200):
+        pulled(evidence, problem, rng, [arm], sums)
+        now = look(evidence).threshold
+        assert now >= before
+        before = now
+
+
+@pytest.mark.parametrize("u", [0.0, -1.0, np.nan, np.inf])
+def test_u_must_be_positive(u):
+    with pytest.raises(ValueError, match="u must be positive"):
+        check_stopping(delta=0.1, sigma=1.0, u=u)
+
+
+def test_unknown_thresholds_are_refused():
+    with pytest.raises(ValueError, match="threshold must be one of 'determinant'"):
+        check_stopping(delta=0.1, sigma=1.0, threshold="chernoff")
+
+
+# ---- the first arms
+
+
+@pytest.mark.parametrize("initial", ["spanning", "random"])
+def test_the_first_arms_span_and_c_is_their_least_eigenvalue(initial):
+    arms = check_arms(np.random.default_rng(0).standard_normal((20, 3)) @ np.ones((3, 5)) + np.eye(20, 5))
+    start = opening(arms, arms, initial, np.random.default_rng(1))
+    first = arms[start.first]
+    assert len(start.first) == np.linalg.matrix_rank(arms) == start.counts.sum() == np.linalg.matrix_rank(first)
+    assert start.c == pytest.approx(np.linalg.svd(first, compute_uv=False)[len(first) - 1] ** 2)
+
+
+def test_random_first_arms_pass_over_those_already_spanned():
+    arms = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+    for seed in range(10):
+        assert 3 in opening(arms, arms, "random", np.random.default_rng(seed)).first
+
+
+def test_random_first_arms_are_any_and_do_not_depend_on_the_unit():
+    arms = np.random.default_rng(0).standard_normal((4, 2))
+    drawn = [opening(arms, arms, "random", np.random.default_rng(seed)).first for seed in range(200)]
+    assert {tuple(first) for first in drawn} == {(i, j) for i in range(4) for j in range(4) if i != j}
+    for seed in range(10):
+        scaled = opening(1e-9 * arms, 1e-9 * arms, "random", np.random.default_rng(seed)).first
+        np.testing.assert_array_equal(scaled, drawn[seed])
+
+
+# ---- stopping without looking
+
+
+def uniform(problem, delta, every):
+    """Arms in turn, under the shared rule; every=True looks at all items after every pull."""
+    start = opening(problem.arms, problem.items)
+    evidence = begin(start, (yield start.counts), check_stopping(delta=delta, sigma=1.0))
+    arm = 0
+    while True:
+        if every:
+            seen = look(evidence)
+            if seen.statistic > seen.threshold:
+                return Result(seen.leader)
+        elif stopped(evidence):
+            return Result(int(evidence.best[0]))
+        sample = yield one_pull(arm, len(problem.arms))
+        tell(evidence, arm, float(sample.sums[arm]))
+        arm = (arm + 1) % len(problem.arms)
+
+
+SPHERE = instances.sphere(40, np.random.default_rng(2), d=4).arms
+EASY = LinearBandit(SPHERE, theta=3 * SPHERE[0])
+
+
+@pytest.mark.parametrize("problem", [EASY, instances.benchmark(3, angle=0.4)])
+def test_the_kept_tie_stops_at_the_same_pull_as_looking_every_time(problem):
+    for seed in range(5):
+        lazy, eager = (
+            play(uniform(problem, 0.1, every), problem, np.random.default_rng(seed)) for every in (False, True)
+        )
+        np.testing.assert_array_equal(lazy.counts, eager.counts)
+        assert lazy.result.recommendation == eager.result.recommendation
+    assert lazy.counts.sum() > 100
+
+
+def test_items_are_looked_at_in_a_small_share_of_the_pulls(monkeypatch):
+    """What makes a pull cost O(d^2): count the full looks of a run, unrolled."""
+    problem, looks = EASY, []
+    algorithm, rng = lazy_track_and_stop(problem.arms, delta=0.05), np.random.default_rng(0)
+    reply, pulls = None, 0
+    while True:
+        try:
+            request = algorithm.send(reply)
+        except StopIteration:
+            break
+        reply = None
+        if not isinstance(request, Loop):
+            reply, pulls = problem.pull(request, rng), pulls + request.sum()
+            continue
+        evidence = request.state.evidence
+        while True:
+            evidence.best[1] = -1  # a full look writes the rival
+            arm = request.choose(request.state)
+            looks.append(evidence.best[1] >= 0)
+            if arm < 0:
+                break
+            pulls += 1
+            request.update(request.state, arm, problem.means[arm] + rng.standard_normal())
+    assert pulls > 200 and sum(looks) < pulls / 3
+
+
+# ---- the linear algebra of the compiled loops
+
+
+def test_cholesky_and_the_inverse_are_those_of_numpy():
+    rows = np.random.default_rng(0).standard_normal((9, 5))
+    matrix, factor, inverse = rows.T @ rows, np.zeros((5, 5)), np.empty((5, 5))
+    logdet = cholesky(matrix, 0.5, 2.0, factor)
+    assert logdet == pytest.approx(np.linalg.slogdet(2 * matrix + 2 * np.eye(5))[1])
+    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(2 * matrix + 2 * np.eye(5)), rtol=1e-12)
+    cholesky(matrix, 1.0, 0.0, factor)
+    inverse_from(factor, inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-9)
+
+
+def test_cholesky_fails_exactly_above_the_least_eigenvalue():
+    rows = np.random.default_rng(1).standard_normal((9, 4))
+    matrix, work = rows.T @ rows, np.zeros((4, 4))
+    least = np.linalg.eigvalsh(matrix)[0]
+    assert cholesky(matrix, 1.0, -least * (1 - 1e-9), work) > -np.inf
+    assert cholesky(matrix, 1.0, -least * (1 + 1e-9), work) == -np.inf

@@ -1,0 +1,244 @@
+"""XY-adaptive: greedy pulls are those of a plain-numpy twin, lists of pairs change nothing, errors stay below delta."""
+
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib.design.d_optimal import spanning_arms
+from bandits_lib.fixed_confidence import greedy, lingape, xy_adaptive
+from bandits_lib.numerics.ties import argmax
+
+CODE = instances.option_set("fiez2019_code")["xy_adaptive"]
+RULE = sys.modules[xy_adaptive.__module__]
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Every test computes its own allocations."""
+    RULE._known.clear()
+
+
+def greedy_arm(arms, directions, inverse):
+    """The arm that leaves the least largest norm, every arm against every direction; ties by the worst direction."""
+    norms = np.einsum("nd,de,ne->n", directions, inverse, directions)
+    taken = (directions @ inverse @ arms.T) ** 2 / (1 + np.einsum("kd,de,ke->k", arms, inverse, arms))
+    left = (norms[:, None] - taken).max(axis=0)
+    tied = left <= left.min() * (1 + 1e-9)
+    return argmax(np.where(tied, taken[argmax(norms)], -1.0))
+
+
+def twin(problem, rng, delta, ratio="raw", start="pull", alpha=0.1):
+    """The rule in plain numpy, with all directions formed and a fresh inversion at every pull."""
+    arms, items = problem.arms, problem.items
+    K, d = arms.shape
+    active, value, j, pulled = np.arange(len(items)), 1 / (d * (d + 1) + 1), 1, np.zeros(K, dtype=np.int64)
+    while len(active) > 1:
+        rows, columns = np.triu_indices(len(active), 1)
+        directions = items[active[rows]] - items[active[columns]]
+        base, counts, n = np.eye(d), np.zeros(K, dtype=np.int64), d
+        if start == "pull":
+            base = np.zeros((d, d))
+            counts[spanning_arms(arms)] = 1
+        else:
+            pulled[0] += d
+            problem.pull(d * np.eye(K, dtype=np.int64)[0], rng)
+        now = np.inf
+        while now >= alpha * value:
+            counts[greedy_arm(arms, directions, np.linalg.inv(base + (arms.T * counts) @ arms))] += 1
+            n += 1
+            inverse = np.linalg.inv(base + (arms.T * counts) @ arms)
+            now = np.einsum("nd,de,ne->n", directions, inverse, directions).max() / (n if ratio == "per_pull" else 1)
+        value, pulled = now, pulled + counts
+        theta_hat = inverse @ arms.T @ problem.pull(counts, rng).sums
+        radius = np.sqrt(2 * np.log(np.pi**2 * len(items) ** 2 * j**2 / (3 * delta)))
+        beaten = [
+            any(radius * np.sqrt((x - z) @ inverse @ (x - z)) < (x - z) @ theta_hat for x in items[active])
+            for z in items[active]
+        ]
+        active, j = active[~np.array(beaten)], j + 1
+    return pulled, int(active[0])
+
+
+PROBLEMS = {
+    "benchmark": instances.benchmark(4, angle=0.4),
+    "sphere": instances.sphere(12, np.random.default_rng(5), d=3),
+    "items": LinearBandit(np.eye(3), items=[[1.0, 0.2, 0.0], [0.3, 1.0, 0.4], [0.5, 0.5, 1.0]], theta=[1.0, 0.2, 0.1]),
+}
+
+
+@pytest.mark.parametrize("options", [{}, CODE, {"ratio": "per_pull"}], ids=["default", "published", "per pull"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_counts_are_those_of_the_twin(name, options):
+    problem = PROBLEMS[name]
+    for seed in range(2):
+        run = play(
+            xy_adaptive(problem.arms, problem.items, delta=0.05, **options), problem, np.random.default_rng(seed)
+        )
+        counts, item = twin(problem, np.random.default_rng(seed), 0.05, **options)
+        np.testing.assert_array_equal(run.counts, counts)
+        assert run.result.recommendation == item
+
+
+def phase_of(problem, **options):
+    start = options.get("start", "pull")
+    return greedy.begin(problem.arms, problem.items - problem.items[0], start, problem.arms.shape[1])
+
+
+def allocation(problem, pulls, target=0.0):
+    """Counts after so many greedy pulls, and how often the list of pairs was made."""
+    phase, lists = phase_of(problem), 1
+    while greedy.pull_greedily(phase, target, False, pulls) == greedy.SHORT:
+        phase, lists = greedy.relisted(phase), lists + 1
+    return phase.counts, lists
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        instances.sphere(150, np.random.default_rng(0), d=5),
+        instances.many_arms(150, np.random.default_rng(0), "code"),
+        instances.transductive(40),  # a plateau of hundreds of equal norms
+    ],
+    ids=["sphere", "many arms", "transductive"],
+)
+def test_a_short_list_of_pairs_makes_the_same_choices_as_all_pairs(problem, monkeypatch):
+    monkeypatch.setattr(greedy, "LIST", 10**6)
+    whole, once = allocation(problem, 3_000)
+    monkeypatch.setattr(greedy, "LIST", 100)
+    listed, often = allocation(problem, 3_000)
+    np.testing.assert_array_equal(whole, listed)
+    assert once == 1 and often > 5 and whole.sum() == 3_000
+
+
+def test_choices_are_the_least_worst_of_all_arms_and_pairs():
+    problem = instances.sphere(90, np.random.default_rng(3), d=6)
+    rows, columns = np.triu_indices(90, 1)
+    directions = problem.items[rows] - problem.items[columns]
+    phase = phase_of(problem)
+    for pulls in range(7, 60):
+        before = phase.counts.copy()
+        while greedy.pull_greedily(phase, 0.0, False, pulls) == greedy.SHORT:
+            phase = greedy.relisted(phase)
+        inverse = np.linalg.inv((problem.arms.T * before) @ problem.arms)
+        assert (phase.counts - before)[greedy_arm(problem.arms, directions, inverse)] == 1
+
+
+def test_where_all_arms_tie_the_pulls_go_round():
+    """Each e_i - e_j is left alone by some arm, so no arm lowers the largest norm, again and again."""
+    counts, _ = allocation(LinearBandit(np.eye(4), theta=np.eye(4)[0]), 403)
+    assert counts.max() - counts.min() <= 1
+    assert (allocation(instances.benchmark(5), 1_000)[0][:5] > 150).all()
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_units_change_nothing(scale):
+    """The default start has no unit of its own; K = 70 goes through lists of pairs."""
+    for n in (12, 70):
+        problem = instances.sphere(n, np.random.default_rng(5), d=3)
+        scaled = LinearBandit(scale * problem.arms, theta=problem.theta / scale)
+        one, other = (
+            play(xy_adaptive(p.arms, delta=0.05), p, np.random.default_rng(0), max_pulls=10**6)
+            for p in (problem, scaled)
+        )
+        np.testing.assert_array_equal(one.counts, other.counts)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_the_published_start_is_robust_to_units_though_it_depends_on_them(scale):
+    problem = instances.sphere(70, np.random.default_rng(5), d=3)
+    scaled = LinearBandit(scale * problem.arms, theta=problem.theta / scale)
+    run = play(xy_adaptive(scaled.arms, delta=0.05, **CODE), scaled, np.random.default_rng(0), max_pulls=10**5)
+    assert run.counts.sum() > 0 and (not run.stopped or run.result.recommendation == problem.best_item)
+
+
+def test_a_phase_ends_with_the_first_pull_below_alpha_times_the_phase_before():
+    problem = PROBLEMS["sphere"]
+    history = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history
+    values = [1 / 13] + [phase.design_value / phase.counts.sum() for phase in history]
+    assert len(history) >= 2 and all(now < 0.1 * before for before, now in zip(values, values[1:], strict=False))
+    assert all(now > 0.1 * before * 0.9 for before, now in zip(values, values[1:2], strict=False))
+    assert [phase.index for phase in history] == list(range(1, len(history) + 1))
+
+
+def test_a_long_phase_is_asked_for_in_batches_to_the_same_end(monkeypatch):
+    problem = PROBLEMS["benchmark"]
+    whole = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0))
+    RULE._known.clear()
+    monkeypatch.setattr(RULE, "BATCH", 300)
+    in_parts, asked, reply = xy_adaptive(problem.arms, delta=0.05), [], None
+    with pytest.raises(StopIteration) as stop:
+        while True:
+            asked.append(in_parts.send(reply))
+            reply = problem.pull(asked[-1], np.random.default_rng(len(asked)))
+    assert max(map(np.sum, asked)) <= 300 + 4 and len(asked) > len(whole.result.history)
+    assert min(map(np.sum, asked)) > 0
+    np.testing.assert_array_equal(stop.value.value.history[0].counts, whole.result.history[0].counts)
+    cut = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0), max_pulls=1_000)
+    assert not cut.stopped and 600 < cut.counts.sum() <= 1_000
+
+
+def test_remembered_phases_change_nothing():
+    problem = PROBLEMS["benchmark"]
+    fresh, again = (
+        play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history for _ in range(2)
+    )
+    for first, second in zip(fresh, again, strict=True):
+        for one, other in zip(first, second, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert 0 < len(RULE._known) <= RULE.REMEMBERED
+
+
+def test_the_ridge_is_counted_as_d_pulls_that_nobody_looks_at():
+    problem = PROBLEMS["benchmark"]
+    rule, rng, reply, asked = xy_adaptive(problem.arms, delta=0.05, **CODE), np.random.default_rng(0), None, []
+    with pytest.raises(StopIteration) as stop:
+        while True:
+            asked.append(rule.send(reply))
+            reply = problem.pull(asked[-1], rng)
+            if len(asked) % 2:
+                assert asked[-1].tolist() == [4, 0, 0, 0, 0]
+                reply = reply._replace(sums=np.full(5, np.nan))
+    history = stop.value.value.history
+    assert len(asked) == 2 * len(history) and np.isfinite([phase.theta_hat for phase in history]).all()
+    assert sum(phase.counts.sum() for phase in history) == np.sum(asked)
+
+
+def test_default_pulls_d_spanning_arms_in_every_phase():
+    problem = PROBLEMS["benchmark"]
+    for phase in play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history:
+        assert (phase.counts[:4] > 0).all()
+
+
+def errors(sigma, delta, runs, problem):
+    make = {"rule": lambda p, rng: xy_adaptive(p.arms, delta=delta, sigma=sigma)}
+    table = monte_carlo(make, lambda rng: problem, runs=runs, seed=4)
+    assert table["stopped"].all()
+    return int((~table["correct"]).sum())
+
+
+def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs():
+    """One-sided binomial bounds at 99.9 %: the error rate is below delta; with sigma understated it is above."""
+    delta, problem = 0.2, LinearBandit(np.eye(2), theta=[0.02, 0.0])
+    assert stats.binomtest(errors(1.0, delta, 300, problem), 300, delta, alternative="less").pvalue < 1e-3
+    assert stats.binomtest(errors(0.02, delta, 300, problem), 300, delta, alternative="greater").pvalue < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "published"), [(5, 562_802), (10, 740_000)])
+def test_fiez2019_figure_1a_in_the_median(d, published):
+    """The published code, d = 5: mean of 2 runs; d = 10: read as "about .74M". Totals sit on a grid: within 15 %."""
+    make = {"rule": lambda p, rng: xy_adaptive(p.arms, delta=0.05, **CODE)}
+    table = monte_carlo(make, lambda rng: instances.benchmark(d), runs=200, seed=2019)
+    assert table["correct"].all() and table["pulls"].median() == pytest.approx(published, rel=0.15)
+
+
+@pytest.mark.slow
+def test_fiez2019_figure_1a_lingape_in_the_median():
+    """The published code, d = 5: 693,718 in the mean of 2 runs, with the true norm of theta."""
+    rule = partial(lingape, delta=0.05, theta_bound=2.0)
+    table = monte_carlo({"rule": lambda p, rng: rule(p.arms)}, lambda rng: instances.benchmark(5), runs=60, seed=2019)
+    assert table["correct"].all() and table["pulls"].median() == pytest.approx(693_718, rel=0.15)

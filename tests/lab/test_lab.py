@@ -1,0 +1,208 @@
+"""A person in the place of the simulator: partial answers, a log that can be read, refusals that lose nothing."""
+
+import numpy as np
+import pytest
+
+from bandits_lib import Lab, LinearBandit, Result, Sample
+from bandits_lib.simulate.play import play
+
+ARMS = np.eye(3)
+
+
+def two_rounds(arms, delta=0.1, rng=None):
+    first = yield np.array([2, 0, 1])
+    second = yield np.array([0, 0, 0])
+    second = yield np.array([0, int(first.sums[0] > 0) + 1, 0])
+    return Result(1, (first, second))
+
+
+def nothing_to_do(arms):
+    return Result(4)
+    yield
+
+
+def of(counts, sums):
+    counts, sums = np.array(counts), np.array(sums, dtype=float)
+    return Sample(counts, sums, sums**2 / np.maximum(counts, 1) + (counts > 1))
+
+
+def test_partial_answers_add_up():
+    lab = Lab(two_rounds(ARMS))
+    assert lab.ask().tolist() == [2, 0, 1]
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    assert lab.ask().tolist() == [1, 0, 1] and lab.result is None
+    lab.tell(of([1, 0, 1], [-1.0, 0, 5.0]))
+    assert lab.ask().tolist() == [0, 2, 0]
+    lab.tell(of([0, 2, 0], [0, 1.0, 0]))
+    assert lab.ask() is None and lab.result.recommendation == 1
+    assert lab.result.history[0].sums.tolist() == [2.0, 0.0, 5.0]
+
+
+def test_an_algorithm_that_answers_at_once():
+    lab = Lab(nothing_to_do(ARMS))
+    assert lab.ask() is None and lab.result.recommendation == 4
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        (of([3, 0, 0], [1.0, 0, 0]), "3 pulls of arm 0 but only 1"),
+        (of([0, 1, 0], [0, 1.0, 0]), "1 pulls of arm 1 but only 0"),
+        (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
+        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([np.inf, 0, 0])), "finite"),
+        (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
+        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2 has rewards"),
+        (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),
+        (Sample(np.array([1.0, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
+        (Sample(np.array([-1, 0, 0]), np.zeros(3), np.zeros(3)), "non-negative integers"),
+        (of([1, 0], [1.0, 0]), "shape"),
+    ],
+)
+def test_what_was_not_asked_for_is_refused_and_nothing_is_lost(sample, words):
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    with pytest.raises(ValueError, match=words):
+        lab.tell(sample)
+    assert lab.ask().tolist() == [1, 0, 1] and len(lab.log) == 1
+
+
+def test_what_was_asked_and_told_is_kept_apart_from_the_callers_arrays():
+    lab = Lab(two_rounds(ARMS))
+    lab.ask()[:] = 0
+    assert lab.ask().tolist() == [2, 0, 1]
+    sample = Sample(np.array([2, 0, 0]), np.array([3.0, 0, 0]), np.array([5.0, 0, 0]))
+    lab.tell(sample)
+    for field in sample:
+        field[:] = 7
+    assert [field.tolist() for field in lab.log[0]] == [[2, 0, 0], [3.0, 0, 0], [5.0, 0, 0]]
+    lab.tell(of([0, 0, 1], [0, 0, 1.0]))
+    assert lab.ask().tolist() == [0, 2, 0]
+
+
+def ten_pulls():
+    yield np.array([10])
+    return Result(0)
+
+
+def test_equal_rewards_are_taken_although_rounding_puts_their_squares_below_the_least():
+    equal = Sample.of([0] * 10, [2.3] * 10, 1)
+    assert equal.squares[0] < equal.sums[0] ** 2 / 10
+    lab = Lab(ten_pulls())
+    lab.tell(equal)
+    assert lab.result.recommendation == 0
+    with pytest.raises(ValueError, match="squares of arm 0"):
+        Lab(ten_pulls()).tell(equal._replace(squares=equal.squares * (1 - 1e-6)))
+
+
+def test_told_after_the_end_is_refused():
+    lab = Lab(nothing_to_do(ARMS))
+    with pytest.raises(ValueError, match="is done"):
+        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
+
+
+def test_a_saved_log_continues_to_the_same_end(tmp_path):
+    problem, rng = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0]), np.random.default_rng(0)
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(problem.pull(np.array([2, 0, 0]), rng))
+    lab.save(tmp_path / "log.csv")
+    reopened = Lab(two_rounds(ARMS), tmp_path / "log.csv")
+    assert reopened.ask().tolist() == [0, 0, 1]
+    for each in (lab, reopened):
+        stream = np.random.default_rng(1)
+        while each.ask() is not None:
+            each.tell(problem.pull(each.ask(), stream))
+    np.testing.assert_array_equal(np.array(lab.result.history), np.array(reopened.result.history))
+    reopened.save(tmp_path / "again.csv")
+    lab.save(tmp_path / "log.csv")
+    assert (tmp_path / "log.csv").read_text() == (tmp_path / "again.csv").read_text()
+
+
+def test_a_log_given_as_samples():
+    lab = Lab(two_rounds(ARMS), [of([2, 0, 1], [2.0, 0, 5.0])])
+    assert lab.ask().tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: two_rounds(2 * ARMS),
+        lambda: two_rounds(ARMS, delta=0.2),
+        lambda: two_rounds(ARMS, rng=np.random.default_rng(1)),
+        lambda: nothing_to_do(ARMS),
+    ],
+)
+def test_a_log_of_another_experiment_is_refused(tmp_path, other):
+    lab = Lab(two_rounds(ARMS))
+    lab.save(tmp_path / "log.csv")
+    Lab(two_rounds(ARMS), tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="line 1: .* another experiment"):
+        Lab(other(), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("1,0,0,9,1.0,1.0", "line 12: told 9 pulls"),
+        ("1,7,0,1,1.0,1.0", "line 12: arm 7 is not one of 0..2"),
+        ("1,0,0,1,nan,1.0", "line 12: sums and squares must be finite"),
+        ("1,0,0,1,x,1.0", "line 12: .* is not request,arm,asked,count,sum,squares"),
+        ("1,0", "line 12: .* is not request,arm"),
+        ("2,0,0,1,1.0,1.0", "line 12: answers request 2 where the algorithm is at request 1"),
+        ("3,0,2,0,0,0", "line 12: makes request 3 where the algorithm is at request 1"),
+        ("1,0,0,1,3.0,1.0", "line 12: squares of arm 0"),
+        ("1,0,1,1,1.0,1.0", "line 12: one of asked and count must be positive"),
+        ("1,0,0,-1,1.0,1.0", "line 12: one of asked and count must be positive"),
+    ],
+)
+def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):
+    lab = Lab(two_rounds(ARMS))
+    lab.tell(of([1, 0, 0], [3.0, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    with open(tmp_path / "log.csv", "a") as file:
+        file.write(row + "\n\n")
+    with pytest.raises(ValueError, match=words):
+        Lab(two_rounds(ARMS), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("sample", [[0.5, 0.2], {0: [0.5]}, 3.0, (np.ones(3), np.ones(3), np.ones(3))])
+def test_what_is_no_sample_is_answered_with_the_right_call(sample):
+    with pytest.raises(ValueError, match=r"tell takes a Sample: lab.tell\(Sample.of\(pulled_arms, rewards, K=3\)\)"):
+        Lab(two_rounds(ARMS)).tell(sample)
+
+
+def picky(arms):
+    sample = yield np.array([1, 0, 0])
+    if sample.sums[0] < 0:
+        raise ValueError("rewards must be positive")
+    yield np.array([0, 1, 0])
+
+
+def test_rewards_that_the_algorithm_refuses_stay_out_of_the_log(tmp_path):
+    lab = Lab(picky(ARMS))
+    with pytest.raises(ValueError, match="rewards must be positive"):
+        lab.tell(of([1, 0, 0], [-1.0, 0, 0]))
+    assert lab.log == [] and lab.requests == []
+    with pytest.raises(ValueError, match="refused what it was told last .rewards must be positive.* from its log"):
+        lab.tell(of([1, 0, 0], [1.0, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    again = Lab(picky(ARMS), tmp_path / "log.csv")
+    again.tell(of([1, 0, 0], [1.0, 0, 0]))
+    assert again.ask().tolist() == [0, 1, 0]
+
+
+def test_only_fresh_generators():
+    used = two_rounds(ARMS)
+    next(used)
+    with pytest.raises(ValueError, match="fresh"):
+        Lab(used)
+    with pytest.raises(ValueError, match="must be a generator"):
+        Lab(two_rounds)
+
+
+def test_lab_equals_play_when_each_request_is_told_in_one_piece():
+    problem = LinearBandit(ARMS, theta=[1.0, 2.0, 3.0])
+    played = play(two_rounds(ARMS), problem, np.random.default_rng(2))
+    lab, rng = Lab(two_rounds(ARMS)), np.random.default_rng(2)
+    while (wanted := lab.ask()) is not None:
+        lab.tell(problem.pull(wanted, rng))
+    np.testing.assert_array_equal(np.array(played.result.history), np.array(lab.result.history))

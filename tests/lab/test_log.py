@@ -1,0 +1,477 @@
+"""Logs that outlive the computer: kills at every byte, two writers, another experiment, arms that a csv has rounded."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bandits_lib import Lab, ReplayWarning, Result, Sample
+from bandits_lib import lock as lock_module
+from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.fixed_confidence import rage
+from bandits_lib.lab import log as logs
+from bandits_lib.lab.experiment import Experiment, differences, identify
+from bandits_lib.lab.lock import locked
+
+ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
+
+
+def patient(arms, delta=0.1, rng=None, design=None, table=None):
+    """Three requests; the second asks for what the first returned."""
+    first = yield np.array([5, 0, 3])
+    second = yield np.array([0, 2 + int(first.sums[0] > 0), 1])
+    third = yield np.array([1, 1, 1])
+    return Result(1, (first, second, third))
+
+
+def long():
+    return rage(np.eye(3), delta=0.05, sigma=30.0)
+
+
+def sample(counts, seed=0):
+    counts, rng = np.array(counts), np.random.default_rng(seed)
+    return Sample.of(np.repeat(np.arange(len(counts)), counts), rng.standard_normal(counts.sum()), len(counts))
+
+
+def half_way():
+    lab = Lab(patient(ARMS))
+    lab.tell(sample([2, 0, 1]))
+    return lab
+
+
+# --- what a person sees
+
+
+def test_the_file_can_be_read_and_adds_up(tmp_path):
+    lab = half_way()
+    lab.tell(sample([3, 0, 2], seed=3))
+    lab.save(tmp_path / "log.csv")
+    lines = (tmp_path / "log.csv").read_text().splitlines()
+    assert lines[0] == "# bandits_lib log 2 of patient" and "# delta = 0.1" in lines
+    table = pd.read_csv(tmp_path / "log.csv", comment="#")
+    assert list(table) == ["request", "arm", "asked", "count", "sum", "squares"]
+    added = table.groupby(["request", "arm"])[["asked", "count"]].sum()
+    assert added.loc[1].to_numpy().tolist() == [[5, 5], [3, 3]]
+    assert added.loc[2]["count"].tolist() == [0, 0] and added.loc[2]["asked"].tolist() == lab.ask()[1:].tolist()
+    assert table["sum"].sum() == pytest.approx(sum(told.sums.sum() for told in lab.log), rel=1e-15)
+
+
+def test_the_end_is_in_the_log(tmp_path):
+    lab = half_way()
+    while lab.ask() is not None:
+        lab.tell(sample(lab.ask()))
+    lab.save(tmp_path / "log.csv")
+    assert (tmp_path / "log.csv").read_text().endswith("# done after request 3\n\n")
+    assert Lab(patient(ARMS), tmp_path / "log.csv").result.recommendation == 1
+
+
+def test_remarks_may_be_added_by_hand(tmp_path):
+    half_way().save(tmp_path / "log.csv")
+    with open(tmp_path / "log.csv", "a") as file:
+        file.write("# 3 March: a new bottle\n\n")
+    lab = Lab(patient(ARMS), tmp_path / "log.csv")
+    lab.tell(sample([3, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    assert "bottle" in (tmp_path / "log.csv").read_text()
+    assert Lab(patient(ARMS), tmp_path / "log.csv").ask().tolist() == [0, 0, 2]
+
+
+def test_a_spreadsheet_may_end_lines_its_own_way(tmp_path):
+    half_way().save(tmp_path / "log.csv")
+    text = (tmp_path / "log.csv").read_text().replace("\n\n", "\n,,,,,\n").replace("\n", "\r\n")
+    (tmp_path / "log.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    lab = Lab(patient(ARMS), tmp_path / "log.csv")
+    lab.tell(sample([3, 0, 2]))
+    lab.save(tmp_path / "log.csv")
+    assert Lab(patient(ARMS), tmp_path / "log.csv").ask().tolist() == lab.ask().tolist()
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(FileNotFoundError, match=r"there is no log nowhere.csv: .* Lab\(algorithm\)"):
+        Lab(patient(ARMS), "nowhere.csv")
+
+
+# --- kills
+
+
+def test_a_kill_at_any_byte_of_a_save_loses_nothing_that_was_saved_before(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    lab.save(path)
+    before = path.read_bytes()
+    last = sample([3, 0, 2], seed=5)
+    lab.tell(last)
+    lab.save(path)
+    after = path.read_bytes()
+    assert after.startswith(before) and len(after) > len(before) + 60
+    for end in range(len(before), len(after)):
+        path.write_bytes(after[:end])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            again = Lab(patient(ARMS), path)
+        assert [w.category for w in caught] == [ReplayWarning] * (end > len(before))
+        assert again.ask().tolist() == [3, 0, 2] and len(again.log) == 1
+        again.tell(last)
+        again.save(path)
+        assert path.read_bytes() == after
+        path.write_bytes(after[:end])
+        lab.save(path)  # the Lab whose save was interrupted, if it lives
+        assert path.read_bytes() == after
+
+
+def test_what_a_kill_cut_short_stays_as_a_remark(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    lab.save(path)
+    for typed in ("1,0,0,1,0.25,0.0625\n", "1,0,0,1,0.2"):  # by a hand that left out the empty line, or by a kill
+        with open(path, "a") as file:
+            file.write(typed)
+        with pytest.warns(ReplayWarning, match="its end, '1,0,0,1,0.2.* is left out"):
+            lab = Lab(patient(ARMS), path)
+        found = path.read_bytes()
+        lab.save(path)  # there is nothing to add
+        assert path.read_bytes() == found
+        lab.tell(sample([0, 0, 1] if typed.endswith("\n") else [1, 0, 0]))
+        lab.save(path)
+        assert f"# left out: {typed.strip()}\n" in path.read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Lab(patient(ARMS), path).ask().tolist() == [2, 0, 1]
+
+
+def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    lab.save(path)
+    before = path.read_bytes()
+    lab.tell(sample([3, 0, 2], seed=5))
+    lab.save(path)
+    added, known = path.read_bytes()[len(before) :], [logs.read(path).entries[:2], logs.read(path).entries]
+    torn = b"1" * (added.index(b"\n") + 1) + b"\n1,2,0,1,0.2"  # what is left of it could end the first row of the new
+    for end in range(len(added)):
+        path.write_bytes(before + torn)
+        logs._append(path, len(before), added[:end])
+        assert logs.read(path).entries in known
+    assert logs.read(path).entries == known[0]
+
+
+def test_a_kill_in_the_first_save_leaves_a_log_or_none(tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            half_way().save(tmp_path / "log.csv")
+    assert not (tmp_path / "log.csv").exists()
+    half_way().save(tmp_path / "log.csv")
+    whole = (tmp_path / "log.csv").read_bytes()
+    assert [file.name for file in tmp_path.iterdir()] == ["log.csv"]
+    for end in range(0, whole.index(b"\n\n") + 2, 7):  # as another program may have left it
+        (tmp_path / "log.csv").write_bytes(whole[:end])
+        with pytest.raises(ValueError, match="line 1"):
+            Lab(patient(ARMS), tmp_path / "log.csv")
+        half_way().save(tmp_path / "log.csv")
+        assert (tmp_path / "log.csv").read_bytes() == whole
+
+
+WRITER = """
+import sys, warnings
+import numpy as np
+import test_log as t
+path, me, pulls = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+warnings.simplefilter("ignore")
+done = 0
+print("ready", flush=True)
+sys.stdin.readline()
+while done < pulls:
+    lab = t.Lab(t.long(), path)
+    lab.tell(t.Sample.of([0], [me + done / 1000], 3))
+    try:
+        lab.save(path)
+    except ValueError as error:
+        assert "another Lab has saved there" in str(error), error
+        continue
+    done += 1
+    print(done, flush=True)
+"""
+
+
+def start(path, me, pulls):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(me), str(pulls)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def told_by(path):
+    """How many pulls each writer has in the log."""
+    rewards = [row.sum for entry in logs.read(path).entries for row in entry.told]
+    return {me: sum(int(reward) == me for reward in rewards) for me in set(map(int, rewards))}
+
+
+def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
+    path = tmp_path / "log.csv"
+    Lab(long()).save(path)
+    writers = [start(path, me, 12) for me in (1, 2, 3)]
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
+    assert told_by(path) == {1: 12, 2: 12, 3: 12}
+    assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_process_killed_while_it_saves_leaves_what_it_had_saved(tmp_path):
+    path, rng = tmp_path / "log.csv", np.random.default_rng(0)
+    Lab(long()).save(path)
+    acknowledged = 0
+    for _ in range(3):
+        writer = start(path, 1, 10_000)
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for _ in range(3):
+            writer.stdout.readline()
+        time.sleep(rng.uniform(0, 0.05))
+        writer.send_signal(signal.SIGKILL)
+        acknowledged += 3 + len(writer.stdout.read().split())
+        writer.wait()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReplayWarning)
+            lab = Lab(long(), path)
+        assert len(lab.log) >= acknowledged
+        acknowledged = len(lab.log)
+        lab.tell(Sample.of([0], [1.0], 3))
+        lab.save(path)  # the lock of the dead does not stand in the way
+        acknowledged += 1
+
+
+# --- files that are not this log
+
+
+def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
+    path = tmp_path / "log.csv"
+    half_way().save(path)
+    one, other = Lab(patient(ARMS), path), Lab(patient(ARMS), path)
+    one.tell(sample([1, 0, 0], seed=1))
+    other.tell(sample([0, 0, 1], seed=2))
+    one.save(path)
+    saved = path.read_bytes()
+    with pytest.raises(
+        ValueError, match="left as it is: another Lab .* holds 4 pulls, and others than .* Open it with"
+    ):
+        other.save(path)
+    with pytest.raises(ValueError, match="another Lab .* holds 4 pulls, all of this Lab and more"):
+        half_way().save(path)
+    assert path.read_bytes() == saved
+    one.save(path)  # nothing new
+    assert path.read_bytes() == saved
+    other.save(tmp_path / "other.csv")
+    assert Lab(patient(ARMS), tmp_path / "other.csv").ask().tolist() == [3, 0, 1]
+
+
+def test_the_same_pulls_told_in_two_labs_are_one_log(tmp_path):
+    half_way().save(tmp_path / "log.csv")
+    lab = half_way()
+    lab.tell(sample([3, 0, 0]))
+    lab.save(tmp_path / "log.csv")
+    assert len(Lab(patient(ARMS), tmp_path / "log.csv").log) == 2
+
+
+def test_files_that_are_no_log_are_left_alone(tmp_path):
+    path = tmp_path / "measurements.csv"
+    for content in (b"arm,reward\n0,1.0\n", b"\xff\xfe\x00PNG", b"# bandits_lib log 3 of patient\n\n"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="left as it is: line 1: .*Or save this one under another name"):
+            half_way().save(path)
+        assert path.read_bytes() == content
+        with pytest.raises(ValueError, match="measurements.csv, line 1"):
+            Lab(patient(ARMS), path)
+    path.write_bytes(b"")  # there is nothing to lose
+    half_way().save(path)
+    assert len(Lab(patient(ARMS), path).log) == 1
+
+
+def test_the_log_of_another_experiment_is_left_alone(tmp_path):
+    Lab(patient(ARMS, delta=0.2)).save(tmp_path / "log.csv")
+    saved = (tmp_path / "log.csv").read_bytes()
+    with pytest.raises(ValueError, match="left as it is: .*delta is 0.2 in the log and 0.1 here.* another name"):
+        half_way().save(tmp_path / "log.csv")
+    assert (tmp_path / "log.csv").read_bytes() == saved
+
+
+def test_a_folder_that_is_missing_and_a_file_that_is_read_only(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere to save log.csv in"):
+        half_way().save(tmp_path / "nowhere" / "log.csv")
+    lab = half_way()
+    lab.save(tmp_path / "log.csv")
+    lab.tell(sample([3, 0, 2]))
+    os.chmod(tmp_path / "log.csv", 0o444)
+    saved = (tmp_path / "log.csv").read_bytes()
+    with pytest.raises(PermissionError, match="log.csv is read-only"):
+        lab.save(tmp_path / "log.csv")
+    assert (tmp_path / "log.csv").read_bytes() == saved
+    os.chmod(tmp_path / "log.csv", 0o644)
+    lab.save(tmp_path / "log.csv")
+    assert Lab(patient(ARMS), tmp_path / "log.csv").ask().tolist() == lab.ask().tolist()
+
+
+def test_a_link_to_a_log_stays_a_link(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "log.csv")
+    half_way().save(tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and len(Lab(patient(ARMS), tmp_path / "log.csv").log) == 1
+
+
+def test_the_lock_is_exclusive_waits_and_leaves_nothing(tmp_path):
+    path = tmp_path / "log.csv"
+    with locked(path):
+        with pytest.raises(TimeoutError, match="log.csv is being written by another program"):
+            with locked(path, patience=0.1):
+                pass
+    (tmp_path / "log.csv.lock").write_text("left by a computer that lost its power")
+    with locked(path, patience=0.1):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_that_was_let_go_while_one_waited_is_not_held(tmp_path, monkeypatch):
+    beside, waited, lock = tmp_path / "log.csv.lock", [], lock_module._lock
+
+    def late(file):
+        if not waited:
+            waited.append(beside.unlink())
+        lock(file)
+
+    monkeypatch.setattr(lock_module, "_lock", late)
+    with locked(tmp_path / "log.csv"):
+        assert waited and beside.exists()
+
+
+# --- the same experiment, and another
+
+
+def test_arms_that_a_csv_has_rounded_or_another_blas_computed_are_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    for trial in range(200):
+        arms = rng.standard_normal((4, 3)) * 10.0 ** rng.integers(-2, 3, 3)
+        arms[0, 0] = round(arms[0, 0], 12) + 5e-13 * (trial % 2)  # next to where a rounding goes up or down
+        here = identify(patient(arms))
+        (tmp_path / "arms.csv").write_text("\n".join(",".join(f"{x:.15g}" for x in row) for row in arms))
+        for other in (
+            np.loadtxt(tmp_path / "arms.csv", delimiter=","),
+            np.nextafter(arms, rng.choice([-np.inf, np.inf], arms.shape)),
+            arms * (1 + 3e-15 * rng.standard_normal(arms.shape)),
+            arms + 1e-13 * np.abs(arms).max(axis=0) * rng.uniform(-1, 1, arms.shape),
+        ):
+            assert differences(here, identify(patient(other))) == []
+        k, j = rng.integers(4), rng.integers(3)
+        arms[k, j] += 1e-10 * np.abs(arms[:, j]).max()
+        assert len(differences(here, identify(patient(arms)))) == 1
+
+
+def test_a_log_keeps_the_numbers_it_began_with(tmp_path):
+    half_way().save(tmp_path / "log.csv")
+    lab = Lab(patient(np.nextafter(ARMS, 9.0)), tmp_path / "log.csv")
+    lab.save(tmp_path / "elsewhere.csv")
+    assert (tmp_path / "elsewhere.csv").read_bytes() == (tmp_path / "log.csv").read_bytes()
+
+
+def test_zeros_that_another_blas_rounds_differently_are_the_same():
+    arms = np.array([[1.0, 3e-17], [0.5, -1e-17]])
+    assert differences(identify(patient(arms)), identify(patient(np.array([[1.0, 0.0], [0.5, 0.0]])))) == []
+
+
+def test_what_differs_is_named(tmp_path):
+    Lab(patient(ARMS, rng=np.random.default_rng(1), design=xy_design, table={"a": [1, 2]})).save(tmp_path / "log.csv")
+    used = np.random.default_rng(1)
+    used.random()
+    fewer, wrong = ARMS[:2], ARMS.copy()
+    wrong[2, 0] = 3.0
+    same = {"rng": np.random.default_rng(1), "design": xy_design, "table": {"a": [1, 2]}}
+
+    def said(arms=ARMS, **changes):
+        with pytest.raises(ValueError, match="another experiment") as refused:
+            Lab(patient(arms, **(same | changes)), tmp_path / "log.csv")
+        return str(refused.value)
+
+    assert "arms has shape (3, 2) in the log and (2, 2) here" in said(fewer)
+    assert "arms[2, 0] is 3.141592653589793 in the log and 3.0 here (1 of 6 numbers differ)" in said(wrong)
+    assert "experiment: delta is 0.1 in the log and 0.2 here." in said(delta=0.2)
+    assert "rng is in another state" in said(rng=used) and "rng is in another state" in said(
+        rng=np.random.default_rng(2)
+    )
+    assert "design is xy_design in the log and frank_wolfe_design here" in said(design=frank_wolfe_design)
+    assert "design is xy_design in the log and None here" in said(design=None)
+    assert "table's a[1] is 2 in the log and 3 here" in said(table={"a": [1, 3]})
+    assert "delta is 0.1 in the log and 0.2 here; table" in said(delta=0.2, table=5)
+    Lab(patient(ARMS.tolist(), **(same | {"rng": np.random.default_rng(1)})), tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="the rule is patient in the log and rage here"):
+        Lab(rage(ARMS, delta=0.1), tmp_path / "log.csv")
+
+
+def own_design(arms, directions, tol=1e-3):
+    return xy_design(arms, directions)
+
+
+def shifted(by):
+    return lambda arms, directions: xy_design(arms, directions + by)
+
+
+def test_functions_count_by_name_a_users_by_what_they_do():
+    def made(design):
+        return identify(patient(ARMS, design=design))
+
+    assert differences(made(own_design), made(own_design)) == []
+    assert "design is own_design in the log" in differences(made(own_design), made(lambda arms, directions: None))[0]
+    assert differences(made(shifted(1.0)), made(shifted(1.0))) == []
+    assert "1.0 in the log and 2.0 here" in differences(made(shifted(1.0)), made(shifted(2.0)))[0]
+    assert differences(made(partial(own_design, tol=1e-3)), made(partial(own_design, tol=1e-3))) == []
+    assert (
+        "tol is 0.001 in the log and 0.01 here"
+        in (differences(made(partial(own_design, tol=1e-3)), made(partial(own_design, tol=1e-2)))[0])
+    )
+
+
+def test_an_argument_that_a_later_version_adds_is_no_difference_at_its_default():
+    here = identify(rage(ARMS, delta=0.1))
+    assert here.defaults["epsilon"] == 0.1 and "delta" not in here.defaults
+    older = Experiment("rage", {name: value for name, value in here.arguments.items() if name != "epsilon"})
+    assert differences(older, here) == []
+    assert differences(older, identify(rage(ARMS, delta=0.1, epsilon=0.2))) == [
+        "epsilon is 0.1 in the log and 0.2 here"
+    ]
+    newer = Experiment("rage", here.arguments | {"patience": 3})
+    assert differences(newer, here) == ["there is no patience here"]
+
+
+def test_the_arguments_in_a_log_make_its_algorithm(tmp_path):
+    Lab(rage(ARMS, delta=0.1, sigma=0.7)).save(tmp_path / "log.csv")
+    found = logs.arguments(tmp_path / "log.csv")
+    np.testing.assert_array_equal(found["arms"], ARMS)
+    assert found["items"] is None and found["sigma"] == 0.7 and "design" not in found
+    Lab(rage(**found), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("line", "put", "words"),
+    [(1, "# delta = 0.x", "line 2: .* is not '# argument = value'"), (-1, "arm,count", "the columns must be")],
+)
+def test_a_head_that_is_damaged_is_refused(tmp_path, line, put, words):
+    half_way().save(tmp_path / "log.csv")
+    opening, _, rest = (tmp_path / "log.csv").read_text().partition("\n\n")
+    lines = opening.splitlines()
+    lines[line] = put
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n\n" + rest)
+    with pytest.raises(ValueError, match=words):
+        Lab(patient(ARMS), tmp_path / "log.csv")

@@ -1,0 +1,163 @@
+"""Compiled kernels are those of the source at hand: an edit in any file of the package is seen by every process."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import bandits_lib
+from bandits_lib import cache_folder
+
+PACKAGE = Path(bandits_lib.__file__).parent
+
+
+def in_process(code, package=PACKAGE, **environment):
+    """Lines that `code` prints in a fresh process that finds `package` first; None unsets a variable."""
+    given = os.environ | {"PYTHONPATH": str(package.parent)} | environment
+    given = {key: value for key, value in given.items() if value is not None}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, cwd=package.parent)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package, with nothing compiled."""
+    return shutil.copytree(PACKAGE, tmp_path / "copy" / "bandits_lib", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+TOP_LEVEL = """
+import numpy as np
+from bandits_lib.comparison import passes
+print(passes(np.array([1.0, 3.0])))
+"""
+CALLER = """from bandits_lib.numerics.kernels import kernel, largest
+
+@kernel
+def passes(values):
+    return largest(values) > 2.0
+"""
+
+
+def test_an_edit_of_another_file_is_seen(copy, tmp_path):
+    """`passes` holds `largest` of kernels.py; its own file does not change."""
+    (copy / "comparison.py").write_text(CALLER)
+    root = str(tmp_path / "cache")
+    assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
+    source = (copy / "kernels.py").read_text()
+    edited = source.replace("top = max(top, values[k])", "top = min(top, values[k])")
+    assert edited != source
+    (copy / "kernels.py").write_text(edited)
+    assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["False"]
+    assert len(list(Path(root).iterdir())) == 2
+    (copy / "kernels.py").write_text(source)
+    assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
+    assert len(list(Path(root).iterdir())) == 2
+
+
+PULLS = """
+import numpy as np
+from bandits_lib import instances, play
+from bandits_lib.fixed_confidence import lingape
+problem = instances.benchmark(2)
+rule = lingape(problem.arms, delta=0.1, theta_bound=1.0)
+print(play(rule, problem, np.random.default_rng(0), 300).counts.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_lingape_runs_the_rank_one_update_as_edited(copy, tmp_path):
+    root = str(tmp_path / "cache")
+    before = in_process(PULLS, copy, NUMBA_CACHE_DIR=root)
+    assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) == before
+    source = (copy / "estimate.py").read_text()
+    (copy / "estimate.py").write_text(source.replace("theta[i] += scaled * residual", "theta[i] -= scaled * residual"))
+    assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) != before
+
+
+# --- where
+
+WHERE = "import bandits_lib, os; from numba import config; print(os.environ['NUMBA_CACHE_DIR'], config.CACHE_DIR)"
+
+
+def where(package, **environment):
+    told, set_in_numba = in_process(WHERE, package, **environment)[-1].split()
+    assert told == set_in_numba
+    return Path(told)
+
+
+def test_a_checkout_keeps_kernels_in_itself_and_an_installed_package_in_the_users_cache(copy, tmp_path):
+    home = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "home")}
+    assert tmp_path / "home" in where(copy, **home).parents
+    (copy.parent / "pyproject.toml").touch()
+    assert where(copy, **home).parent == copy.parent / ".numba_cache"
+    (copy.parent / ".numba_cache").rename(tmp_path / "away")
+    (copy.parent / ".numba_cache").touch()  # as good as a checkout that cannot be written
+    assert tmp_path / "home" in where(copy, **home).parents
+
+
+def test_with_nothing_to_write_to_the_folder_goes_with_the_process(copy, tmp_path):
+    (tmp_path / "home").touch()
+    nowhere = {"NUMBA_CACHE_DIR": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
+    folder = where(copy, **nowhere, HOME=str(tmp_path / "home"))
+    assert folder.name.startswith("bandits_lib-") and not folder.parent.exists()
+
+
+def test_children_share_the_folder_and_one_of_another_source_takes_another(copy, tmp_path):
+    folder = where(copy, NUMBA_CACHE_DIR=str(tmp_path / "root"))
+    assert folder.parent == tmp_path / "root"
+    assert where(copy, NUMBA_CACHE_DIR=str(folder)) == folder
+    with open(copy / "kernels.py", "a") as file:
+        file.write("# edited\n")
+    other = where(copy, NUMBA_CACHE_DIR=str(folder))
+    assert other.parent == folder.parent and other != folder
+
+
+def test_numba_imported_first_and_a_relative_folder(tmp_path):
+    code = f"import os; os.chdir({str(tmp_path)!r}); import numba; {WHERE}"
+    told = in_process(code, NUMBA_CACHE_DIR="near")[-1].split()
+    assert [Path(folder).parent for folder in told] == [tmp_path / "near"] * 2
+
+
+# --- no more than a few
+
+
+def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    now = time.time()
+    ages = {f"bandits_lib-{k:016x}": 7_200 * (k + 1) for k in range(8)} | {"of_numba_itself": 10**6}
+    for name, age in ages.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel.nbi").touch()
+        os.utime(tmp_path / name, (now - age, now - age))
+    ours = cache_folder.choose_folder()
+    left = {folder.name for folder in tmp_path.iterdir()}
+    assert left == {ours.name, "of_numba_itself", *(f"bandits_lib-{k:016x}" for k in range(4))}
+    for k in range(4):
+        os.utime(tmp_path / f"bandits_lib-{k:016x}")
+    for k in range(4, 9):
+        (tmp_path / f"bandits_lib-{k:016x}").mkdir()  # just begun: nobody knows for how long they are used
+    shutil.rmtree(ours)
+    cache_folder.choose_folder()
+    assert len(list(tmp_path.iterdir())) == 11
+
+
+RACE = """
+import threading, os, pathlib
+from bandits_lib import cache_folder
+cache_folder.IDLE = -10
+root = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).parent
+for k in range(200):
+    (root / f"bandits_lib-{k:016x}").mkdir(exist_ok=True)
+    cache_folder.forget(root)
+"""
+
+
+def test_processes_that_remove_at_once_do_not_disturb_each_other(tmp_path):
+    given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    racing = [subprocess.Popen([sys.executable, "-c", RACE], env=given, stderr=subprocess.PIPE) for _ in range(3)]
+    assert [process.communicate()[1] for process in racing] == [b""] * 3

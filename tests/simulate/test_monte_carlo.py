@@ -1,0 +1,330 @@
+"""Runs are the same whoever runs them, in whatever order, beside whatever else, and after whatever kill."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
+from bandits_lib.fixed_confidence import rage, xy_oracle
+from bandits_lib.simulate.fingerprint import fingerprint
+from bandits_lib.simulate.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
+from bandits_lib.simulate.monte_carlo import best_item, correct_level, correct_sphere, sphere_regret
+
+
+def make_rage(problem, rng, delta=0.05):
+    return rage(problem.arms, delta=delta)
+
+
+def make_oracle(problem, rng):
+    return xy_oracle(problem.arms, theta_star=problem.theta, delta=0.05, rng=rng)
+
+
+def make_problem(rng, n=20):
+    return instances.many_arms(n, rng, "code")
+
+
+def table(algorithms=None, **kwargs):
+    algorithms = {"rage": make_rage, "oracle": make_oracle} if algorithms is None else algorithms
+    return monte_carlo(algorithms, make_problem, **({"runs": 6} | kwargs)).drop(columns="seconds")
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return table()
+
+
+def test_columns_and_order(serial):
+    assert list(serial.columns) == ["algorithm", "run", "pulls", "correct", "stopped", "recommendation"]
+    assert serial["algorithm"].tolist() == ["rage"] * 6 + ["oracle"] * 6
+    assert serial["run"].tolist() == [0, 1, 2, 3, 4, 5] * 2
+    assert (serial["recommendation"] == 18).all() and serial["correct"].all() and serial["stopped"].all()
+
+
+def test_two_processes_give_the_same_rows(serial):
+    pd.testing.assert_frame_equal(table(n_jobs=2), serial)
+
+
+def test_another_algorithm_or_more_runs_change_no_other_row(serial):
+    more = table({"other": partial(make_rage, delta=0.5), "oracle": make_oracle, "rage": make_rage}, runs=9)
+    for name in ("rage", "oracle"):
+        theirs = more[(more["algorithm"] == name) & (more["run"] < 6)].reset_index(drop=True)
+        pd.testing.assert_frame_equal(theirs, serial[serial["algorithm"] == name].reset_index(drop=True))
+
+
+def random_theta(rng):
+    return LinearBandit(np.eye(2), theta=rng.standard_normal(2))
+
+
+def spends_its_stream(problem, rng):
+    """Pulls arm 0 as often as its stream says, and draws once more."""
+    sample = yield np.array([int(rng.integers(1, 10**6)), 0])
+    rng.random()
+    return Result(0, (sample,))
+
+
+def theta_and_reward(problem, run):
+    return {"theta": problem.theta, "reward": run.result.history[0].sums[0]}
+
+
+def test_problem_rule_and_rewards_have_a_stream_each_that_no_other_rule_has_touched():
+    rules = {"one": spends_its_stream, "other": spends_its_stream}
+    for row in monte_carlo(rules, random_theta, runs=3, seed=5, measure=theta_and_reward).itertuples():
+        seeds = np.random.SeedSequence(5, spawn_key=(row.run,)).spawn(3)
+        drawn, rule, rewards = map(np.random.default_rng, seeds)
+        problem, pulls = random_theta(drawn), rule.integers(1, 10**6)
+        assert row.theta == problem.theta.tolist() and row.pulls == pulls
+        assert row.reward == problem.pull(np.array([pulls, 0]), rewards).sums[0]
+
+
+def test_another_seed_changes_the_rows(serial):
+    assert not table(seed=1)["pulls"].equals(serial["pulls"])
+
+
+def test_measures_become_columns():
+    measured = table(measure=lambda problem, run: {"phases": len(run.result.history), "best": problem.best_item})
+    assert (measured["best"] == 18).all() and measured["phases"].min() >= 1
+
+
+def odd_runs_only(problem, run):
+    return {"odd": 1} if run.counts[0] % 2 else {}
+
+
+def test_a_measure_may_name_a_column_in_some_runs_only():
+    rows = monte_carlo({"one": spends_its_stream}, random_theta, runs=20, measure=odd_runs_only)
+    odd = rows["pulls"] % 2 == 1
+    assert not odd[0] and odd.any() and (rows["odd"].notna() == odd).all()
+
+
+def test_runs_that_are_cut_off_are_counted_apart():
+    cut = table({"rage": make_rage}, max_pulls=700)
+    assert not cut["stopped"].all() and cut.loc[~cut["stopped"], "recommendation"].isna().all()
+    row = summary(cut).loc["rage"]
+    assert row["not_stopped"] == (~cut["stopped"]).sum() and row["error_rate"] == 0
+
+
+def test_the_library_leaves_the_global_stream_alone(serial):
+    np.random.seed(3)
+    before = np.random.get_state()[1].copy()
+    table()
+    assert (np.random.get_state()[1] == before).all()
+
+
+def test_resumed_equals_serial_at_every_cut(serial, tmp_path):
+    whole = tmp_path / "whole.jsonl"
+    pd.testing.assert_frame_equal(table(checkpoint=whole), serial)
+    text = whole.read_text()
+    for cut in (0, 5, text.index("\n") + 1, len(text) // 2, len(text) - 1, len(text)):
+        killed = tmp_path / f"{cut}.jsonl"
+        killed.write_text(text[:cut])
+        pd.testing.assert_frame_equal(table(checkpoint=killed), serial)
+        assert sorted(json.loads(line)["run"] for line in killed.read_text().splitlines()[1:]) == list(range(6))
+
+
+class Played:
+    times = 0
+
+
+def count(problem, run):
+    Played.times += 1
+    return {}
+
+
+def test_finished_runs_are_not_played_again(tmp_path):
+    for runs, played in ((4, 4), (6, 2)):
+        Played.times = 0  # a class counts by what it holds
+        table(measure=count, checkpoint=tmp_path / "c.jsonl", runs=runs)
+        assert Played.times == 2 * played
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"max_pulls": 10**6}, {"algorithms": {"rage": partial(make_rage, delta=0.1)}}]
+)
+def test_a_checkpoint_of_another_experiment_is_refused_or_set_apart(tmp_path, serial, other):
+    table(checkpoint=tmp_path / "c.jsonl")
+    with pytest.raises(ValueError, match="another experiment"):
+        table(checkpoint=tmp_path / "c.jsonl", **other)
+    folder = f"{tmp_path}/folder/"
+    pd.testing.assert_frame_equal(table(checkpoint=folder), serial)
+    table(checkpoint=folder, **other)
+    assert len(os.listdir(folder)) == 2
+
+
+def test_an_edited_value_inside_a_function_is_another_experiment(tmp_path):
+    for n in (20, 21):
+        monte_carlo({"rage": make_rage}, lambda rng, n=n: make_problem(rng, n), runs=1, checkpoint=f"{tmp_path}/")
+    for scale in (1.0, 2.0):
+        problem = closure(scale)
+        monte_carlo({"rage": make_rage}, problem, runs=1, checkpoint=f"{tmp_path}/")
+    assert len(os.listdir(tmp_path)) == 4
+
+
+def closure(scale):
+    return lambda rng: instances.benchmark(2, scale=scale, angle=1.0)
+
+
+KILLED = """
+import os, sys, time
+from bandits_lib import instances, monte_carlo
+from bandits_lib.fixed_confidence import rage
+def held():
+    return os.path.exists(os.environ["HOLD"]) and open(os.environ["CHECKPOINT"]).read().count("\\n") >= 4
+def slow(problem, rng):
+    while held():
+        time.sleep(0.02)
+    return rage(problem.arms, delta=0.05)
+def problem(rng):
+    return instances.many_arms(20, rng, "code")
+table = monte_carlo({"rage": slow}, problem, runs=12, n_jobs=2, checkpoint=sys.argv[1])
+table.drop(columns="seconds").to_csv(sys.argv[2])
+"""
+
+
+def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
+    """The first process keeps three runs, and its next ones wait: it cannot end before it is killed."""
+    hold, finished = tmp_path / "hold", tmp_path / "c.jsonl"
+    hold.touch()
+    command = [sys.executable, "-c", KILLED, str(finished)]
+    held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
+    first = subprocess.Popen([*command, str(tmp_path / "never.csv")], env=held, start_new_session=True)
+    try:
+        while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
+            time.sleep(0.05)
+        first.send_signal(signal.SIGKILL)
+        assert first.wait() == -signal.SIGKILL, "it ended before it was killed"
+    finally:
+        hold.unlink()
+    kept = finished.read_text().splitlines()
+    assert 4 <= len(kept) < 13
+    subprocess.run([*command, str(tmp_path / "resumed.csv")], env=held, check=True)
+    assert finished.read_text().splitlines()[: len(kept) - 1] == kept[:-1]
+    subprocess.run([*command[:-1], str(tmp_path / "new.jsonl"), str(tmp_path / "whole.csv")], env=held, check=True)
+    assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_a_checkpoint_of_more_runs_gives_those_that_are_asked_for_in_their_order(serial, tmp_path):
+    table(checkpoint=tmp_path / "c.jsonl")
+    head, *lines = (tmp_path / "c.jsonl").read_text().splitlines()
+    (tmp_path / "c.jsonl").write_text("\n".join([head, *reversed(lines), ""]))
+    fewer = table(checkpoint=tmp_path / "c.jsonl", runs=4)
+    pd.testing.assert_frame_equal(fewer, serial[serial["run"] < 4].reset_index(drop=True))
+
+
+def test_nothing_to_run_is_refused():
+    with pytest.raises(ValueError, match="at least one"):
+        table({})
+    with pytest.raises(ValueError, match="at least one"):
+        table(runs=0)
+
+
+def test_a_measure_that_is_no_number_is_refused():
+    with pytest.raises(TypeError, match="measure must return"):
+        table(measure=lambda problem, run: {"problem": problem})
+
+
+def flat(problem, rng):
+    yield np.array([int(rng.integers(1, 4)), 0])
+    return Result(int(rng.random() < 0.3))
+
+
+def test_summary_states_mean_error_and_intervals():
+    problem = LinearBandit(np.eye(2), theta=[1.0, 0.0])
+    runs = monte_carlo({"flat": flat}, lambda rng: problem, runs=50)
+    row, pulls = summary(runs).loc["flat"], runs["pulls"]
+    assert row["mean"] == pytest.approx(pulls.mean()) and row["se"] == pytest.approx(pulls.std(ddof=1) / np.sqrt(50))
+    assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 49) * row["se"])
+    assert row["error_rate"] == pytest.approx(1 - runs["correct"].mean())
+    assert 0 < row["error_low"] < row["error_rate"] < row["error_high"] < 1
+    assert summary(runs.assign(d=2), by=["d"]).index.names == ["d", "algorithm"]
+
+
+def test_the_error_rate_is_that_of_the_runs_that_stopped():
+    """Six runs, four stopped, one of them wrong: 1 in 4, at any level."""
+    stopped, correct = [True] * 4 + [False] * 2, [True] * 3 + [False] * 3
+    pulls = [10, 20, 30, 40, 99, 99]
+    runs = pd.DataFrame({"algorithm": "a", "pulls": pulls, "correct": correct, "stopped": stopped})
+    for level in (0.95, 0.6):
+        row = summary(runs, level=level).loc["a"]
+        assert tuple(row[["error_rate", "error_low", "error_high"]]) == wilson_interval(1, 4, level)
+        assert tuple(row[["mean", "se", "low", "high"]]) == student_interval(pulls, level)
+        assert row["runs"] == 6 and row["not_stopped"] == 2
+
+
+def test_of_two_best_items_either_is_right():
+    tied = LinearBandit(np.eye(3), theta=[1.0, 0.5, 1.0])
+    assert [best_item(tied, item) for item in range(3)] == [True, False, True]
+
+
+def test_on_the_sphere_a_regret_of_epsilon_is_right_and_only_unit_vectors_are_judged():
+    problem, vector = LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([0.6, 0.8])
+    assert sphere_regret(problem, vector) == 0.4
+    assert correct_sphere(0.4)(problem, vector) and not correct_sphere(0.399)(problem, vector)
+    for wrong in (0.5 * vector, 2 * vector, np.ones(3) / np.sqrt(3)):
+        with pytest.raises(ValueError, match="must be a unit vector"):
+            sphere_regret(problem, wrong)
+
+
+def test_intervals_cover_what_they_should():
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(400):
+        _, _, low, high = student_interval(rng.normal(3, 2, 6))
+        covered += low <= 3 <= high
+    assert stats.binomtest(covered, 400, 0.95).pvalue > 1e-3
+    assert wilson_interval(0, 20)[1] == 0 and wilson_interval(0, 20)[2] == pytest.approx(0.1611, abs=1e-3)
+
+
+def test_paired_ratio_and_growth_recover_what_was_put_in():
+    rng, rows = np.random.default_rng(0), []
+    for d in (5, 10, 20, 40):
+        for run in range(30):
+            common = rng.lognormal(0, 1)
+            rows.append({"algorithm": "a", "d": d, "run": run, "pulls": 100 * d**1.5 * common})
+            rows.append({"algorithm": "b", "d": d, "run": run, "pulls": 300 * d**1.5 * common * rng.lognormal(0, 0.1)})
+    frame = pd.DataFrame(rows)
+    estimate, low, high = paired_ratio(frame, "a", "b", by="d")
+    assert low < 1 / 3 * 1.05 < high and high - low < 0.1 and estimate >= 1 / 3 * 0.95
+    assert paired_ratio(frame.rename(columns={"pulls": "error"}), "a", "b", by="d", value="error")[0] == estimate
+    exponent, low, high = growth_exponent(frame, "a", "d")
+    assert low < 1.5 < high
+    with pytest.raises(ValueError, match="no run of both a and c"):
+        paired_ratio(frame, "a", "c", by="d")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and two workers, each in a process of its own."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster
+
+
+def test_a_dask_cluster_gives_the_same_rows(serial, cluster, tmp_path):
+    pd.testing.assert_frame_equal(table(scheduler=cluster.scheduler_address), serial)
+    table(scheduler=cluster.scheduler_address, checkpoint=tmp_path / "c.jsonl", runs=3)
+    pd.testing.assert_frame_equal(table(checkpoint=tmp_path / "c.jsonl"), serial)
+
+
+def test_workers_without_this_package_are_named(cluster, monkeypatch):
+    simulator = sys.modules["bandits_lib.simulate.monte_carlo"]
+    monkeypatch.setattr(simulator, "source_fingerprint", lambda: "another version")
+    with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
+        table(scheduler=cluster.scheduler_address)
+
+
+def test_level_sets_are_right_when_every_item_is_on_its_side():
+    problem = LinearBandit(np.eye(3), theta=[0.1, 0.5, 0.9])
+    right = correct_level(0.4)
+    assert right(problem, np.array([False, True, True]))
+    assert not right(problem, np.array([False, True, False])) and not right(problem, np.array([True, True, True]))
+    assert fingerprint(correct_level(0.4)) != fingerprint(correct_level(0.3)) == fingerprint(correct_level(0.3))
+    with pytest.raises(ValueError, match="threshold 0.5 is the value of item 1"):
+        correct_level(0.5).check(problem)

@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from bandits_lib import LinearBandit, instances, play
+from bandits_lib.design import allocations
 from bandits_lib.design.allocations import Allocations
-from bandits_lib.fixed_budget import allocations, lingape_budget
+from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
 

@@ -17,8 +17,9 @@ from scipy import stats
 
 from bandits_lib import Lab, instances
 from bandits_lib.fixed_confidence import rage
+from bandits_lib.numerics.cache import HOME, kernel_sources
 from bandits_lib.protocol import unroll
-from bandits_lib.simulate.fingerprint import HOME, _Description, fingerprint, kernel_sources
+from bandits_lib.simulate.fingerprint import _Description, fingerprint
 
 scale = 1.0
 
@@ -416,4 +417,4 @@ def test_kernels_are_keyed_by_what_they_are_made_of_and_by_nothing_else(tmp_path
     found = [file.relative_to(pack).with_suffix("").as_posix() for file in kernel_sources(pack)]
     assert found == ["constants", "deep/__init__", "deep/last", "deep/more", "kernels"]
     assert {"span.py", "play.py", "ordered.py"} <= {file.name for file in kernel_sources(HOME)}
-    assert "rage.py" not in {file.name for file in kernel_sources(HOME)}
+    assert "_rage.py" not in {file.name for file in kernel_sources(HOME)}

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.design.newton import factor, geometry, growth, pressures, solve
+from bandits_lib.design.newton import MANY, factor, geometry, growth, of_many, pressures, solve
 from bandits_lib.numerics.ordered import total
 
 MAX_STEPS = 60
@@ -39,6 +39,8 @@ CENTRED = 1e-7  # relative length of the last step: Newton squares it
 NEARLY = 0.1  # relative length of the last step at a tau that is left at once
 SETTLED = 1e-3  # after a step of this relative length one that is no shorter than half shows rounding errors
 OPEN = 0.02  # relative gap of a start from what is nearly optimal
+FORMED = 400  # up to this many arms the Newton matrix can be formed
+CLOSE = 0.01  # relative gap below which a path that ends too early has met rounding errors
 
 
 class Point(NamedTuple):
@@ -76,9 +78,20 @@ def continued(arms, directions, weights, masses, tol):
 
 @njit(cache=True, error_model="numpy")
 def _followed(arms, directions, point, tol):
+    """The best point of the path, as a `Solution`; the matrix is formed where rounding errors stop its other form."""
+    best, kept, steps = _path(arms, directions, point, tol, MANY)
+    if tol < best - 1 < CLOSE and of_many(arms, MANY) and len(arms) <= FORMED:
+        _, kept, more = _path(arms, directions, kept, tol, np.inf)
+        steps += more
+    return _solution(arms, directions, kept, steps)
+
+
+@njit(cache=True, error_model="numpy")
+def _path(arms, directions, point, tol, many):
+    """Value over lower bound at the best point of the path, that point, and Newton steps."""
     best, kept, steps = np.inf, point, 0
     for step in range(MAX_STEPS):
-        here = geometry(arms, directions, point.mu)
+        here = geometry(arms, directions, point.mu, many)
         ratio = _ratio(point, here)
         steps = step + 1
         if ratio < best:
@@ -86,7 +99,7 @@ def _followed(arms, directions, point, tol):
         if not 1 + tol < ratio < np.inf or (step > 20 and ratio > 2 * best):
             break
         point = _predict_and_correct(point, here)
-    return _solution(arms, directions, kept, steps)
+    return best, kept, steps
 
 
 @njit(cache=True, error_model="numpy")

@@ -47,8 +47,14 @@ class Factor(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def geometry(arms, directions, mu):
-    """The `Geometry` of arms (p, r) and directions (q, r) at masses mu (p,)."""
+def of_many(arms, many):
+    """Whether arms (p, r) are more than `many` times m."""
+    return len(arms) > many * (arms.shape[1] * (arms.shape[1] + 1) // 2)
+
+
+@njit(cache=True, error_model="numpy")
+def geometry(arms, directions, mu, many=MANY):
+    """The `Geometry` of arms (p, r) and directions (q, r) at masses mu (p,), for more or fewer than `many` m arms."""
     upper, regular = cholesky(ordered.information(arms, mu))
     if not regular:  # too close to singular for A itself
         upper = ordered.triangle(np.sqrt(mu).reshape(-1, 1) * arms)
@@ -56,8 +62,8 @@ def geometry(arms, directions, mu):
     measured, rays = product(arms, inverse), product(directions, inverse)
     g = 1 / squares(rays)
     rays *= g.reshape(-1, 1)
-    r, none = arms.shape[1], np.empty((0, 0))
-    if len(arms) > MANY * (r * (r + 1) // 2):
+    none = np.empty((0, 0))
+    if of_many(arms, many):
         F, G = ordered.symmetric_squares(measured), ordered.symmetric_squares(rays)
         return Geometry(measured, rays, g, none, none, F, G)
     W = product(measured, transposed(rays))

@@ -15,7 +15,7 @@ import numpy as np
 
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
-from bandits_lib.design.interior_point import Point, Solution, centred, continued, interior_point
+from bandits_lib.design.interior_point import Point, Solution, approached, centred, interior_point
 from bandits_lib.design.pairs import Listed
 from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
@@ -150,7 +150,7 @@ def _chosen(arms, directions, found, bound, tol, most):
     near: Solution | None = _restricted(found.solution, kept) if len(chosen) == len(found.chosen) else None
     for _ in range(PASSES):
         if near is None:
-            near = continued(arms[chosen], rows, here.weights[chosen], masses, tol)
+            near = approached(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
         solution = centred(arms[chosen], rows, near.point, tol, directions.unit())
         steps += near.steps + solution.steps
         near = None

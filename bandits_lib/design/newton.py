@@ -1,12 +1,12 @@
 """The Newton step of the interior-point method: the geometry at given masses, and the system in one of two forms.
 
 `interior_point` says what the system is. Of few arms the multipliers v are eliminated and the matrix (p, p) is formed.
-Of more than MANY m, m = r(r+1)/2, the unknowns are t = F'dmu and dv. With H = 2 (I (x) M) - G' diag(2v/g) G,
-    (F H F' + diag(z/mu)) dmu - F G'dv = a,   G t + diag(s/v) dv = b,
-N = F' diag(mu/z) F = U'U and t = U'w, the step solves
-    (I + U H U') w - U G'dv = U'^-1 F' diag(mu/z) a,   G U'w + diag(s/v) dv = b
-and is dmu = mu/z (a - F (Ht - G'dv)), ds = target/v - s - s/v dv. No number in it is as large as v/s, and the last
-steps are as exact as the first.
+Of more than MANY m, m = r(r+1)/2, the unknowns are t = F'dmu and the dv of tight directions, those of large v/s. Their
+rows of G are T, those of the others L, and with H = 2 (I (x) M) - G' diag(2v/g) G and K = H + L' diag(v/s) L,
+    (F K F' + diag(z/mu)) dmu - F T'dv = a,   T t + diag(s/v) dv = b.
+With N = F' diag(mu/z) F = U'U and t = U'w the step solves
+    (I + U K U') w - U T'dv = U'^-1 F' diag(mu/z) a,   T U'w + diag(s/v) dv = b
+and is dmu = mu/z (a - F (Kt - T'dv)). No large v/s is in it, and the last steps are as exact as the first.
 """
 
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from bandits_lib.numerics.ordered import (
 MANY = 1.5
 FLAT = 1e-15  # pivots of N that are smaller, relative to its diagonal, are rounding errors
 WIDE = 16  # columns above which a sum of products is taken row by row
+TIGHT = 1e4  # v/s of a direction whose multiplier is not eliminated, at least
 
 
 class Geometry(NamedTuple):
@@ -50,13 +51,14 @@ class Geometry(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """Of few arms: `upper` (p, p), Cholesky's. Of many: H, U, Cholesky's factor (m, m) of I + UHU' in `upper`,
-    E = upper'^-1 U G' (m, q) and `small` (q, q), Cholesky's of E'E + diag(s/v). The rest is empty.
+    """Of few arms: `upper` (p, p), Cholesky's. Of many: K, U (m, m), Cholesky's factor of I + UKU' in `upper`, of q'
+    `tight` directions E = upper'^-1 U T' (m, q') and `small` (q', q'), Cholesky's of E'E + diag(s/v). Else empty.
     """
 
     upper: np.ndarray
-    H: np.ndarray
+    K: np.ndarray
     U: np.ndarray
+    tight: np.ndarray
     E: np.ndarray
     small: np.ndarray
 
@@ -102,7 +104,7 @@ def factor(point, here):
     if here.F.size:
         return _of_many(point, here)
     none = np.empty((0, 0))
-    return Factor(_of_few(point, here), none, none, none, none)
+    return Factor(_of_few(point, here), none, none, np.empty(0, np.int64), none, none)
 
 
 @njit(cache=True, error_model="numpy")
@@ -121,15 +123,17 @@ def _of_few(point, here):
 @njit(cache=True, error_model="numpy")
 def _of_many(point, here):
     mu, z, s, v = point
-    bent = transposed(here.G)
-    H = 2 * symmetric_kronecker(ordered.information(here.rays, v)) - product(bent * (2 * v / here.g), here.G)
+    tight = np.flatnonzero(v > TIGHT * s)
+    bent, steep = transposed(here.G), v / s
+    steep[tight] = 0.0
+    K = 2 * symmetric_kronecker(ordered.information(here.rays, v)) + product(bent * (steep - 2 * v / here.g), here.G)
     U = ordered.semidefinite_factor(_weighted_squares(here.F, mu / z), FLAT)
-    upper = _regular(lower_product(product(U, H), transposed(U)) + np.eye(len(H)))
-    E = product(transposed(inverse_triangle(upper)), product(U, bent))
+    upper = _regular(lower_product(product(U, K), transposed(U)) + np.eye(len(K)))
+    E = product(transposed(inverse_triangle(upper)), product(U, transposed(here.G[tight])))
     small = lower_product(transposed(E), E)
-    for i in range(len(s)):
-        small[i, i] += s[i] / v[i]
-    return Factor(upper, H, U, E, _regular(small))
+    for i in range(len(tight)):
+        small[i, i] += s[tight[i]] / v[tight[i]]
+    return Factor(upper, K, U, tight, E, _regular(small))
 
 
 @njit(cache=True, error_model="numpy")
@@ -189,20 +193,26 @@ def solve(factor, point, here, target_z, target_s):
     """The step (dmu (p,), ds (q,), dv (q,)) to z mu = target_z, s v = target_s."""
     mu, z, s, v = point
     excess = here.g - s - 1
-    if here.F.size:
-        a, b = pressures(here, v) + target_z / mu - 1, target_s / v - s - excess
-        dmu, dv = _solve_many(factor, here, mu / z, a, b)
-        return dmu, target_s / v - s - s / v * dv, dv
-    dmu = solve_factored(factor.upper, pressures(here, target_s / s - v / s * excess) + target_z / mu - 1)
-    ds = growth(here, dmu) + excess
-    return dmu, ds, (target_s - v * ds) / s - v
+    tight, still = factor.tight, target_s / s - v / s * excess  # v + dv where t = 0
+    if not here.F.size:
+        dmu = solve_factored(factor.upper, pressures(here, still) + target_z / mu - 1)
+        ds = growth(here, dmu) + excess
+        return dmu, ds, (target_s - v * ds) / s - v
+    still[tight] = v[tight]
+    a, b = pressures(here, still) + target_z / mu - 1, (target_s / v - s - excess)[tight]
+    dmu, t, dv_tight = _solve_many(factor, here, mu / z, a, b)
+    ds = apply(here.G, t) + excess
+    dv = (target_s - v * ds) / s - v
+    dv[tight] = dv_tight
+    ds[tight] = (target_s / v - s - s / v * dv)[tight]
+    return dmu, ds, dv
 
 
 @njit(cache=True, error_model="numpy")
 def _solve_many(factor, here, scale, a, b):
-    """dmu (p,) and dv (q,) for right-hand sides a (p,) and b (q,); scale : mu / z (p,)."""
-    upper, H, U, E, small = factor
+    """dmu (p,), t (m,) and dv (q',) for right-hand sides a (p,) and b (q',); scale : mu / z (p,)."""
+    upper, K, U, tight, E, small = factor
     known = solve_transposed(upper, solve_transposed(U, combine(scale * a, here.F)))
     dv = solve_factored(small, b - combine(known, E))
     t = combine(ordered.solve_upper(upper, known + apply(E, dv)), U)
-    return scale * (a - apply(here.F, apply(H, t) - combine(dv, here.G))), dv
+    return scale * (a - apply(here.F, apply(K, t) - combine(dv, here.G[tight]))), t, dv

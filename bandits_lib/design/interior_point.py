@@ -10,9 +10,9 @@ Newton on these equations, eliminated down to the arms, has the matrix
     2 (XA^-1X') o (X CVC' X') + W diag(v/s - 2v/g) W' + diag(z/mu),
 with C = (c_y), o the entrywise product; Mehrotra's (1992) predictor and corrector share its factor. All but the
 diagonal is a form on the symmetric matrices A, of dimension m = r(r+1)/2: with F the rows svec(xx') in coordinates in
-which A is the identity, and G the rows svec(c_y c_y'), W = FG' and the matrix is F S F' + diag(z/mu),
-    S = 2 (I (x) M) + G' diag(v/s - 2v/g) G,   M = CVC',
-so that many arms cost O(K m^2) a step and not O(K^3).
+which A is the identity, G the rows svec(c_y c_y') and M = CVC', W = FG' and the matrix is
+    F (2 (I (x) M) + G' diag(v/s - 2v/g) G) F' + diag(z/mu),
+so that a step costs O(K m^2) for many arms (`newton`), and not O(K^3).
 Every iterate carries its own proof: value sum(mu) / min g, and the lower bound of `certificate` with
 weights v g^2 on the directions, which reads (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
 
@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.design.newton import factor, geometry, growth, pressures, solve
+from bandits_lib.design.newton import factor, geometry, pressures, solve
 from bandits_lib.numerics.ordered import total
 
 MAX_STEPS = 60
@@ -65,17 +65,19 @@ def interior_point(arms, directions, weights, tol):
 
     Stops when value <= (1 + tol) lower bound; both are recomputed by the caller. Returns the `Solution`.
     """
-    return _followed(arms, directions, _start(arms, directions, weights), tol)
+    return _followed(arms, directions, _start(arms, directions, weights), tol, 0.0)
 
 
 @njit(cache=True, error_model="numpy")
-def continued(arms, directions, weights, masses, tol):
-    """As `interior_point`, from nearly optimal weights (p,) and masses (q,) on directions; some may be zero."""
-    return _followed(arms, directions, _opened(arms, directions, weights, masses), tol)
+def approached(arms, directions, weights, masses, tol, unit):
+    """A `Solution` in reach of `centred`, from nearly optimal weights (p,) and masses (q,); some may be zero."""
+    point = _opened(arms, directions, weights, masses)
+    return _followed(arms, directions, point, 0.0, _tau(point, arms.shape[1], tol, unit))
 
 
 @njit(cache=True, error_model="numpy")
-def _followed(arms, directions, point, tol):
+def _followed(arms, directions, point, tol, least):
+    """The best point of the path, which ends at the gap `tol` or at tau = `least`, as a `Solution`."""
     best, kept, steps = np.inf, point, 0
     for step in range(MAX_STEPS):
         here = geometry(arms, directions, point.mu)
@@ -83,9 +85,9 @@ def _followed(arms, directions, point, tol):
         steps = step + 1
         if ratio < best:
             best, kept = ratio, point
-        if not 1 + tol < ratio < np.inf or (step > 20 and ratio > 2 * best):
+        if not 1 + tol < ratio < np.inf or (step > 20 and ratio > 2 * best) or _gap(point) < 2 * least:
             break
-        point = _predict_and_correct(point, here)
+        point = _predict_and_correct(point, here, least)
     return _solution(arms, directions, kept, steps)
 
 
@@ -96,9 +98,7 @@ def centred(arms, directions, point, tol, unit):
     tau is a power of two times `unit`, a squared length of the directions: neither rounding errors nor units move it.
     It falls where the gap is too wide. For tol above 1e-6.
     """
-    p, r, steps = len(point.mu), arms.shape[1], 0
-    part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
-    tau = math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
+    tau, steps = _tau(point, arms.shape[1], tol, unit), 0
     for _ in range(3):
         point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
         here, steps = geometry(arms, directions, point.mu), steps + more
@@ -108,6 +108,13 @@ def centred(arms, directions, point, tol, unit):
             break
         tau /= 8
     return _solution(arms, directions, point, steps)
+
+
+@njit(cache=True, error_model="numpy")
+def _tau(point, r, tol, unit):
+    p = len(point.mu)
+    part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
+    return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
 
 
 @njit(cache=True, error_model="numpy")
@@ -205,12 +212,12 @@ def _ratio(point, here):
 
 
 @njit(cache=True, error_model="numpy")
-def _predict_and_correct(point, here):
+def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
     factored = factor(point, here)
     predictor = _step(point, here, factored, np.zeros(len(point.mu)), np.zeros(len(point.s)))
     tau = _gap(point)
-    tau *= min(1.0, _gap(_moved(point, predictor, 1.0)) / tau) ** 3
+    tau = max(least, tau * min(1.0, _gap(_moved(point, predictor, 1.0)) / tau) ** 3)
     corrector = _step(point, here, factored, tau - predictor.mu * predictor.z, tau - predictor.s * predictor.v)
     return _moved(point, corrector, TO_BOUNDARY)
 
@@ -218,11 +225,8 @@ def _predict_and_correct(point, here):
 @njit(cache=True, error_model="numpy")
 def _step(point, here, factored, target_z, target_s):
     """The Newton step to z mu = target_z, s v = target_s."""
-    mu, z, s, v = point
-    excess = here.g - s - 1
-    dmu = solve(factored, pressures(here, target_s / s - v / s * excess) + target_z / mu - 1)
-    ds = growth(here, dmu) + excess
-    return Point(dmu, (target_z - z * dmu) / mu - z, ds, (target_s - v * ds) / s - v)
+    dmu, ds, dv = solve(factored, point, here, target_z, target_s)
+    return Point(dmu, (target_z - point.z * dmu) / point.mu - point.z, ds, dv)
 
 
 @njit(cache=True, error_model="numpy")

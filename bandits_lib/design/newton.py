@@ -1,10 +1,12 @@
-"""The Newton system of the interior-point method: the geometry at given masses, and its matrix in one of two forms.
+"""The Newton step of the interior-point method: the geometry at given masses, and the system in one of two forms.
 
-`interior_point` says what the system is. Of few arms the matrix (p, p) is formed. Of more than MANY m, m = r(r+1)/2, it
-is F S F' + diag(z/mu), and W = FG'. With S = LL' and E = diag(mu/z)^1/2 F L its inverse is
-    diag(mu/z)^1/2 (I - E (I + E'E)^-1 E') diag(mu/z)^1/2,
-where the middle is a projector, I - QQ' for the upper part Q of an orthonormal basis of the columns of E above the
-identity. That basis is taken by Cholesky's factor of the Gram matrix, twice: rounding errors are then those of Q.
+`interior_point` says what the system is. Of few arms the multipliers v are eliminated and the matrix (p, p) is formed.
+Of more than MANY m, m = r(r+1)/2, the unknowns are t = F'dmu and the dv of tight directions, those of large v/s. Their
+rows of G are T, those of the others L, and with H = 2 (I (x) M) - G' diag(2v/g) G and K = H + L' diag(v/s) L,
+    (F K F' + diag(z/mu)) dmu - F T'dv = a,   T t + diag(s/v) dv = b.
+With N = F' diag(mu/z) F = U'U and t = U'w the step solves
+    (I + U K U') w - U T'dv = U'^-1 F' diag(mu/z) a,   T U'w + diag(s/v) dv = b
+and is dmu = mu/z (a - F (Kt - T'dv)). No large v/s is in it, and the last steps are as exact as the first.
 """
 
 from typing import NamedTuple
@@ -13,11 +15,23 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.numerics import ordered
-from bandits_lib.numerics.ordered import cholesky, inverse_triangle, lower_product, product, squares, transposed
+from bandits_lib.numerics.ordered import (
+    apply,
+    cholesky,
+    combine,
+    inverse_triangle,
+    lower_product,
+    product,
+    solve_factored,
+    solve_transposed,
+    squares,
+    transposed,
+)
 
 MANY = 1.5
-REFINED = 2  # times a solution is refined
-FLAT = 1e-15  # pivots of S that are smaller, relative to its diagonal, are rounding errors
+FLAT = 1e-15  # pivots of N that are smaller, relative to its diagonal, are rounding errors
+WIDE = 16  # columns above which a sum of products is taken row by row
+TIGHT = 1e4  # v/s of a direction whose multiplier is not eliminated, at least
 
 
 class Geometry(NamedTuple):
@@ -37,13 +51,16 @@ class Geometry(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """Of few arms: upper (p, p), Cholesky's. Of many: F, Q (p, m), L' (m, m) and (mu/z)^1/2 (p,). The rest is empty."""
+    """Of few arms: `upper` (p, p), Cholesky's. Of many: K, U (m, m), Cholesky's factor of I + UKU' in `upper`, of q'
+    `tight` directions E = upper'^-1 U T' (m, q') and `small` (q', q'), Cholesky's of E'E + diag(s/v). Else empty.
+    """
 
     upper: np.ndarray
-    F: np.ndarray
-    Q: np.ndarray
-    root: np.ndarray
-    scale: np.ndarray
+    K: np.ndarray
+    U: np.ndarray
+    tight: np.ndarray
+    E: np.ndarray
+    small: np.ndarray
 
 
 @njit(cache=True, error_model="numpy")
@@ -69,16 +86,16 @@ def geometry(arms, directions, mu):
 def pressures(here, v):
     """Wv (p,)."""
     if here.F.size:
-        return ordered.apply(here.F, ordered.combine(v, here.G))
-    return ordered.combine(v, here.Wt)
+        return apply(here.F, combine(v, here.G))
+    return combine(v, here.Wt)
 
 
 @njit(cache=True, error_model="numpy")
 def growth(here, mu):
     """W'mu (q,)."""
     if here.F.size:
-        return ordered.apply(here.G, ordered.combine(mu, here.F))
-    return ordered.combine(mu, here.W)
+        return apply(here.G, combine(mu, here.F))
+    return combine(mu, here.W)
 
 
 @njit(cache=True, error_model="numpy")
@@ -87,21 +104,50 @@ def factor(point, here):
     if here.F.size:
         return _of_many(point, here)
     none = np.empty((0, 0))
-    return Factor(_of_few(point, here), none, none, none, np.empty(0))
+    return Factor(_of_few(point, here), none, none, np.empty(0, np.int64), none, none)
 
 
 @njit(cache=True, error_model="numpy")
 def _of_few(point, here):
-    """Cholesky's factor of the matrix itself; its diagonal grows if rounding has made it indefinite."""
     mu, z, s, v = point
-    n = len(mu)
     across = transposed(here.measured)
     curved = product(here.measured, ordered.information(here.rays, v))
     matrix = lower_product(curved, across)
     matrix *= 2 * lower_product(here.measured, across)
     matrix += lower_product(here.W * (v / s - 2 * v / here.g), here.Wt)
-    for i in range(n):
+    for i in range(len(mu)):
         matrix[i, i] += z[i] / mu[i]
+    return _regular(matrix)
+
+
+@njit(cache=True, error_model="numpy")
+def _of_many(point, here):
+    mu, z, s, v = point
+    tight = np.flatnonzero(v > TIGHT * s)
+    bent, steep = transposed(here.G), v / s
+    steep[tight] = 0.0
+    K = 2 * symmetric_kronecker(ordered.information(here.rays, v)) + product(bent * (steep - 2 * v / here.g), here.G)
+    U = ordered.semidefinite_factor(_weighted_squares(here.F, mu / z), FLAT)
+    upper = _regular(lower_product(product(U, K), transposed(U)) + np.eye(len(K)))
+    E = product(transposed(inverse_triangle(upper)), product(U, transposed(here.G[tight])))
+    small = lower_product(transposed(E), E)
+    for i in range(len(tight)):
+        small[i, i] += s[tight[i]] / v[tight[i]]
+    return Factor(upper, K, U, tight, E, _regular(small))
+
+
+@njit(cache=True, error_model="numpy")
+def _weighted_squares(rows, weights):
+    """The sum of weights_i rows_i rows_i' (k, k), of which the lower triangle is to be read."""
+    if rows.shape[1] < WIDE:
+        return ordered.information(rows, weights)
+    return lower_product(transposed(rows) * weights, rows)
+
+
+@njit(cache=True, error_model="numpy")
+def _regular(matrix):
+    """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
+    n = len(matrix)
     ridge = np.array([1e-14 * matrix[i, i] for i in range(n)])
     upper, regular = cholesky(matrix)
     for _ in range(7):
@@ -112,22 +158,6 @@ def _of_few(point, here):
         ridge *= 100
         upper, regular = cholesky(matrix)
     return upper
-
-
-@njit(cache=True, error_model="numpy")
-def _of_many(point, here):
-    mu, z, s, v = point
-    S = 2 * symmetric_kronecker(ordered.information(here.rays, v))
-    S += lower_product(transposed(here.G) * (v / s - 2 * v / here.g), here.G)
-    scale, root = np.sqrt(mu / z), ordered.semidefinite_factor(S, FLAT)
-    E = product(here.F * scale.reshape(-1, 1), transposed(root))
-    upper = cholesky(lower_product(transposed(E), E) + np.eye(len(S)))[0]
-    inverse = inverse_triangle(upper)
-    Q = product(E, inverse)
-    if not ordered.mild(upper):
-        gram = lower_product(transposed(Q), Q) + lower_product(transposed(inverse), inverse)
-        Q = product(Q, inverse_triangle(cholesky(gram)[0]))
-    return Factor(np.empty((0, 0)), here.F, Q, root, scale)
 
 
 @njit(cache=True, error_model="numpy")
@@ -159,14 +189,30 @@ def symmetric_kronecker(matrix):
 
 
 @njit(cache=True, error_model="numpy")
-def solve(factor, rhs):
-    """The solution (p,) of the Newton system with right-hand side (p,)."""
-    upper, F, Q, root, scale = factor
-    if not Q.size:
-        return ordered.solve_factored(upper, rhs)
-    x = np.zeros(len(rhs))
-    for _ in range(1 + REFINED):
-        bent = ordered.combine(ordered.apply(root, ordered.combine(x, F)), root)  # S F'x
-        scaled = scale * (rhs - ordered.apply(F, bent) - x / scale**2)
-        x += scale * (scaled - ordered.apply(Q, ordered.combine(scaled, Q)))
-    return x
+def solve(factor, point, here, target_z, target_s):
+    """The step (dmu (p,), ds (q,), dv (q,)) to z mu = target_z, s v = target_s."""
+    mu, z, s, v = point
+    excess = here.g - s - 1
+    tight, still = factor.tight, target_s / s - v / s * excess  # v + dv where t = 0
+    if not here.F.size:
+        dmu = solve_factored(factor.upper, pressures(here, still) + target_z / mu - 1)
+        ds = growth(here, dmu) + excess
+        return dmu, ds, (target_s - v * ds) / s - v
+    still[tight] = v[tight]
+    a, b = pressures(here, still) + target_z / mu - 1, (target_s / v - s - excess)[tight]
+    dmu, t, dv_tight = _solve_many(factor, here, mu / z, a, b)
+    ds = apply(here.G, t) + excess
+    dv = (target_s - v * ds) / s - v
+    dv[tight] = dv_tight
+    ds[tight] = (target_s / v - s - s / v * dv)[tight]
+    return dmu, ds, dv
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_many(factor, here, scale, a, b):
+    """dmu (p,), t (m,) and dv (q',) for right-hand sides a (p,) and b (q',); scale : mu / z (p,)."""
+    upper, K, U, tight, E, small = factor
+    known = solve_transposed(upper, solve_transposed(U, combine(scale * a, here.F)))
+    dv = solve_factored(small, b - combine(known, E))
+    t = combine(ordered.solve_upper(upper, known + apply(E, dv)), U)
+    return scale * (a - apply(here.F, apply(K, t) - combine(dv, here.G[tight]))), t, dv

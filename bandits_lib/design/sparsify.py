@@ -15,7 +15,7 @@ from bandits_lib.design.certificate import inverse_root
 from bandits_lib.numerics.ordered import outside_projector, product, squares, total, transposed
 from bandits_lib.numerics.ties import argmax, ranked
 
-BATCH = 64  # rows beyond the limit that are worked on at a time, at least
+BATCH = 16  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
@@ -46,13 +46,16 @@ def basic_weights(arms, weights):
     return basic / total(basic)
 
 
+@njit(cache=True, error_model="numpy")
 def _eliminate(atoms, cost, limit):
     """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
-    share = np.ones(len(atoms))
-    while (alive := np.flatnonzero(share)).size > limit:
-        batch = alive[: limit + max(BATCH, limit // 4)]
-        projector, dimension = outside_projector(atoms[batch] * share[batch, None])
+    share, batch, begun = np.ones(len(atoms)), np.empty(0, np.int64), 0
+    while len(atoms) - begun + len(batch) > limit:
+        more = min(len(atoms), begun + limit + max(BATCH, limit // 4) - len(batch))
+        batch, begun = np.append(batch, np.arange(begun, more)), more
+        projector, dimension = outside_projector(atoms[batch] * share[batch].reshape(-1, 1))
         share[batch] *= _walk_to_zeros(projector, dimension, cost[batch] * share[batch])
+        batch = batch[share[batch] > 0]
     return share
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bandits_lib.design._pairs import Listed
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
-from bandits_lib.design.interior_point import Point, Solution, centred, continued, interior_point
+from bandits_lib.design.interior_point import Point, Solution, approached, centred, interior_point
 from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
 from bandits_lib.design.two_players import two_players
@@ -29,6 +29,7 @@ CYCLE = 12  # number of the last round after which an arm may leave the working 
 ALL_ARMS = 64  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
 PART = 2  # of the arms that an optimum can need, half come in at most in a round
+SHARE = 300  # or one of so many arms, if that is more
 IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly full
 SLIGHT = 0.1  # share of the mean below which a direction that is not nearly tight is left out at the end
 NEAR = 0.9  # of the largest norm or pressure: nearly tight
@@ -85,6 +86,7 @@ class Attempt(NamedTuple):
 def _column_generation(arms, directions, tol):
     """Weights (K,), their value, the bound that certifies them, Newton steps, the directions in view at the end."""
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
+    coming = max(most // PART, len(arms) // SHARE)
     weights, _ = d_optimal(arms, START_GAP, 1000)
     every, spanning = np.arange(len(arms)), spanning_arms(arms)
     chosen = every if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
@@ -109,7 +111,7 @@ def _column_generation(arms, directions, tol):
         if rounds > CYCLE:
             inner = max(tol / 4, inner / 4)
         if len(chosen) < len(arms):
-            chosen = np.union1d(_exchange_arms(here, most // PART), chosen if rounds >= CYCLE else spanning)
+            chosen = np.union1d(_exchange_arms(here, coming), chosen if rounds >= CYCLE else spanning)
         rows = np.vstack([rows[_busy(here.norms, here.solution.masses)], here.beyond])
     assert best is not None
     if best.value <= (1 + tol) * bound:
@@ -150,7 +152,7 @@ def _chosen(arms, directions, found, bound, tol, most):
     near: Solution | None = _restricted(found.solution, kept) if len(chosen) == len(found.chosen) else None
     for _ in range(PASSES):
         if near is None:
-            near = continued(arms[chosen], rows, here.weights[chosen], masses, tol)
+            near = approached(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
         solution = centred(arms[chosen], rows, near.point, tol, directions.unit())
         steps += near.steps + solution.steps
         near = None

@@ -176,13 +176,17 @@ def invert_triangle(upper, out):
 
 
 @kernel
-def solve_factored(upper, x):
-    """R'R x = b for R upper triangular (n, n), in the place of b (n,)."""
-    n = upper.shape[0]
-    for k in range(n):
-        x[k] /= upper[k, k]
+def solve_transposed(upper, x):
+    """R'x = b for R upper triangular (n, n), in the place of b (n,); x is 0 where R has no pivot."""
+    for k in range(upper.shape[0]):
+        x[k] = x[k] / upper[k, k] if upper[k, k] != 0.0 else 0.0
         add(x[k + 1 :], upper[k, k + 1 :], -x[k])
-    for k in range(n - 1, -1, -1):
+
+
+@kernel
+def solve_upper(upper, x):
+    """R x = b for R upper triangular (n, n), in the place of b (n,)."""
+    for k in range(upper.shape[0] - 1, -1, -1):
         x[k] = (x[k] - inner(upper[k, k + 1 :], x[k + 1 :])) / upper[k, k]
 
 

@@ -140,11 +140,25 @@ def inverse_triangle(upper):
 
 
 @njit(cache=True, error_model="numpy")
+def solve_transposed(upper, vector):
+    """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
+    x = vector.copy()
+    in_place.solve_transposed(upper, x)
+    return x
+
+
+@njit(cache=True, error_model="numpy")
+def solve_upper(upper, vector):
+    """x (n,) with R x = vector for R upper triangular."""
+    x = vector.copy()
+    in_place.solve_upper(upper, x)
+    return x
+
+
+@njit(cache=True, error_model="numpy")
 def solve_factored(upper, vector):
     """x (n,) with R'R x = vector for R upper triangular."""
-    x = vector.copy()
-    in_place.solve_factored(upper, x)
-    return x
+    return solve_upper(upper, solve_transposed(upper, vector))
 
 
 @njit(cache=True, error_model="numpy")

@@ -625,3 +625,14 @@ def test_a_direction_in_a_face_is_solved_by_the_simplex_method(seed):
             weights, bound, pivots = single_direction(arms, arms[i] - arms[j])
             assert pivots < 60 and np.count_nonzero(weights) <= 9
             assert design_value(arms, weights, (arms[i] - arms[j])[None]) == pytest.approx(bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("tol", [1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize(("K", "d"), [(30, 5), (100, 9)])
+def test_a_small_tolerance_is_reached(K, d, tol):
+    """Of many arms the Newton matrix has a form that rounding errors stop before 1e-6; then it is formed in full."""
+    arms = instances.sphere(K, np.random.default_rng(0), d=d).arms
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        design = xy_design(arms, pairs(arms), tol=tol)
+    assert 0 <= design.value / design.lower_bound - 1 <= tol

@@ -46,19 +46,9 @@ def by_design(solve, arms, n, rng=None, rounding="regret"):
     return plan_of(arms, rounded(arms, weights, n, rounding, rng), value)
 
 
-def uniform(arms, n, rng, rounding=None):
-    """The `Plan` of `uniform_counts`."""
-    return plan_of(arms, uniform_counts(arms, n, rng))
-
-
-def greedy(arms, n, rng=None, rounding=None):
-    """The `Plan` of `greedy_counts`."""
-    return plan_of(arms, greedy_counts(arms, n))
-
-
-EXPLORERS: dict[str, Callable[..., Plan]] = {
-    "uniform": uniform,
-    "greedy": greedy,
+EXPLORERS: dict[str, Callable] = {  # (arms (m, r), n, rng, rounding) -> counts (m,) or Plan
+    "uniform": lambda arms, n, rng, rounding: uniform_counts(arms, n, rng),
+    "greedy": lambda arms, n, rng, rounding: greedy_counts(arms, n),
     "fwg": partial(by_design, fwg_design),
     "wynn": partial(by_design, wynn_design),
     "certified": partial(by_design, g_design),
@@ -69,16 +59,19 @@ EXPLORERS: dict[str, Callable[..., Plan]] = {
 def allocate(arms, n, design, rounding, rng=None):
     """The `Plan` of n pulls on the arms (m, r) of a stage, by a name or a function (arms, n, rng) -> counts or Plan."""
     if callable(design):
-        found = design(arms, n, rng)
-        return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
+        return _plan(arms, design(arms, n, rng))
     if draws(design, rounding):
-        return EXPLORERS[design](arms, n, rng, rounding=rounding)
+        return _plan(arms, EXPLORERS[design](arms, n, rng, rounding))
     return _remembered(arms, n, design, rounding)
 
 
 @cached
 def _remembered(arms, n, design, rounding):
-    return EXPLORERS[design](arms, n, rounding=rounding)
+    return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
+
+
+def _plan(arms, found):
+    return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
 
 
 def draws(design, rounding):

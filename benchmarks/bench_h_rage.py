@@ -15,7 +15,7 @@ import pandas as pd
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, g_design, pairs, weighted_design
-from bandits_lib.fixed_confidence import h_rage, rage
+from bandits_lib.fixed_confidence import h_rage, rage_halving
 from bandits_lib.variance import features
 
 PUBLISHED = {10**6: "7 s and 1.1 GB per 10^6 pulls"}
@@ -91,7 +91,7 @@ def against_the_gap():
         times = {}
         for name, rule in (
             ("H-RAGE", lambda p: h_rage(p.arms, delta=0.05, sigma_min=p.sigma.min(), sigma_max=1.0, burn_in="code")),
-            ("RAGE", lambda p: rage(p.arms, delta=0.05, sigma=p.sigma, rule="halving")),
+            ("RAGE", lambda p: rage_halving(p.arms, delta=0.05, sigma=p.sigma)),
         ):
             cache_clear()
             start = process_time()

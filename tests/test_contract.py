@@ -17,6 +17,7 @@ from bandits_lib.fixed_confidence import (
     lin_game,
     lingape,
     rage,
+    rage_halving,
     sphere_track_and_stop,
     xy_adaptive,
     xy_oracle,
@@ -29,7 +30,7 @@ ALGORITHMS = {
     "rage": lambda arms, items, rng: rage(arms, items, delta=0.05),
     "rage (leader)": lambda arms, items, rng: rage(arms, items, delta=0.05, eliminate="leader"),
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
-    "rage (halving)": lambda arms, items, rng: rage(arms, items, delta=0.05, rule="halving"),
+    "rage (halving)": lambda arms, items, rng: rage_halving(arms, items, delta=0.05),
     "h_rage": lambda arms, items, rng: h_rage(arms, items, delta=0.05, sigma_min=0.5, sigma_max=1.5, burn_in=2000),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
     "xy_static (published)": lambda arms, items, rng: xy_static(
@@ -116,7 +117,7 @@ def ranks_items(name):
 
 
 def function(name):
-    name = name.partition(" ")[0]
+    name = "rage_halving" if name == "rage (halving)" else name.partition(" ")[0]
     return getattr(fixed_budget if hasattr(fixed_budget, name) else fixed_confidence, name)
 
 
@@ -150,7 +151,7 @@ def same(one, other):
 
 
 def test_every_algorithm_is_under_contract():
-    assert {*fixed_confidence.__all__, *fixed_budget.__all__} <= {name.partition(" ")[0] for name in IN_THE_WORLD}
+    assert {*fixed_confidence.__all__, *fixed_budget.__all__} == {function(name).__name__ for name in IN_THE_WORLD}
 
 
 @each_on_both
@@ -326,6 +327,7 @@ def test_bad_items_are_refused_before_any_pull(make, arms, items, words):
 
 RULES = {
     "rage": lambda **kwargs: rage(ARMS, **({"delta": 0.1} | kwargs)),
+    "rage_halving": lambda **kwargs: rage_halving(ARMS, **({"delta": 0.1} | kwargs)),
     "xy_static": lambda **kwargs: xy_static(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)),
     "xy_oracle": lambda **kwargs: xy_oracle(
         ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_star": THETA} | kwargs)
@@ -367,17 +369,14 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("rage", "log_items", "both"),
         ("rage", "eliminate", "none"),
         ("rage", "rounding", "up"),
-        ("rage", "rule", "thirds"),
-        ("rage", "objective", "worst"),
         ("rage", "epsilon", 0.0),
+        ("rage_halving", "objective", "worst"),
+        ("rage_halving", "log_items", "both"),
         ("xy_static", "phases", "even"),
         ("xy_static", "start", 1),
-        ("xy_static", "growth", 0.5),
-        ("xy_oracle", "growth", np.nan),
         ("xy_oracle", "theta_star", np.ones(2)),
         ("xy_oracle", "theta_star", np.full(3, np.nan)),
         ("xy_oracle", "phases", "even"),
-        ("xy_oracle", "solver", "simplex"),
         ("xy_oracle", "batches", "pulls"),
         ("xy_oracle", "stop", "never"),
         ("xy_adaptive", "ratio", "both"),

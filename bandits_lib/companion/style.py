@@ -191,6 +191,7 @@ MARKER = {
     "sphere_half": "^",
     "sphere_printed": "D",
 }
+LABEL["rage_halving"], COLOUR["rage_halving"], MARKER["rage_halving"] = "RAGE by halving", "#332288", "h"
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _started = perf_counter()

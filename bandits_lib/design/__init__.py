@@ -1,14 +1,17 @@
 """Experimental designs for linear bandits: which share of the pulls each arm should get.
 
 Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs of least Gaussian width
-(`width_design`), the papers' Frank-Wolfe solver for replication (`frank_wolfe_design`), the way from weights to whole
-pulls (`round_design`), and what given weights are worth (`design_value`).
+(`width_design`), the papers' solvers and allocations for replication (`frank_wolfe_design`, `fwg_design`,
+`wynn_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), and what given weights are
+worth (`design_value`).
 """
 
 from bandits_lib.design._pairs import pairs
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design
+from bandits_lib.design.clusters import clusters_design
 from bandits_lib.design.frank_wolfe import frank_wolfe_design
+from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.design.rounding import round_design
 from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
 from bandits_lib.design.width import width_design
@@ -17,12 +20,15 @@ __all__ = [
     "Design",
     "cache_clear",
     "cache_off",
+    "clusters_design",
     "design_value",
     "frank_wolfe_design",
+    "fwg_design",
     "g_design",
     "pairs",
     "round_design",
     "weighted_design",
     "width_design",
+    "wynn_design",
     "xy_design",
 ]

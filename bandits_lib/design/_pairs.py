@@ -114,8 +114,9 @@ class Differences(NamedTuple):
         """Largest squared norm, and up to `most` differences (m, r) with squared norm above `level`, worst first."""
         points = product(self.items, transposed(root))
         i, j, _ = _walk(points)
-        i, j = _farthest(points, level, i, j)
+        i, j = _scan(points, level, i, j)
         norms = _squared(points, i, j)
+        i, j, norms = (values[norms > level] for values in (i, j, norms))
         order = ranked(-norms, most)
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
@@ -168,13 +169,6 @@ def _walk(points):
         if norms[k] <= reached * (1 + 1e-9):
             return i, j, reached
         i, j, reached = j, k, norms[k]
-
-
-def _farthest(points, level, far, near):
-    """Pairs (i, j) of squared distance above `level`: of each i the first farthest j not before its block."""
-    i, j = _scan(points, level, far, near)
-    above = _squared(points, i, j) > level
-    return i[above], j[above]
 
 
 def _scan(points, level, far, near, every=False):

@@ -35,8 +35,8 @@ def spanning_arms(arms):
 
 
 @njit(cache=True, error_model="numpy")
-def _inverse_and_norms(arms, weights):
-    """A(weights)^-1 and q_x = x'A^-1x for every arm."""
+def inverse_and_norms(arms, weights):
+    """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
     root = inverse_triangle(cholesky(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
 
@@ -88,7 +88,7 @@ def d_optimal(arms, tol, most):
     weights = np.zeros(len(arms))
     weights[spanning_arms(arms)] = 1.0 / rank
     for sweep in range(most):
-        inverse, norms = _inverse_and_norms(arms, weights)
+        inverse, norms = inverse_and_norms(arms, weights)
         if norms.max() <= (1.0 + tol) * rank:
             return weights, sweep
         support = np.flatnonzero(weights)

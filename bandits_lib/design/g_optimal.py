@@ -17,8 +17,9 @@ from numba import njit
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
+from bandits_lib.design.d_optimal import inverse_and_norms
 from bandits_lib.design.sparsify import snapped
-from bandits_lib.numerics.ordered import apply, cholesky, information, inverse_triangle, product, squares, transposed
+from bandits_lib.numerics.ordered import apply
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 
@@ -36,6 +37,10 @@ def fwg_design(arms, *, steps=STEPS, line_search="exact"):
     line_search : "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
     Returns Design: its value is at least, and at the optimum equals, lower_bound = rank of the arms.
     Raises ValueError for bad arms, steps < 1 or an unknown line search.
+
+    >>> design = fwg_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
+    >>> design.weights.round(2).tolist(), design.lower_bound
+    ([0.33, 0.33, 0.33], 2.0)
     """
     arms = check_arms(arms)
     check_option("line_search", line_search, ("exact", "grid"))
@@ -50,6 +55,9 @@ def wynn_design(arms, *, tol=1e-3):
     arms : (K, d), not all zero; tol : relative distance of the value from the rank at which it ends, positive.
     Returns Design with value <= (1 + tol) rank and lower_bound = rank. Unlike `g_design` it never takes weight off an
     arm entirely and needs about 1 / tol steps. Raises ValueError for bad arms or tol.
+
+    >>> wynn_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]), tol=0.1).value < 2.2
+    True
     """
     arms = check_arms(arms)
     if not 0 < tol < 1:
@@ -124,13 +132,6 @@ def wynn(arms, tol, most):
         if (step + 1) % REFRESH == 0:
             inverse, norms = inverse_and_norms(arms, weights)
     return weights, norms.max(), most
-
-
-@njit(cache=True, error_model="numpy")
-def inverse_and_norms(arms, weights):
-    """V(weights)^-1 (r, r) and x'V^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
-    root = inverse_triangle(cholesky(information(arms, weights))[0])
-    return product(root, transposed(root)), squares(product(arms, root))
 
 
 @njit(cache=True, error_model="numpy")

@@ -26,24 +26,14 @@ from bandits_lib.checks import (
     check_positive,
     check_ridge,
     check_sigma,
-    check_told,
 )
-from bandits_lib.fixed_budget.explorers import (
-    EXPLORERS,
-    PROJECTIONS,
-    ROUNDINGS,
-    Stage,
-    allocate,
-    draws,
-    of_counts,
-    project,
-)
+from bandits_lib.fixed_budget.explorers import EXPLORERS, ROUNDINGS, allocate, draws, plan_of
 from bandits_lib.fixed_budget.logistic import logistic_fit
+from bandits_lib.fixed_budget.stages import PROJECTIONS, measure, project
 from bandits_lib.numerics.least_squares import norms
-from bandits_lib.numerics.ordered import along, combine, product
-from bandits_lib.numerics.span import far_apart, scaled_axes
+from bandits_lib.numerics.ordered import along, combine
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import Result, Round, Sample
+from bandits_lib.protocol import Result, Round
 
 
 def gse(
@@ -70,10 +60,12 @@ def gse(
     sigma : standard deviation of the noise, for the widths in the history only; of several the largest.
     model : "linear", least squares, or "logistic", for rewards 0 and 1.
     design : "certified" G-optimal, "fwg" (the paper's Algorithm 2), "wynn", "greedy" (sequential), "uniform",
-        "clusters" (appendix H), or a function (arms (m, r)) -> Design.
+        "clusters" (appendix H), or a function (arms (m, r), n, rng) -> counts (m,) of sum n, on arms that span R^r;
+        `partial(by_design, solve)` of `explorers` makes one of a function (arms) -> Design.
     eta : a stage keeps 1/eta of its arms, a whole number of at least 2.
     keep : "ceil" or "floor"; remainder : "drop" or "last"; rounding : "regret", "ceil" or "multinomial";
-    projection : "span" or "first3"; the first of each is the text's, the others the published code's.
+    projection : "span" or "first3"; the first of each is the text's, the others the published code's. What is rounded
+        is a design given by its name.
     ridge : penalty of the logistic fit; rng : for design="uniform", which gives what is left over to random arms, and
         rounding="multinomial".
 
@@ -97,8 +89,8 @@ def gse(
     ridge = check_positive("ridge", ridge)
     if not callable(design):
         check_option("design", design, EXPLORERS)
-    if draws(design, rounding) and rng is None:
-        raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
+        if draws(design, rounding) and rng is None:
+            raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
     budgets = stage_budgets(arms, budget, eta, remainder, projection)
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
@@ -107,30 +99,19 @@ def gse(
     for t, n in enumerate(budgets, start=1):
         if len(active) == 1 or not arms[active].any():  # keep="floor" ends early; arms that are all 0 are as good
             break
-        stage = scaled_stage(arms[active], projection)  # Alg. 1, line 2
+        stage = project(arms[active], projection)  # Alg. 1, line 2
         plan = allocate(stage.arms, n, design, rounding, rng)  # line 3
-        counts = np.zeros(len(arms), dtype=np.int64)
-        counts[active] = plan.counts
-        sample = yield counts
-        told = Sample(*(field[active] for field in sample))
-        if not check_told(plan.counts, told, stage.arms, stage.arms - stage.arms[0]):
-            plan = of_counts(stage.arms, told.counts, plan)
+        sample, told, as_asked = yield from measure(stage, active, plan.counts, len(arms))
+        if not as_asked:
+            plan = plan_of(stage.arms, told.counts, plan.value)
         theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
-        history.append(Round(t, active, sample.counts, plan.value, plan.lower_bound, float(width), stage.basis @ theta))
+        rank, theta_hat = float(len(theta)), stage.basis @ theta
+        history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
         kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
-        active = active[top(values, kept)]  # line 5
+        active = active[top(values, int(kept))]  # line 5
     return Result(int(active[0]), tuple(history))
-
-
-def scaled_stage(arms, projection):
-    """The `Stage` of arms (m, d), in coordinates in which their scales are not decades apart."""
-    stage = project(arms, projection)
-    if not far_apart(stage.arms):
-        return stage
-    axes = scaled_axes(stage.arms)
-    return Stage(product(stage.arms, axes), product(stage.basis, axes))
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span"):

@@ -10,14 +10,13 @@ d is the rank of the arms throughout. For d = 1 the formula gives no phase, and 
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_sigma, check_told
+from bandits_lib.checks import check_arms, check_budget, check_sigma
 from bandits_lib.design import g_design
-from bandits_lib.fixed_budget._gse import scaled_stage
-from bandits_lib.fixed_budget.explorers import project
+from bandits_lib.fixed_budget.stages import measure, project
 from bandits_lib.numerics.ordered import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import Result, Round, Sample
+from bandits_lib.protocol import Result, Round
 
 
 def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
@@ -44,19 +43,16 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
     if len(arms) == 1:
         return Result(0)
-    kept, m = phases(len(arms), project(arms, "span").arms.shape[1], budget)
+    kept, m = phases(len(arms), project(arms).arms.shape[1], budget)
 
     active, history = np.arange(len(arms)), []
     for r, survivors in enumerate(kept, start=1):
         if not arms[active].any():  # all 0: one is as good as another
             break
-        stage = scaled_stage(arms[active], "span")
+        stage = project(arms[active])
         weights, value, lower_bound, _ = design(stage.arms)
-        counts = np.zeros(len(arms), dtype=np.int64)
-        counts[active] = np.ceil(weights * m - 1e-9).astype(np.int64)
-        sample = yield counts
-        told = Sample(*(field[active] for field in sample))
-        check_told(counts[active], told, stage.arms, stage.arms - stage.arms[0])
+        asked = np.ceil(weights * m - 1e-9).astype(np.int64)
+        sample, told, _ = yield from measure(stage, active, asked, len(arms))
         pulled = told.counts > 0
         root, _ = quick_inverse_root(stage.arms[pulled], told.counts[pulled])
         whitened = product(stage.arms, transposed(root))

@@ -13,24 +13,16 @@ of the limit a width lies. Two items have a single difference, whose design a li
 the variances hardly miss are dropped before rounding, at a price of 1 % of the width, or each would cost a pull.
 
 azizi2022 compares with "approximate Peace": the halving stages of GSE, in each the design that minimises
-E max_z (z_0 - z)'A^-1/2 eta / (b + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts rounded down,
+E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts rounded down,
 the rest given out at random; estimates from the stage alone. objective="ratio". The maximum over the items is direct
-here, and the same descent minimises it: the items (z - z_0) / (b + gap), with 0, are points like any other.
+here, and the same descent minimises it: the items (z - z_0) / (1 + gap), with 0, are points like any other.
 """
 
 from math import ceil, log2
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_budget,
-    check_items,
-    check_option,
-    check_positive,
-    check_sigma,
-    check_told,
-)
+from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma, check_told
 from bandits_lib.design import Design, round_design, xy_design
 from bandits_lib.design.width import batch, fewer_atoms, points_in, solve_width
 from bandits_lib.fixed_budget.explorers import rounded
@@ -42,7 +34,7 @@ from bandits_lib.protocol import Result, Round, total
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
 
 
-def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024, offset=1.0, rng):
+def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024, rng):
     """Best item after at most `budget` pulls, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
 
     Parameters
@@ -51,7 +43,7 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
     budget : pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
     sigma : standard deviation of the noise. One number has no effect; of several, (K,), the ratios matter.
     objective : "width", Peace; or "ratio", azizi2022's approximation: halving stages, gaps in the objective.
-    draws : normals in the batch that widths are averaged over, even; offset : b in the ratio (azizi2022: 1).
+    draws : normals in the batch that widths are averaged over, even.
     rng : draws the batch, and for the ratio the arms that get the pulls left by rounding.
 
     Returns Result(item (int), history of Round): `design_value` is gamma of the active items (of the stage's points
@@ -68,19 +60,17 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
     items = check_items(items, arms, distinct=False)
     sigma = check_sigma(sigma, len(arms))
     check_option("objective", objective, ("width", "ratio"))
-    offset = check_positive("offset", offset)
     batch(draws, 1, np.random.default_rng(0))
     check_budget(budget, 1, "one pull")
     if (items == items[0]).all():
         return Result(0)
-    if objective == "width":
-        return (yield from _by_width(arms / (sigma / sigma.max())[:, None], arms, items, budget, sigma, draws, rng))
-    return (yield from _by_ratio(arms, items, budget, sigma, offset, draws, rng))
+    rule = _by_width if objective == "width" else _by_ratio
+    return (yield from rule(arms, items, budget, sigma / sigma.max(), draws, rng))
 
 
-def _by_width(weighed, arms, items, budget, sigma, draws, rng):
-    """Algorithm 2: epochs of equal length, each for the items left; `weighed` are the arms over their noise."""
-    space = span(weighed)
+def _by_width(arms, items, budget, relative, draws, rng):
+    """Algorithm 2: epochs of equal length, each for the items left."""
+    space = span(arms / relative[:, None])
     points = points_in(space, items)
     normals = batch(draws, points.shape[1], rng)
     active, samples, asked, history = np.arange(len(items)), [], [], []
@@ -94,16 +84,48 @@ def _by_width(weighed, arms, items, budget, sigma, draws, rng):
         samples.append(sample)
         so_far = total(samples)
         check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
-        fit = weighted_least_squares(arms, so_far, sigma / sigma.max())
-        scores = items[active] @ fit.theta_hat
-        history.append(_round(epoch, active, sample, lam, items, fit, scores))
+        scores, entry = _judged(epoch, active, sample, lam, items, weighted_least_squares(arms, so_far, relative))
+        history.append(entry)
         if epoch < epochs and len(active) > 2:
             order = active[np.argsort(-scores, kind="stable")]
             kept, lam = longest_prefix(space.arms, points[order], normals, lam)
             active = np.sort(order[:kept])
             if lam.value == 0:
                 break
-    return Result(int(active[argmax(items[active] @ fit.theta_hat)]), tuple(history))
+    return Result(int(active[argmax(items[active] @ entry.theta_hat)]), tuple(history))
+
+
+def _by_ratio(arms, items, budget, relative, draws, rng):
+    """azizi2022's approximation: stages that halve, each with the design of least ratio on the arms left, or on all
+    arms if the items are others."""
+    own = np.array_equal(items, arms)
+    stages = (len(items) - 1).bit_length()
+    n = _share(budget, stages, span(arms).arms.shape[1], "stages")
+    active, theta_hat, history = np.arange(len(items)), np.zeros(arms.shape[1]), []
+    for stage in range(1, stages + 1):
+        pulled = active if own else np.arange(len(arms))
+        space = span((arms / relative[:, None])[pulled])
+        points = _ratios(points_in(space, items[active]), items[active] @ theta_hat)
+        lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
+        counts = np.zeros(len(arms), dtype=np.int64)
+        counts[pulled] = _rounded_down(lam.weights, n, rng)
+        sample = yield counts
+        check_told(counts, sample, arms, items[active] - items[active[0]])
+        scores, entry = _judged(stage, active, sample, lam, items, weighted_least_squares(arms, sample, relative))
+        history.append(entry)
+        theta_hat = entry.theta_hat
+        active = np.sort(active[np.argsort(-scores, kind="stable")[: (len(active) + 1) // 2]])
+        if (items[active] == items[active[0]]).all():
+            break
+    return Result(int(active[0]), tuple(history))
+
+
+def _judged(index, active, sample, lam, items, fit):
+    """Estimated values (m,) of the items that are active, and the Round."""
+    scores = items[active] @ fit.theta_hat
+    comparisons = items[active] - items[active[argmax(scores)]]
+    width = float(np.sqrt(fit.variances(comparisons).max()))
+    return scores, Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
 
 
 def least_width(arms, points, normals, start=None, target=0.0):
@@ -153,42 +175,10 @@ def _counts(arms, weights, n, first):
     return round_design(weights, n)
 
 
-def _round(index, active, sample, lam, items, fit, scores):
-    comparisons = items[active] - items[active[argmax(scores)]]
-    width = float(np.sqrt(fit.variances(comparisons).max()))
-    return Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
-
-
-def _by_ratio(arms, items, budget, sigma, offset, draws, rng):
-    """azizi2022's approximation: stages that halve, each with the design of least ratio on the arms left, or on all
-    arms if the items are others."""
-    relative, own = sigma / sigma.max(), np.array_equal(items, arms)
-    stages = (len(items) - 1).bit_length()
-    n = _share(budget, stages, span(arms).arms.shape[1], "stages")
-    active, theta_hat, history = np.arange(len(items)), np.zeros(arms.shape[1]), []
-    for stage in range(1, stages + 1):
-        pulled = active if own else np.arange(len(arms))
-        space = span((arms / relative[:, None])[pulled])
-        scores = items[active] @ theta_hat
-        points = _ratios(points_in(space, items[active]), scores, offset)
-        lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
-        counts = np.zeros(len(arms), dtype=np.int64)
-        counts[pulled] = _rounded_down(lam.weights, n, rng)
-        sample = yield counts
-        check_told(counts, sample, arms, items[active] - items[active[0]])
-        fit = weighted_least_squares(arms, sample, relative)
-        theta_hat, scores = fit.theta_hat, items[active] @ fit.theta_hat
-        history.append(_round(stage, active, sample, lam, items, fit, scores))
-        active = np.sort(active[np.argsort(-scores, kind="stable")[: (len(active) + 1) // 2]])
-        if (items[active] == items[active[0]]).all():
-            break
-    return Result(int(active[0]), tuple(history))
-
-
-def _ratios(points, scores, offset):
-    """The points (m, r) from the leader's, over offset + gap: the leader's is 0."""
+def _ratios(points, scores):
+    """The points (m, r) from the leader's, over 1 + gap: the leader's is 0."""
     leader = argmax(scores)
-    return (points - points[leader]) / (offset + scores[leader] - scores)[:, None]
+    return (points - points[leader]) / (1 + scores[leader] - scores)[:, None]
 
 
 def _rounded_down(weights, n, rng):

@@ -2,103 +2,81 @@
 
 Every allocation made here is valid in the sense of Theorem 4.1: the pulled arms span what the arms span. Where a
 random or rounded allocation does not, one pull goes to each of r independent arms, r the rank, and the rest is given
-out again. Designs come from a cache, so runs in which the same arms survive share them.
+out again. What is not drawn comes from a cache, so runs in which the same arms survive share it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from bandits_lib.checks import check_arms, check_option
-from bandits_lib.design import Design, design_value, g_design, round_design
+from bandits_lib.design import clusters_design, fwg_design, g_design, round_design, wynn_design
 from bandits_lib.design.cache import cached
-from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.g_optimal import fwg_design, inverse_and_norms, wynn_design
-from bandits_lib.numerics.axes import principal_axes
+from bandits_lib.design.d_optimal import inverse_and_norms, spanning_arms
 from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.ordered import product, transposed
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 
-PROJECTIONS = ("span", "first3")
 ROUNDINGS = ("regret", "ceil", "multinomial")
 
 
-class Stage(NamedTuple):
-    """The arms left, in orthonormal coordinates: arms (m, r) of rank r, and basis (d, r) of what they span."""
-
-    arms: np.ndarray
-    basis: np.ndarray
-
-
 class Plan(NamedTuple):
-    """An allocation: counts (m,), inverse (r, r) of its information matrix, value and lower bound of its design."""
+    """An allocation: counts (m,), inverse (r, r) of its information matrix, value of the design it was made from."""
 
     counts: np.ndarray
     inverse: np.ndarray
     value: float
-    lower_bound: float
 
 
-@cached
-def project(arms, projection):
-    """The `Stage` of arms (m, d): projected on what they span (line 2), or on its first three axes only ("first3")."""
-    axes = basis(arms)
-    if projection == "first3":
-        axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
-    return Stage(product(arms, axes), axes)
+def plan_of(arms, counts, value=None):
+    """The `Plan` of counts (m,) on arms (m, r); without a design its value is that of the counts themselves."""
+    pulled = counts > 0
+    inverse = information_inverse(arms[pulled], counts[pulled])
+    return Plan(counts, inverse, float(counts.sum() * norms(inverse, arms).max() if value is None else value))
+
+
+def by_design(solve, arms, n, rng=None, rounding="regret"):
+    """The `Plan` of n pulls in the shares of the design `solve(arms)`; independent arms (m = r) share equally."""
+    m, rank = arms.shape
+    weights, value = (np.full(m, 1 / m), float(m)) if m == rank else solve(arms)[:2]
+    return plan_of(arms, rounded(arms, weights, n, rounding, rng), value)
+
+
+EXPLORERS: dict[str, Callable] = {  # (arms (m, r), n, rng, rounding) -> counts (m,) or Plan
+    "uniform": lambda arms, n, rng, rounding: uniform_counts(arms, n, rng),
+    "greedy": lambda arms, n, rng, rounding: greedy_counts(arms, n),
+    "fwg": partial(by_design, fwg_design),
+    "wynn": partial(by_design, wynn_design),
+    "certified": partial(by_design, g_design),
+    "clusters": partial(by_design, clusters_design),
+}
 
 
 def allocate(arms, n, design, rounding, rng=None):
-    """Give out n pulls on the arms (m, r) of one stage (line 3).
-
-    arms : (m, r) of rank r <= n; design : a name of `DESIGNS`, "uniform", "greedy", or a function (arms) -> Design;
-    rounding : one of `ROUNDINGS`; rng : for what draws at random (`draws`). Returns a Plan; shared between runs when
-    it is deterministic and the design has a name.
-    """
+    """The `Plan` of n pulls on the arms (m, r) of a stage, by a name or a function (arms, n, rng) -> counts or Plan."""
+    if callable(design):
+        return _plan(arms, design(arms, n, rng))
     if draws(design, rounding):
-        return _allocate(arms, n, design, rounding, rng)
-    return (_cached_allocate if isinstance(design, str) else _allocate)(arms, n, design, rounding)
+        return _plan(arms, EXPLORERS[design](arms, n, rng, rounding))
+    return _remembered(arms, n, design, rounding)
+
+
+@cached
+def _remembered(arms, n, design, rounding):
+    return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
+
+
+def _plan(arms, found):
+    return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
 
 
 def draws(design, rounding):
-    """Whether an allocation is random."""
+    """Whether an allocation by name is random."""
     return design == "uniform" or (rounding == "multinomial" and design != "greedy")
-
-
-def _allocate(arms, n, design, rounding, rng=None):
-    if design in ("uniform", "greedy"):
-        counts = uniform_counts(arms, n, rng) if design == "uniform" else greedy_counts(arms, n)
-        value = None
-    else:
-        weights, value, *_ = stage_design(arms, design)
-        counts = rounded(arms, weights, n, rounding, rng)
-    pulled = counts > 0
-    inverse = information_inverse(arms[pulled], counts[pulled])
-    if value is None:
-        value = n * norms(inverse, arms).max()
-    return Plan(counts, inverse, float(value), float(arms.shape[1]))
-
-
-_cached_allocate = cached(_allocate)
-
-
-def of_counts(arms, counts, plan):
-    """The Plan that was carried out: `plan` with other counts (m,), of arms (m, r), and their inverse information."""
-    pulled = counts > 0
-    return plan._replace(counts=counts, inverse=information_inverse(arms[pulled], counts[pulled]))
-
-
-def stage_design(arms, design):
-    """The Design on arms (m, r): by name or by function; independent arms need none, uniform is optimal for them."""
-    if not isinstance(design, str):
-        return design(arms)
-    m, rank = arms.shape
-    if m == rank and design != "clusters":
-        return Design(np.full(m, 1 / m), float(m), float(m), 0)
-    return DESIGNS[design](arms)
 
 
 def rounded(arms, weights, n, rounding, rng=None):
@@ -108,15 +86,11 @@ def rounded(arms, weights, n, rounding, rng=None):
     """
     if rounding == "ceil":
         return np.ceil(n * weights - 1e-9).astype(np.int64)
-
-    def give_out(pulls):
-        if rounding == "multinomial":
-            return rng.multinomial(pulls, weights)
-        if np.ptp(weights) == 0 and len(arms) == arms.shape[1]:  # independent arms: nothing to swap
-            return round_design(weights, pulls, "largest_remainder")
-        return round_design(weights, pulls, "regret", arms)
-
-    return _valid(arms, n, give_out)
+    if rounding == "multinomial":
+        return _valid(arms, n, lambda pulls: rng.multinomial(pulls, weights))
+    equal = np.ptp(weights) == 0 and len(arms) == arms.shape[1]  # independent arms: nothing to swap
+    method = "largest_remainder" if equal else "regret"
+    return _valid(arms, n, lambda pulls: round_design(weights, pulls, method, arms))
 
 
 def uniform_counts(arms, n, rng):
@@ -182,57 +156,3 @@ def greedy_pulls(gram, counts, n, by_variance):
             for j in range(m):
                 gram[i, j] -= ray[i] * ray[j] * share
     return counts
-
-
-def clusters_design(arms, clusters=None):
-    """Equal shares for clusters of arms, and equal shares within them (azizi2022, appendix H): no optimality claimed.
-
-    arms : (m, r) of rank r; clusters : how many k-means looks for, at most m, default r; it starts from
-    that many arms, each the farthest from the span of those before (from the arms chosen, beyond r of them).
-    Returns a Design whose value is computed and whose lower bound is r. Raises ValueError for bad input.
-    """
-    arms = check_arms(arms)
-    rank = basis(arms).shape[1]
-    clusters = rank if clusters is None else clusters
-    if not 1 <= clusters <= len(arms):
-        raise ValueError(f"clusters must lie between 1 and the number of arms, {len(arms)}; got {clusters}")
-    return _clusters_design(arms, int(clusters), rank)
-
-
-@cached
-def _clusters_design(arms, clusters, rank):
-    label = k_means(arms, arms[_starts(product(arms, basis(arms)), clusters)])
-    sizes = np.bincount(label, minlength=clusters)
-    weights = 1 / (np.count_nonzero(sizes) * sizes[label])
-    return Design(weights, design_value(arms, weights, arms), float(rank), 0)
-
-
-def _starts(arms, clusters):
-    chosen = list(spanning_arms(np.ascontiguousarray(arms))[:clusters])
-    while len(chosen) < clusters:
-        distance = ((arms[:, None] - arms[chosen][None]) ** 2).sum(axis=2).min(axis=1)
-        chosen.append(int(argmax(distance)))
-    return chosen
-
-
-def k_means(points, centres, most=100):
-    """Cluster (m,) of each point (m, d) by Lloyd's iteration from `centres` (c, d); an empty cluster stays empty."""
-    label = np.full(len(points), -1)
-    for _ in range(most):
-        distances = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
-        before, label = label, np.array([argmax(-row) for row in distances])
-        if (label == before).all():
-            break
-        centres = np.array(
-            [points[label == c].mean(axis=0) if (label == c).any() else centres[c] for c in range(len(centres))]
-        )
-    return label
-
-
-DESIGNS: dict[str, Callable[..., Design]] = {
-    "fwg": fwg_design,
-    "wynn": wynn_design,
-    "certified": g_design,
-    "clusters": clusters_design,
-}
-EXPLORERS = ("uniform", "greedy", *DESIGNS)

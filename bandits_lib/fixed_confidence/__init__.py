@@ -8,6 +8,7 @@ from bandits_lib.fixed_confidence._lazy_track_and_stop import lazy_track_and_sto
 from bandits_lib.fixed_confidence._lin_game import lin_game
 from bandits_lib.fixed_confidence._lingape import lingape
 from bandits_lib.fixed_confidence._rage import rage
+from bandits_lib.fixed_confidence._rage_halving import rage_halving
 from bandits_lib.fixed_confidence._sphere_track_and_stop import sphere_track_and_stop
 from bandits_lib.fixed_confidence._xy_adaptive import xy_adaptive
 from bandits_lib.fixed_confidence._xy_oracle import xy_oracle
@@ -22,6 +23,7 @@ __all__ = [
     "lin_game",
     "lingape",
     "rage",
+    "rage_halving",
     "sphere_track_and_stop",
     "xy_adaptive",
     "xy_oracle",

@@ -35,15 +35,18 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.design import g_design
+from bandits_lib.fixed_confidence.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
-from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round
 
-MOST_PULLS = 10**18  # of one phase; more do not fit the counters
+WAY_OUT = (
+    "The rule allows for rewards up to {:.2g}, theta_bound times the longest arm. The best arm must be unique; drop "
+    "one of them, rescale the coordinates so that lengths are alike"
+)
 
 
-def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, design=g_design, rng):
+def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, rng):
     """Best arm with probability at least 1 - delta, halving the number of arms run by run (Tao et al. 2018).
 
     Parameters
@@ -52,7 +55,7 @@ def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, design=g_design, rng)
     theta_bound : bound on the Euclidean norm of theta, which the number of pulls and the widths need.
     sigma : standard deviation of the noise; of several the largest is used.
     growth : 2, accuracies 2^-s as in the paper, or 1.1, the published code's (see above).
-    design : function (arms) -> Design, G-optimal; rng : draws the arms.
+    rng : draws the arms.
 
     Returns Result(arm (int), history of Round), one Round for every phase of every run. One arm: at once.
     Raises ValueError for bad input, or arms that are too close to tell apart.
@@ -73,37 +76,36 @@ def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, design=g_design, rng)
         if len(active) == 1:
             return Result(int(active[0]), history)
         most = max(1, arms.shape[1] // 2**r)
-        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, design, rng)
+        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng)
         active, rounds = yield from run
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
 
 
-def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rng):
+def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
     """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
     rounds: list[Round] = []
     size, d = len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
     while len(active) > most:
-        s = len(rounds) + 1
+        s, in_view = len(rounds) + 1, arms[active]
         scale = pulls_scale(s, growth, d, limit / sigma)  # l_s
-        n = _feasible(scale * log(5 * size**2 / (2 * basel_delta(delta, s))), active, limit)
-        rows = np.flatnonzero(in_span(arms, arms[active]))  # X_S
-        lam = design(arms[rows])
+        n = scale * log(5 * size**2 / (2 * basel_delta(delta, s)))
+        n = ceil(feasible(n, s, active, way_out=WAY_OUT.format(limit)))
+        rows = np.flatnonzero(in_span(arms, in_view))  # X_S
+        lam = g_design(arms[rows])
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield counts
-        if not check_told(counts, sample, arms, arms[active] - arms[active[0]]):  # the shares pulled are the design
+        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares pulled are the design
             told = int(sample.counts.sum())
             weights, scale, n = sample.counts / told, scale * told / n, told
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
         theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
-        leader = active[argmax(arms[active] @ theta_hat)]
-        directions = arms[leader] - arms[active]
-        known = scale, theta_bound, sigma, sigma * 2.0**-s
-        widths = np.minimum(*confidence(directions, arms, weights, root, theta_hat, *known))
+        gaps, away = behind(in_view, theta_hat)
+        widths = confidence(away, arms, weights, root, theta_hat, scale, theta_bound, sigma, sigma * 2.0**-s)
         rounds.append(Round(s, active, sample.counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
-        active = active[widths >= directions @ theta_hat]
+        active = active[gaps <= widths]
     return active, rounds
 
 
@@ -117,7 +119,7 @@ def pulls_scale(s, growth, d, limit):
 
 
 def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, sigma, accuracy):
-    """Widths of y'theta_hat for the rows y of `directions` (n, d): blind and informed, (n,) each.
+    """Widths (n,) of y'theta_hat for the rows y of `directions` (n, d): the smaller of a blind and an informed one.
 
     weights : (K,), the design; root : (r, d) with A(weights)^-1 = root'root; scale : l_s, pulls over the logarithm;
     sigma : of the noise; accuracy : epsilon_s. The draws have variance at most L^2 ||y||^2 (blind), or sum over x of
@@ -135,20 +137,9 @@ def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, s
     variance = (whitened @ (arms[drawn] @ root.T).T) ** 2 @ (weights * means**2)[drawn]
     values = np.abs(directions @ theta_hat) + accuracy / 2
     informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
-    return blind + noise, informed + noise
+    return np.minimum(blind, informed) + noise
 
 
 def in_span(arms, spanning):
     """(K,) of bool: which arms lie in the span of the rows of `spanning` (m, d), which are not all zero."""
     return outside(arms, basis(spanning)) <= RANK_TOL * np.linalg.norm(arms, axis=1)
-
-
-def _feasible(n, active, limit):
-    """`n` pulls, rounded up, unless the counters would overflow; limit : L."""
-    if n > MOST_PULLS:
-        raise ValueError(
-            f"arms {', '.join(map(str, active[:5]))} cannot be told apart: the next phase would need {n:.2g} pulls for "
-            f"rewards up to {limit:.2g}, theta_bound times the longest arm. The best arm must be unique; drop one of "
-            "them, rescale the coordinates so that lengths are alike, or stop earlier with max_pulls"
-        )
-    return ceil(n)

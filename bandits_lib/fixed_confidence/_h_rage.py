@@ -10,6 +10,8 @@ Departures from the paper's letter, each with its reason (those of the phases ar
 Errors: delta / 2 for the burn-in and .41 delta for the phases (Lemma E.1).
 """
 
+from functools import partial
+
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
@@ -74,9 +76,9 @@ def h_rage(
         sigma, before = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
     else:
         sigma, before = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
-    noise = {"sigma": sigma, "factor": 3.0, "design": lambda arms, directions: design(arms, directions, sigma=sigma)}
-    goal = {"objective": objective, "threshold": threshold, "log_items": log_items}
-    result = yield from halving(arms, items, delta=delta, **noise, **goal)  # lines 6 to 24
+    told = {"delta": delta, "threshold": threshold, "log_items": log_items}
+    weighted = partial(design, sigma=sigma)
+    result = yield from halving(arms, items, **told, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
     return Result(result.recommendation, before + result.history)
 
 

@@ -1,5 +1,4 @@
-"""RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1), and its namesake in
-Weltz et al. (2023, Algorithm 5), whose phases are in halving.py.
+"""RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
 
 Departures from the letter of fiez2019, each with its reason:
 - Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares, and so do we.
@@ -16,18 +15,20 @@ Departures from the letter of fiez2019, each with its reason:
 from math import ceil, log
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from bandits_lib.checks import check_arms, check_delta, check_option, check_positive, check_sigma, check_told
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_told,
+)
 from bandits_lib.design import pairs, round_design, xy_design
-from bandits_lib.fixed_confidence.halving import checked_items, feasible, halving
+from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
-from bandits_lib.numerics.ordered import along
-from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round
-
-MANY_ITEMS = 5_000  # above, elimination is against the leader only
-BLOCK = 1_000  # rows of the pairwise comparison held at once
 
 
 def rage(
@@ -36,9 +37,6 @@ def rage(
     *,
     delta,
     sigma=1.0,
-    rule="widths",
-    objective="best",
-    threshold=None,
     epsilon=0.1,
     delta_schedule="basel",
     log_items="paper",
@@ -46,29 +44,25 @@ def rage(
     design=xy_design,
     rounding="pukelsheim",
 ):
-    """Best item, or level set, with probability at least 1 - delta, in phases that halve the gap in view.
+    """Best item with probability at least 1 - delta, in phases that halve the gap in view (fiez2019, Algorithm 1).
 
     Parameters
     ----------
     arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
     delta : error probability allowed, in (0, 1).
     sigma : standard deviation (sub-Gaussian) of the noise; of several, (K,), the largest is used.
-    rule : "widths", eliminate by the confidence widths that a phase reached (fiez2019, Algorithm 1), or "halving", by
-        2^-t in phase t (weltz2023, Algorithm 5), which takes no epsilon, delta_schedule, eliminate or rounding.
-    objective : "best", or "level": which items have a value above `threshold` (reward); by rule "halving" only.
     epsilon : slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
     delta_schedule : "basel", 6 delta / (pi^2 t^2), or "fiez2019", delta / t^2.
     log_items : "paper", log(M^2 / delta_t) throughout, or "code", log(2 M^2 / delta_t) in the number of pulls and
-        log(2 K^2 / delta_t) in the elimination, as published. Rule "halving": log(8 t^2 M / delta) and
-        log(8 t^2 M^2 / delta).
+        log(2 K^2 / delta_t) in the elimination, as published.
     eliminate : "pairs", an item goes when any active item beats it (Algorithm 1), or "leader", when the leader does;
         None: "pairs" up to 5,000 active items, "leader" above.
-    design : function (arms, directions) -> Design, called with `pairs(active items)`, for level sets the active items.
+    design : function (arms, directions) -> Design, called with `pairs(active items)`.
     rounding : method of `round_design`.
 
-    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round). One item
-    and "best": at once, without a pull. Raises ValueError for bad input (shapes, NaN, identical items, items outside
-    the span of the arms, delta), and for an item that no number of pulls can decide.
+    Returns (as the generator's value) Result(best item (int), history of Round). One item: at once, without a pull.
+    Raises ValueError for bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for
+    items that no number of pulls can tell apart.
 
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
@@ -77,18 +71,12 @@ def rage(
     0
     """
     arms = check_arms(arms)
-    check_option("rule", rule, ("widths", "halving"))
-    items, threshold = checked_items(items, arms, objective, threshold)
+    items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
     epsilon = check_positive("epsilon", epsilon)
     check_option("delta_schedule", delta_schedule, ("basel", "fiez2019"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
-    _check_rule(rule, objective, epsilon, delta_schedule, eliminate, rounding)
-    if rule == "halving":
-        noise = {"sigma": 1.0, "factor": 2 * sigma**2}
-        goal = {"objective": objective, "threshold": threshold, "log_items": log_items}
-        return (yield from halving(arms, items, delta=delta, design=design, **noise, **goal))
 
     active = np.arange(len(items))
     history: list[Round] = []
@@ -97,15 +85,13 @@ def rage(
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
         lam = design(arms, pairs(items[active]))  # lambda_t and rho(Y(Z_t))
-        n = ceil(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log)  # N_t
-        n = max(n, ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # r(epsilon)
-        shares = lam.weights / lam.weights.sum()
-        asked = round_design(shares, feasible(n, t, active), method=rounding, arms=arms)
+        n = feasible(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log, t, active)
+        n = max(ceil(n), ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # N_t, at least r(epsilon)
+        asked = round_design(lam.weights / lam.weights.sum(), n, method=rounding, arms=arms)
         sample = yield asked
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
-        radius = sigma * np.sqrt(2 * width_log)
-        kept, width = eliminated_by(items[active], fit, radius, eliminate or _default_comparison(active))
+        kept, width = eliminated_by(items[active], fit, sigma * np.sqrt(2 * width_log), eliminate)
         history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         active = active[kept]
     return Result(int(active[0]), tuple(history))
@@ -116,35 +102,3 @@ def union_logs(log_items, K, M, delta_t):
     if log_items == "paper":
         return log(M**2 / delta_t), log(M**2 / delta_t)
     return log(2 * M**2 / delta_t), log(2 * K**2 / delta_t)
-
-
-def eliminated_by(items, fit, radius, comparison):
-    """Which active items survive: kept (m,) of bool, and the largest width of a comparison with the leader.
-
-    An item z goes when (z' - z)'theta_hat > radius ||z' - z||, in the norm of the inverse information matrix, for
-    the leader z' or, with comparison "pairs", for any active z'. The leader always stays.
-    """
-    scores = along(items, fit.theta_hat)
-    leader = int(argmax(scores))
-    whitened = fit.whitened(items - items[leader])  # distances are norms of differences
-    widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
-    kept = scores[leader] - scores <= widths
-    if comparison == "pairs":
-        for rows in np.array_split(np.flatnonzero(kept), 1 + np.count_nonzero(kept) // BLOCK):
-            beaten = scores[None, :] - scores[rows, None] > radius * cdist(whitened[rows], whitened)
-            kept[rows] = ~beaten.any(axis=1)
-    return kept, float(widths.max())
-
-
-def _default_comparison(active):
-    return "leader" if len(active) > MANY_ITEMS else "pairs"
-
-
-def _check_rule(rule, objective, *options):
-    """Refuse an objective or options that the rule does not have."""
-    if rule == "widths" and objective == "level":
-        raise ValueError("objective must be 'best' for rule='widths'; level sets need rule='halving' (weltz2023)")
-    defaults = {"epsilon": 0.1, "delta_schedule": "basel", "eliminate": None, "rounding": "pukelsheim"}
-    given = [name for (name, usual), value in zip(defaults.items(), options, strict=True) if value != usual]
-    if rule == "halving" and given:
-        raise ValueError(f"{', '.join(given)} must be left at the default for rule='halving', which has no such option")

@@ -32,7 +32,7 @@ from bandits_lib.checks import (
     check_sigma,
     check_told,
 )
-from bandits_lib.fixed_confidence._rage import eliminated_by
+from bandits_lib.fixed_confidence.elimination import eliminated_by
 from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
 from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 from bandits_lib.numerics.span import basis, scaled_axes

@@ -10,23 +10,21 @@ The published oracles of weltz2023 stop as soon as the *true* best item leads in
 width (stop="truth"): no rule could, since it takes the answer to know. The default verifies.
 """
 
-from collections.abc import Callable
 from functools import partial
+from itertools import count
 from math import inf, log, sqrt
 
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
-from bandits_lib.design import Design, frank_wolfe_design, xy_design
-from bandits_lib.fixed_confidence.fixed_design import allocate_until, check_growth, draw_until, separated
+from bandits_lib.design import frank_wolfe_design
+from bandits_lib.fixed_confidence.fixed_design import drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
 
-SOLVERS: dict[str, Callable[..., Design]] = {
-    "frank_wolfe": partial(frank_wolfe_design, prune=0.0),
-    "certified": xy_design,
-}
+GROWTH = 1.1  # phase t draws ceil(1.1^t) arms
+UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
 
 def xy_oracle(
@@ -36,12 +34,10 @@ def xy_oracle(
     theta_star,
     delta,
     sigma=1.0,
-    growth=1.1,
     phases="every",
     batches="draws",
     stop="widths",
-    solver="frank_wolfe",
-    design=None,
+    design=UNPRUNED,
     rng,
 ):
     """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
@@ -51,11 +47,11 @@ def xy_oracle(
     arms : (K, d); items : (M, d), default the arms; theta_star : (d,), which no other rule is told.
     delta : error probability allowed.
     sigma : standard deviation; one for each arm, (K,), makes design and least squares weighted (weltz2023).
-    batches : "draws", phase t draws ceil(growth^t) arms and all data count (fiez2019), or "rounds", phase t pulls arm x
+    batches : "draws", phase t draws ceil(1.1^t) arms and all data count (fiez2019), or "rounds", phase t pulls arm x
         ceil(2 t psi log(4 t^2 M / delta) lambda_x) times, psi the value of the design, and its data alone count (the
-        published code of weltz2023); growth, and phases "every" or "odd" (fiez2019's code), are for "draws".
+        published code of weltz2023); phases, "every" or "odd" (fiez2019's code), are for "draws".
     stop : "widths", when every other item is beaten by its confidence width, or "truth", when the best one leads.
-    solver : "frank_wolfe" (the papers') or "certified"; design : function (arms, directions) -> Design in its place.
+    design : function (arms, directions) -> Design; default the papers' Frank-Wolfe, without pruning.
     rng : draws the arms; "rounds" do not need it.
 
     Returns Result(best item (int), history of Round). Raises ValueError for bad input or a best item that ties.
@@ -69,11 +65,9 @@ def xy_oracle(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms))
-    check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
     check_option("stop", stop, ("widths", "truth"))
-    check_option("solver", solver, tuple(SOLVERS))
     if len(items) == 1:
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
@@ -88,16 +82,18 @@ def xy_oracle(
             won = width < inf and leads(items, best, fit)
         return (best if won else None), width
 
-    def pulls(t):
-        return 2 * t * scale**2 * lam.value * log(4 * t**2 * len(items) / delta)
-
-    lam = (design or SOLVERS[solver])(arms / relative[:, None], oracle_directions(items, theta_star))
-    if batches == "rounds":
-        item, history = yield from allocate_until(arms, lam, pulls=pulls, decide=decide, sigma=relative)
-    else:
-        drawn = {"growth": growth, "phases": phases, "rng": rng}
-        item, history = yield from draw_until(arms, lam, **drawn, decide=decide, sigma=relative)
+    lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
+    afresh = batches == "rounds"
+    asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, GROWTH, phases, rng)
+    item, history = yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)
     return Result(item, history)
+
+
+def rounds(design, sigma, M, delta):
+    """Batches without end: whole pulls in the shares of the design, 2 t psi log(4 t^2 M / delta) of them and more."""
+    for t in count(1):
+        n = 2 * t * sigma**2 * design.value * log(4 * t**2 * M / delta)
+        yield t, np.ceil(n * design.weights).astype(np.int64)
 
 
 def leads(items, best, fit):

@@ -8,20 +8,20 @@ from math import log, sqrt
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, pairs
-from bandits_lib.fixed_confidence.fixed_design import check_growth, draw_until, separated
+from bandits_lib.fixed_confidence.fixed_design import drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, one_pull
 
+GROWTH = 1.35  # phase t draws ceil(1.35^t) arms
 
-def xy_static(
-    arms, items=None, *, delta, sigma=1.0, growth=1.35, phases="every", start=0, design=frank_wolfe_design, rng
-):
+
+def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, design=frank_wolfe_design, rng):
     """Best item with probability at least 1 - delta, from the XY-optimal design of all pairs (fiez2019, appendix F).
 
     Parameters
     ----------
     arms : (K, d); items : (M, d), default the arms; delta : error probability allowed; sigma : standard deviation.
-    growth : phase t draws ceil(growth^t) arms; phases : "every" t = 1, 2, ..., or "odd", as the published code does.
+    phases : t = 1, 2, ... ("every"), or 1, 3, ... ("odd"), as in the published code; ceil(1.35^t) arms are drawn.
     start : 0, or "d": pull arm 0 d times without looking, the count at which the published code starts.
     design : function (arms, directions) -> Design; default the papers' Frank-Wolfe (`xy_design` is certified).
     rng : draws the arms.
@@ -37,7 +37,6 @@ def xy_static(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))
     if len(items) == 1:
@@ -53,5 +52,5 @@ def xy_static(
     unseen = 0
     if start == "d":
         unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
-    item, (first, *others) = yield from draw_until(arms, lam, growth=growth, phases=phases, decide=decide, rng=rng)
+    item, (first, *others) = yield from pull_until(arms, lam, drawn(lam, GROWTH, phases, rng), decide)
     return Result(item, (first._replace(counts=first.counts + unseen), *others))

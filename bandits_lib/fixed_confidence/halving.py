@@ -13,21 +13,21 @@ The union bound is the paper's: each of |Z| two-sided comparisons in phase l fai
 delta / (4 l^2 |Z|), which adds up to pi^2 delta / 24, or .41 delta; H-RAGE spends delta / 2 more on its burn-in.
 """
 
-from math import inf, isfinite, log, sqrt
+from math import isfinite, log, sqrt
 
 import numpy as np
 
 from bandits_lib.checks import check_items, check_option, check_span, check_told
 from bandits_lib.design import pairs
+from bandits_lib.fixed_confidence.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ordered import along
-from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round
 
-MOST_PULLS = 10**18  # of one phase; more do not fit the counters
+ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
 
-def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_items, design):
+def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design):
     """Sub-generator: the phases of weltz2023, Algorithms 2 and 5 (lines 6 to 24, with any given variances).
 
     Parameters
@@ -36,7 +36,7 @@ def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_item
     sigma : weights of least squares are 1 / sigma^2, one standard deviation or (K,).
     factor : tau_l = factor 4^l q log(8 l^2 M / delta): 3 if sigma^2 is known up to half of itself, 2 sigma_max^2 for
         sigma = 1.
-    objective, threshold : "best", or "level" with its threshold.
+    threshold : of the level set; None: the best item is sought.
     log_items : "paper", log(8 l^2 M / delta), or "code", log(8 l^2 M^2 / delta).
     design : function (arms, directions) -> Design, called with `pairs(active items)` or the active items.
 
@@ -44,61 +44,30 @@ def halving(arms, items, *, delta, sigma, factor, objective, threshold, log_item
     a Round is that of the comparisons it made, at most 2^-index. Raises ValueError when a phase would need more than
     10^18 pulls: two best items, or an item on the threshold.
     """
-    above, active = _decided_at_once(items, objective, threshold)
+    best = threshold is None
+    known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
+    above, active = known & (not best and threshold < 0), np.flatnonzero(~known)
     history: list[Round] = []
-    while len(active) > (1 if objective == "best" else 0):
+    while len(active) > best:
         phase = len(history) + 1
         in_view = items[active]
-        lam = design(arms, pairs(in_view) if objective == "best" else in_view)  # line 7: lambda_l and q
+        lam = design(arms, pairs(in_view) if best else in_view)  # line 7: lambda_l and q
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
-        tau = factor * 4**phase * lam.value * union  # line 8
-        asked = whole_pulls(feasible(tau, phase, active, objective), lam.weights)
+        tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
+        asked = np.ceil(tau * lam.weights).astype(np.int64)
         sample = yield asked  # line 9
-        as_asked = check_told(asked, sample, arms, in_view - in_view[0] if objective == "best" else in_view)
+        as_asked = check_told(asked, sample, arms, in_view - in_view[0] if best else in_view)
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
-        values = along(in_view, fit.theta_hat)
-        compared = in_view - in_view[argmax(values)] if objective == "best" else in_view
+        if best:
+            away, compared = behind(in_view, fit.theta_hat)
+        else:
+            away, compared = along(in_view, fit.theta_hat) - threshold, in_view
         width = sqrt(factor * union * fit.variances(compared).max())
         epsilon = 2.0**-phase if as_asked else max(2.0**-phase, width)
-        if objective == "best":
-            undecided = values.max() - values <= epsilon  # line 13
-        else:
-            above[active[values - epsilon > threshold]] = True  # line 16
-            undecided = np.abs(values - threshold) <= epsilon  # lines 18 and 20, corrected
         history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
-        active = active[undecided]
-    return Result(int(active[0]) if objective == "best" else above, tuple(history))
-
-
-def _decided_at_once(items, objective, threshold):
-    """(M,) of bool, the items known to be above the threshold, and the rows of those still to be decided."""
-    known = ~items.any(axis=1) if objective == "level" else np.zeros(len(items), bool)
-    return known & (threshold is not None and threshold < 0), np.flatnonzero(~known)
-
-
-def whole_pulls(tau, weights):
-    """(K,) pulls ceil(tau lambda_x): the design is kept, at the price of at most one more pull per atom."""
-    return np.ceil(tau * weights).astype(np.int64)
-
-
-def feasible(n, phase, active, objective="best"):
-    """`n` pulls, unless the counters would overflow: the items left cannot be decided."""
-    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
-    if n == inf:
-        raise ValueError(
-            f"design leaves a direction of {left} without pulls (its value is infinite), as Frank-Wolfe's pruning can:"
-            " give prune=0.0, or a certified design"
-        )
-    if n > MOST_PULLS:
-        why, rule = {
-            "best": ("cannot be told apart", "The best item must be unique; drop one of them"),
-            "level": ("cannot be told from the threshold", "No item may lie on it; move it"),
-        }[objective]
-        raise ValueError(
-            f"{left} {why} at the scale 2^-{phase}: phase {phase} would need {n:.2g} pulls. "
-            f"{rule}, or stop earlier with max_pulls"
-        )
-    return n
+        above[active[away > epsilon]] = True  # line 16, of level sets
+        active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected
+    return Result(int(active[0]) if best else above, tuple(history))
 
 
 def checked_items(items, arms, objective, threshold):

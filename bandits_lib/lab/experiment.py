@@ -19,10 +19,18 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
+from bandits_lib.design import g_design
 from bandits_lib.lab.log_1 import identity
 
 PACKAGE = __name__.partition(".")[0]
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
+GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the values by which it still goes
+    "alba": {"design": g_design},
+    "peace": {"offset": 1.0},
+    "rage": {"rule": "widths", "objective": "best", "threshold": None},
+    "separate_arm_estimator": {"ddof": 0},
+    "xy_static": {"growth": 1.35},
+}
 
 
 class Experiment(NamedTuple):
@@ -58,14 +66,15 @@ def identify(algorithm):
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    return Experiment(rule, _describe(arguments), _defaults(algorithm), identity(rule, arguments))
+    hashed = identity(rule, GONE.get(rule, {}) | arguments)
+    return Experiment(rule, _describe(arguments), _defaults(algorithm), hashed)
 
 
 def differences(logged, here):
     """What tells two experiments apart.
 
     logged, here : Experiments. Returns a list of clauses, empty if they are the same; an argument that the log does not
-    know is no difference where it has its default.
+    know is no difference where it has its default, nor one that the rule has no more (`GONE`) at its value.
 
     >>> from bandits_lib.lab.experiment import Experiment
     >>> first, second = Experiment("rage", {"delta": 0.05}), Experiment("rage", {"delta": 0.1})
@@ -74,10 +83,9 @@ def differences(logged, here):
     """
     if logged.rule != here.rule:
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
-    known = dict(logged.arguments)
-    for name, value in here.defaults.items():
-        known.setdefault(name, value)
-    return [clause for name in {**known, **here.arguments} for clause in _compare(name, known, here.arguments)]
+    gone = _describe(GONE.get(here.rule, {}))
+    known, now = gone | here.defaults | logged.arguments, gone | here.arguments
+    return [clause for name in {**known, **now} for clause in _compare(name, known, now)]
 
 
 # --- in what two arguments differ

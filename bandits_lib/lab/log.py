@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.lab import log_1
-from bandits_lib.lab.experiment import Experiment, differences
+from bandits_lib.lab.experiment import GONE, Experiment, differences
 from bandits_lib.lab.lock import locked
 
 COLUMNS = "request,arm,asked,count,sum,squares"
@@ -170,7 +170,8 @@ def arguments(path):
     log = read(path)
     if log.version == 1:
         raise ValueError(f"{path} is a log of version 1, which holds no arguments but a hash of them")
-    plain = {name: value for name, value in log.experiment.arguments.items() if not isinstance(value, dict)}
+    told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
+    plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in gone}
     return {name: np.array(value) if isinstance(value, list) else value for name, value in plain.items()}
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bandits_lib.complexity import lower_bound
-from bandits_lib.fixed_confidence import h_rage, rage, xy_oracle
+from bandits_lib.design import xy_design
+from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
 from bandits_lib.numerics.span import basis
 from bandits_lib.papers.weltz2023 import published_noise
 from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_in
@@ -75,15 +76,16 @@ def make_oracle(problem, rng, *, noise, delta, stop="widths"):
     """
     sigma = problem.sigma if noise == "own" else problem.sigma.max()
     told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
-    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, solver="certified")
+    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, design=xy_design)
 
 
 def make_rage(problem, rng, *, delta, **options):
     """RAGE as weltz2023's Algorithm 5, told the largest noise.
 
-    problem : LinearBandit; rng : not used; delta : error probability; options : of `rage`. Returns a fresh generator.
+    problem : LinearBandit; rng : not used; delta : error probability; options : of `rage_halving`.
+    Returns a fresh generator.
     """
-    return rage(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), rule="halving", **options)
+    return rage_halving(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), **options)
 
 
 def make_h_rage(problem, rng, *, burn_in, delta, **options):
@@ -176,7 +178,7 @@ def _played(problem, *, mistaken, delta, options, **changes):
 
 
 def _rage_elsewhere(world, rng, *, truth, delta, **changes):
-    return rage(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), rule="halving", **changes)
+    return rage_halving(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), **changes)
 
 
 def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):

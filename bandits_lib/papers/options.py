@@ -23,7 +23,7 @@ def option_set(name):
     alpha times the squared norm.
     Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
 
-    >>> option_set("weltz2023_code")["rage"]["log_items"]
+    >>> option_set("weltz2023_code")["rage_halving"]["log_items"]
     'code'
     """
     check_option("name", name, ("fiez2019_code", "weltz2023_code", "azizi2022_code"))
@@ -35,7 +35,7 @@ def option_set(name):
         }
     if name == "weltz2023_code":
         return {
-            "rage": {"rule": "halving", "log_items": "code", "design": partial(frank_wolfe_design, prune=0.0)},
+            "rage_halving": {"log_items": "code", "design": partial(frank_wolfe_design, prune=0.0)},
             "h_rage": {"log_items": "code", "burn_in": "code", "design": partial(frank_wolfe_design, prune=0.0)},
             "xy_oracle": {"batches": "rounds", "stop": "truth"},
         }

@@ -30,8 +30,7 @@ def y_elim_til(arms, S, most, delta, L, rng):
     for s in count(1):
         if len(S) <= most:
             return S
-        delta_s, epsilon = 6 * delta / (pi * s) ** 2, 2.0**-s
-        ell = max(4 * L**2, 3) * (2 + (6 + epsilon / 2) * d) / (epsilon / 2) ** 2
+        delta_s, epsilon, ell = 6 * delta / (pi * s) ** 2, 2.0**-s, length(s, L, d)
         n = ceil(ell * log(5 * size**2 / (2 * delta_s)))
         rank = np.linalg.matrix_rank(arms[S])
         X_S = [x for x in range(K) if np.linalg.matrix_rank(arms[[*S, x]]) == rank]  # the arms in the span of S
@@ -44,6 +43,12 @@ def y_elim_til(arms, S, most, delta, L, rng):
         best = S[argmax(arms[S] @ theta)]
         y = arms[best] - arms
         S = [x for x in S if width(y[x], arms, lam, A_inv, theta, ell, L, epsilon / 2) >= y[x] @ theta]
+
+
+def length(s, L, d):
+    """l_s, the pulls of phase s but for their logarithm, for epsilon_s = 2^-s; L bounds |theta| in R^d."""
+    epsilon = 2.0**-s
+    return max(4 * L**2, 3) * (2 + (6 + epsilon / 2) * d) / (epsilon / 2) ** 2
 
 
 def width(y, arms, lam, A_inv, theta, ell, L, slack):

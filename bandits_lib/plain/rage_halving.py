@@ -1,6 +1,6 @@
 """RAGE as Weltz, Fiez, Laber, Volfovsky, Mason, Nassif and Jain (2023) print it, Algorithm 5, for the best item.
 
-The library's rage(..., rule="halving"). Line 6 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)).
+Line 6 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)).
 """
 
 from math import log

@@ -5,7 +5,7 @@
 
 from bandits_lib.variance._burn_in import burn_in
 from bandits_lib.variance._head import head
-from bandits_lib.variance.baselines import separate_arm_estimator, uniform_estimator
+from bandits_lib.variance.baselines import separate_arm_design, separate_arm_estimator, uniform_estimator
 from bandits_lib.variance.quadratic import VarianceEstimate, features
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "burn_in",
     "features",
     "head",
+    "separate_arm_design",
     "separate_arm_estimator",
     "uniform_estimator",
 ]

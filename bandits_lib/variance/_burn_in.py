@@ -12,9 +12,10 @@ from bandits_lib.checks import check_delta, check_option
 from bandits_lib.variance.quadratic import check_bounds
 
 FORMS = ("theory", "paper", "code")
+SLACK = 1 + 6 / 60  # 1 + 6 epsilon, for rounding, as in the published code
 
 
-def burn_in(form, *, K, d, sigma_min, sigma_max, delta, epsilon=1 / 60):
+def burn_in(form, *, K, d, sigma_min, sigma_max, delta):
     """Pulls after which every sigma_x^2 lies between 1/2 and 3/2 of its estimate: Gamma = 4 C' kappa^2 d^2 log(...).
 
     weltz2023, Algorithm 2 and appendix D.2.
@@ -26,7 +27,7 @@ def burn_in(form, *, K, d, sigma_min, sigma_max, delta, epsilon=1 / 60):
         C' = 256 (1 + 6 epsilon) with log(12 / delta), cut to an integer, as published: no theorem covers it.
     K, d : number and dimension of the arms; delta : error probability allowed.
     sigma_min, sigma_max : standard deviations; kappa = (sigma_max / sigma_min)^2.
-    epsilon : slack for rounding; 1 + 6 epsilon is 1.1, as in the code.
+    epsilon, the slack for rounding, is 1 / 60, as in the code.
 
     Returns an int. Raises ValueError for bad input or an unknown form.
 
@@ -36,7 +37,7 @@ def burn_in(form, *, K, d, sigma_min, sigma_max, delta, epsilon=1 / 60):
     """
     check_option("form", form, FORMS)
     delta, (low, high) = check_delta(delta), check_bounds(sigma_min, sigma_max)
-    scale = 4 * (1 + 6 * epsilon) * (high / low) ** 4 * d**2
+    scale = 4 * SLACK * (high / low) ** 4 * d**2
     if form == "code":
         return int(256 * scale * log(12 / delta))
     return ceil(784 * scale * log(12 * K / delta) if form == "theory" else 2000 * scale * log(K / delta))

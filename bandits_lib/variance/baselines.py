@@ -5,19 +5,20 @@ Departures from the paper's letter, each with its reason:
   bound (Theorem D.1) falls with zeta_min(Phi_U), so that must be large: the default; `criterion` has both.
 - Nobody finds the best of all subsets. As in the published code the best of 1,000 random ones is taken, among the
   max(K / 10, M + 20) longest arms (there the first ones, which in its experiment are the longest). A greedy choice of
-  largest volume (QR with pivoting) needs no luck and is better: criterion="volume", ours.
+  largest volume, each arm the farthest from the span of those before, needs no luck and is better: criterion="volume",
+  ours.
 - Where the phi's span r < M dimensions, r arms are chosen, and singular values are those within the span.
 - Whole pulls that add up to `budget`, as in `head`.
 """
 
 import numpy as np
-from scipy.linalg import qr
 
 from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
 from bandits_lib.design import Design, round_design
 from bandits_lib.design._pairs import Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
+from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ordered import along, product
 from bandits_lib.numerics.span import basis
@@ -55,13 +56,13 @@ def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
 
 
 def separate_arm_estimator(
-    arms, *, budget, sigma_min, sigma_max, criterion="zeta_min", subsets=1_000, candidates=None, ddof=0, rng
+    arms, *, budget, sigma_min, sigma_max, criterion="zeta_min", subsets=1_000, candidates=None, rng
 ):
     """Variances of the arms from the sample variances of as few arms as identify them (weltz2023, Algorithm 4).
 
     arms, budget, sigma_min, sigma_max : as for `head`.
-    criterion, subsets, candidates, rng : which arms, as for `separate_arm_design`.
-    ddof : 0, the mean of squares about the arm's mean (the paper's; too small by a share 1 / n), or 1, unbiased.
+    criterion, subsets, candidates, rng : which arms, as for `separate_arm_design`. The variance of n rewards is
+    their mean square about their mean, too small by a share 1 / n.
 
     Returns (as the generator's value) Result(VarianceEstimate, ()).
     Raises ValueError for bad input, or a budget below two pulls for each arm that is needed.
@@ -74,15 +75,13 @@ def separate_arm_estimator(
     [0.5, 1.0, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
-    check_option("ddof", ddof, (0, 1))
     design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
     rank = np.count_nonzero(design.weights)
     budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
     asked = round_design(design.weights, budget)
     sample = yield asked  # Alg. 4, line 4
     check_told(asked, sample, features(arms), features(arms))
-    n = np.maximum(sample.counts, 1)
-    squares = squared_residuals(sample.sums / n, sample) * (n / np.maximum(n - ddof, 1))  # line 5
+    squares = squared_residuals(sample.sums / np.maximum(sample.counts, 1), sample)  # line 5
     fit = fit_quadratic(arms, sample.counts, squares)  # line 7
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
@@ -94,13 +93,17 @@ def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates
     ----------
     arms : (K, d); with r the dimension of their phi's, r of them are chosen (M = d(d+1)/2 where Sigma is identified).
     criterion : "zeta_min", of `subsets` random subsets the one with the largest least singular value of Phi_U;
-        "printed", with the smallest largest one, as Algorithm 4 prints it; "volume", QR with pivoting, nothing random.
+        "printed", with the smallest largest one, as Algorithm 4 prints it; "volume", the greedy choice, nothing random.
     candidates : the random subsets are drawn among this many longest arms; None: max(K / 10, M + 20), more if these do
         not span the phi's. "volume" looks at all arms.
     rng : draws the subsets.
 
     Returns a Design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower_bound r.
     Raises ValueError for an unknown criterion or candidates too few.
+
+    >>> design = separate_arm_design(np.eye(2), criterion="volume", rng=np.random.default_rng(0))
+    >>> design.weights.tolist(), design.lower_bound
+    ([0.5, 0.5], 2.0)
     """
     check_option("criterion", criterion, CRITERIA)
     check_dimension("subsets", subsets, 1)
@@ -108,7 +111,7 @@ def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates
     phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept
     rank = phi.shape[1]
     if criterion == "volume":
-        return _equal_weights(phi, _largest_volume(phi))
+        return _equal_weights(phi, spanning_arms(phi))
     pool = _candidates(arms, phi, candidates)
     tries = pool[rng.random((subsets, len(pool))).argsort(axis=1)[:, :rank]]
     return _best_subset(phi, tries, criterion)
@@ -132,14 +135,9 @@ def _best_subset(phi, tries, criterion):
     squared = np.concatenate([np.linalg.eigvalsh(phi[rows] @ phi[rows].transpose(0, 2, 1)) for rows in blocks])
     spans = squared[:, 0] > 1e-12 * squared[:, -1]
     if not spans.any():
-        return _equal_weights(phi, _largest_volume(phi))
+        return _equal_weights(phi, spanning_arms(phi))
     score = squared[:, 0] if criterion == "zeta_min" else -squared[:, -1]
     return _equal_weights(phi, tries[argmax(np.where(spans, score, -1e300))])
-
-
-def _largest_volume(phi):
-    """Rows that a QR factorisation with pivoting takes first: each the farthest from the span of those before."""
-    return qr(phi.T, mode="r", pivoting=True)[1][: phi.shape[1]]
 
 
 def _equal_weights(phi, rows):

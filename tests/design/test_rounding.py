@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.linalg import sqrtm
-from scipy.optimize import brentq
 
 from bandits_lib.design import g_design, pairs, round_design, xy_design
+from bandits_lib.plain.pukelsheim import pukelsheim
 
 METHODS = ("pukelsheim", "largest_remainder", "regret")
 
@@ -21,22 +20,6 @@ def worst_norm(arms, amounts):
     """max over arms of x'A^-1x for A = sum amounts xx'."""
     inverse = np.linalg.inv((arms.T * amounts) @ arms)
     return np.einsum("ki,ij,kj->k", arms, inverse, arms).max()
-
-
-def pukelsheim(weights, n):
-    """The apportionment, one pull at a time."""
-    support = np.flatnonzero(weights)
-    share = weights[support] / weights.sum()
-    counts = np.array([max(1, int(np.ceil((n - len(support) / 2) * w - 1e-9))) for w in share])
-    while counts.sum() < n:
-        ratio = counts / share
-        counts[np.flatnonzero(ratio <= ratio.min() * (1 + 1e-9))[0]] += 1
-    while counts.sum() > n:
-        ratio = (counts - 1) / share
-        counts[np.flatnonzero(ratio >= ratio.max() * (1 - 1e-9))[0]] -= 1
-    full = np.zeros(len(weights), int)
-    full[support] = counts
-    return full
 
 
 masses = st.lists(st.one_of(st.just(0.0), st.floats(1e-7, 1.0)), min_size=1, max_size=60).filter(lambda w: sum(w) > 0)
@@ -134,42 +117,6 @@ def test_regret_repairs_a_dense_design(n):
     assert counts.sum() == n and counts.min() >= 0
     least = np.linalg.eigvalsh((arms.T * counts) @ arms / n)[0] / np.linalg.eigvalsh((arms.T * weights) @ arms)[0]
     assert least > 0.5
-
-
-def swapped(arms, weights, n, epsilon=0.1):
-    """The swaps of Allen-Zhu, Li, Singh and Wang (2017), with whole matrices: the counts, and the swaps it took."""
-    counts, swaps = round_design(weights, n, "largest_remainder"), 0
-    v = arms @ sqrtm(np.linalg.inv((arms.T * weights * n) @ arms))
-    alpha = np.sqrt(arms.shape[1]) / epsilon
-    while True:
-        Z = (v.T * counts) @ v
-        least = np.linalg.eigvalsh(Z)[0]
-        root = lambda c: np.linalg.inv(c * np.eye(len(Z)) + alpha * Z)  # noqa: B023, E731
-        bracket = 1e-9 - alpha * least, np.sqrt(len(Z)) - alpha * least
-        P_root = root(brentq(lambda c: np.trace(root(c) @ root(c)) - 1, *bracket, xtol=1e-14))  # noqa: B023
-        top = np.einsum("ki,ij,kj->k", v, P_root @ P_root, v)
-        below = 2 * alpha * np.einsum("ki,ij,kj->k", v, P_root, v)
-        gain, loss = top / (1 + below), np.full(len(v), np.inf)
-        can_go = (counts > 0) & (below < 1)
-        loss[can_go] = top[can_go] / (1 - below[can_go])
-        if least >= 1 - 3 * epsilon or loss.min() >= gain.max():
-            return counts, swaps
-        counts[loss.argmin()] -= 1
-        counts[gain.argmax()] += 1
-        swaps += 1
-
-
-@pytest.mark.parametrize("n", [5, 12, 20])
-def test_regret_is_the_plain_one(n):
-    """Largest remainder of equal weights pulls the first arms, which lie near a line: swaps must mend it."""
-    mended = 0
-    for seed in range(6):
-        arms = sphere(40, 5, seed)
-        arms[:20, 1:] *= 0.1
-        counts, swaps = swapped(arms, np.full(40, 1 / 40), n)
-        np.testing.assert_array_equal(round_design(np.full(40, 1 / 40), n, "regret", arms), counts)
-        mended += swaps
-    assert mended >= 15
 
 
 def test_regret_beats_largest_remainder():

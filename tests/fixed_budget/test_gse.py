@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from bandits_lib import LinearBandit, instances, play
-from bandits_lib.design.g_optimal import fwg_design
+from bandits_lib.design import fwg_design
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_budget._gse import stages_needed
-from bandits_lib.fixed_budget.explorers import EXPLORERS
+from bandits_lib.fixed_budget.explorers import EXPLORERS, by_design
 from bandits_lib.numerics.ties import top
 
 RNG = np.random.default_rng
@@ -56,7 +56,7 @@ problems = st.tuples(st.integers(2, 12), st.integers(1, 5), st.integers(0, 60), 
 @settings(max_examples=150, deadline=None)
 @given(
     problems,
-    st.sampled_from(EXPLORERS),
+    st.sampled_from(list(EXPLORERS)),
     st.sampled_from(["ceil", "floor"]),
     st.sampled_from(["drop", "last"]),
     st.sampled_from(["regret", "multinomial"]),
@@ -124,9 +124,10 @@ def test_the_remainder_goes_to_the_last_stages():
         assert [round.counts.sum() for round in run.result.history] == spent
 
 
-def test_eta_of_the_number_of_arms_is_one_static_stage():
+@pytest.mark.parametrize("eta", [9, 9.0])
+def test_eta_of_the_number_of_arms_is_one_static_stage(eta):
     problem = instances.sphere(9, RNG(0), d=4)
-    run = play(gse(problem.arms, budget=100, eta=9), problem, RNG(0))
+    run = play(gse(problem.arms, budget=100, eta=eta), problem, RNG(0))
     assert len(run.result.history) == 1 and run.counts.sum() == 100
 
 
@@ -212,10 +213,17 @@ def test_a_design_may_be_a_function():
     problem = instances.sphere(16, RNG(0), d=5)
     for seed in range(5):
         named = play(gse(problem.arms, budget=200, design="fwg"), problem, RNG(seed))
-        given = play(gse(problem.arms, budget=200, design=fwg_design), problem, RNG(seed))
+        given = play(gse(problem.arms, budget=200, design=partial(by_design, fwg_design)), problem, RNG(seed))
         assert named.result.recommendation == given.result.recommendation and (named.counts == given.counts).all()
-    other = play(gse(problem.arms, budget=200, design=partial(fwg_design, steps=1)), problem, RNG(0))
-    assert other.counts.sum() == 200
+    own = play(gse(problem.arms, budget=203, design=first_ones, rng=RNG(1)), problem, RNG(0))
+    assert [entry.counts.sum() for entry in own.result.history] == [50] * 4
+    assert (own.result.history[0].counts[:5] >= 5).all() and own.result.history[0].design_value > 5
+
+
+def first_ones(arms, n, rng):
+    """Five pulls of each of the first arms, the rest anywhere."""
+    first = 5 * (np.arange(len(arms)) < 5)
+    return first + rng.multinomial(n - first.sum(), np.full(len(arms), 1 / len(arms)))
 
 
 @pytest.mark.parametrize("options", [{"design": "uniform"}, {"rounding": "multinomial"}])

@@ -169,7 +169,6 @@ def test_the_ratio_design_minimises_the_ratio():
     [
         ({"objective": "both"}, "objective must be one of"),
         ({"draws": 5}, "draws must be an even integer"),
-        ({"offset": 0.0}, "offset must be positive"),
         ({"sigma": 0.0}, "sigma must be positive"),
         ({"budget": 100.5}, "budget must be a whole number"),
         ({"budget": -3}, "budget must be a whole number of pulls, at least 1"),

@@ -1,4 +1,4 @@
-"""ALBA: what a plain-numpy twin pulls, widths that hold, errors below delta, and the published means."""
+"""ALBA: widths that hold, errors below delta, and the published means. What it pulls: tests/plain."""
 
 import numpy as np
 import pytest
@@ -9,68 +9,9 @@ from bandits_lib.design import g_design
 from bandits_lib.fixed_confidence import alba
 from bandits_lib.fixed_confidence._alba import in_span, pulls_scale, y_elim_til
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.plain.alba import width
 
 CODE = instances.option_set("fiez2019_code")["alba"]
-
-
-def width(y, arms, weights, theta_hat, scale, L, slack):
-    """min(err, ERR) for one direction, in the units of the paper (arms of length at most 1, sigma = 1)."""
-    d = arms.shape[1]
-    inverse = np.linalg.pinv(sum(w * np.outer(x, x) for w, x in zip(weights, arms, strict=True)))
-    v = np.sqrt(y @ inverse @ y)
-    noise = np.sqrt(2) * np.sqrt(v**2 / scale * (np.sqrt(3 * d / scale) + 1))
-    err = np.sqrt(2) * L * v / np.sqrt(scale) + 2 * L * (np.linalg.norm(y) + v * np.sqrt(d)) / (3 * scale) + noise
-    E = sum(w * (y @ inverse @ x) ** 2 * (abs(x @ theta_hat) + slack) ** 2 for w, x in zip(weights, arms, strict=True))
-    ERR = np.sqrt(2 * E / scale) + (2 * (abs(y @ theta_hat) + slack) + L * v * np.sqrt(d)) / (3 * scale) + noise
-    return min(err, ERR)
-
-
-def twin(problem, rng, rule_rng, delta, L, growth):
-    """The rule arm by arm: (counts, arm, number of phases)."""
-    arms, d = problem.arms, problem.arms.shape[1]
-    active, r, pulled, phases = list(range(len(arms))), 0, np.zeros(len(arms), dtype=np.int64), 0
-    while len(active) > 1:
-        delta_r, size, s = 6 * delta / (np.pi * (r + 1)) ** 2, len(active), 1
-        while len(active) > max(1, d // 2**r):
-            log = np.log(5 * size**2 / (2 * 6 * delta_r / (np.pi * s) ** 2))
-            c0 = max(4 * L**2, 3)
-            if growth == 2:
-                scale = c0 * (2 + (6 + 2.0**-s / 2) * d) / (2.0**-s / 2) ** 2
-            else:
-                scale = 4 * c0 * (2 + (6 + 4 / 1.1**s) * d) * (1.1**s / 4) ** 2
-            rank = np.linalg.matrix_rank(arms[active])
-            rows = [x for x in range(len(arms)) if np.linalg.matrix_rank(arms[[*active, x]]) == rank]
-            weights, n = g_design(arms[rows]).weights, int(np.ceil(scale * log))
-            counts = np.zeros(len(arms), dtype=np.int64)
-            counts[rows] = rule_rng.multinomial(n, weights / weights.sum())
-            information = n * sum(w * np.outer(arms[x], arms[x]) for w, x in zip(weights, rows, strict=True))
-            theta_hat = np.linalg.pinv(information) @ arms.T @ problem.pull(counts, rng).sums
-            best = active[argmax(arms[active] @ theta_hat)]
-            gone = []
-            for x in active:
-                y = arms[best] - arms[x]
-                if x != best and width(y, arms[rows], weights, theta_hat, scale, L, 2.0**-s / 2) < y @ theta_hat:
-                    gone.append(x)
-            active = [x for x in active if x not in gone]
-            s, phases, pulled = s + 1, phases + 1, pulled + counts
-        r += 1
-    return pulled, active[0], phases
-
-
-@pytest.mark.parametrize("growth", [2, 1.1])
-@pytest.mark.parametrize(
-    "problem",
-    [instances.benchmark(4, angle=0.3), instances.sphere(20, np.random.default_rng(1), d=3)],
-    ids=["benchmark", "sphere"],
-)
-def test_counts_are_those_of_the_twin(problem, growth):
-    L = float(np.linalg.norm(problem.theta))
-    for seed in range(3):
-        rule = alba(problem.arms, delta=0.05, theta_bound=L, growth=growth, rng=np.random.default_rng(9))
-        run = play(rule, problem, np.random.default_rng(seed))
-        counts, arm, phases = twin(problem, np.random.default_rng(seed), np.random.default_rng(9), 0.05, L, growth)
-        np.testing.assert_array_equal(run.counts, counts)
-        assert run.result.recommendation == arm and len(run.result.history) == phases
 
 
 def test_units_change_nothing():
@@ -101,7 +42,7 @@ def phases_of(growth, runs):
     """The phases of many runs of Y-ElimTil, from all arms down to one."""
     for seed in range(runs):
         rng = np.random.default_rng([seed, 1])
-        run = y_elim_til(PROBLEM.arms, np.arange(5), 1, 0.05, 2.0, 1.0, growth, g_design, rng)
+        run = y_elim_til(PROBLEM.arms, np.arange(5), 1, 0.05, 2.0, 1.0, growth, rng)
         yield from play(run, PROBLEM, np.random.default_rng(seed)).result[1]
 
 
@@ -121,9 +62,10 @@ def test_errors_of_the_phases_stay_below_their_widths(growth):
         leader = phase.active[argmax(PROBLEM.arms[phase.active] @ phase.theta_hat)]
         others = phase.active[phase.active != leader]
         weights, scale = g_design(rows).weights, pulls_scale(phase.index, growth, 4, limit)
+        known = rows, weights, np.linalg.pinv((rows.T * weights) @ rows), phase.theta_hat, scale, limit
         for y in PROBLEM.arms[leader] - PROBLEM.arms[others]:
             error = abs(y @ (phase.theta_hat - PROBLEM.theta))
-            worst = max(worst, error / width(y, rows, weights, phase.theta_hat, scale, limit, 2.0**-phase.index / 2))
+            worst = max(worst, error / width(y, *known, 2.0**-phase.index / 2))
     assert 0.1 < worst < 1
 
 

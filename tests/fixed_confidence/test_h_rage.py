@@ -1,7 +1,7 @@
 """H-RAGE: a burn-in that covers, phases as in Lemma E.1, RAGE when the noise is equal, errors below delta."""
 
 from functools import partial
-from math import ceil, log
+from math import log
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import frank_wolfe_design, pairs, weighted_design, xy_design
-from bandits_lib.fixed_confidence import h_rage, rage
+from bandits_lib.fixed_confidence import h_rage, rage, rage_halving
 from bandits_lib.variance import burn_in, head
 
 NOISY = instances.signal_to_noise(angle=0.1)
@@ -20,35 +20,6 @@ def told(problem, **options):
     """H-RAGE on a problem, told the true bounds on its noise."""
     bounds = {"sigma_min": problem.sigma.min(), "sigma_max": problem.sigma.max()}
     return h_rage(problem.arms, problem.items, **({"delta": 0.05} | bounds | options))
-
-
-def twin(problem, sigma, factor, delta, rng):
-    """Algorithm 2 from line 6, one step at a time in plain numpy, for the best item."""
-    active, phase, pulled = list(range(len(problem.items))), 0, []
-    while len(active) > 1:
-        phase += 1
-        lam = weighted_design(problem.arms, pairs(problem.items[active]), sigma)
-        tau = factor * 4**phase * lam.value * log(8 * phase**2 * len(problem.items) / delta)
-        counts = np.array([ceil(tau * share) for share in lam.weights])
-        sample = problem.pull(counts, rng)
-        A = sum(n * np.outer(x, x) / s**2 for n, x, s in zip(counts, problem.arms, sigma, strict=True))
-        b = sum(total * x / s**2 for total, x, s in zip(sample.sums, problem.arms, sigma, strict=True))
-        theta_hat = np.linalg.lstsq(A, b, rcond=1e-12)[0]
-        best = max(problem.items[z] @ theta_hat for z in active)
-        active = [z for z in active if best - problem.items[z] @ theta_hat <= 2.0**-phase]
-        pulled.append(counts)
-    return active[0], pulled
-
-
-@pytest.mark.parametrize("make", [instances.signal_to_noise, instances.bent_benchmark])
-def test_phases_are_those_of_a_plain_numpy_twin(make):
-    problem = make(angle=0.1)
-    for seed in range(5):
-        run = play(told(problem, burn_in=problem.sigma), problem, np.random.default_rng(seed))
-        best, pulled = twin(problem, problem.sigma, 3, 0.05, np.random.default_rng(seed))
-        assert run.result.recommendation == best and len(pulled) == len(run.result.history)
-        for phase, counts in zip(run.result.history, pulled, strict=True):
-            np.testing.assert_allclose(phase.counts, counts, rtol=1e-9, atol=1)
 
 
 def test_history_begins_with_the_burn_in_and_phases_end_with_widths_below_two_to_the_minus_l():
@@ -91,7 +62,7 @@ def test_estimates_are_clipped_to_the_bounds():
 def test_equal_variances_make_the_designs_of_rage():
     problem = instances.sphere(30, np.random.default_rng(0), d=4, sigma=2.0)
     mine = play(told(problem, burn_in=problem.sigma), problem, np.random.default_rng(1)).result.history
-    theirs = play(rage(problem.arms, delta=0.05, sigma=2.0, rule="halving"), problem, np.random.default_rng(1))
+    theirs = play(rage_halving(problem.arms, delta=0.05, sigma=2.0), problem, np.random.default_rng(1))
     design = xy_design(problem.arms, pairs(problem.arms))
     np.testing.assert_allclose(weighted_design(problem.arms, pairs(problem.arms), 2.0).weights, design.weights)
     assert mine[0].design_value == pytest.approx(4 * design.value)
@@ -105,7 +76,7 @@ def test_equal_variances_take_rage_to_the_same_phases_with_its_own_factor():
     """Told 3/2 of the variance, RAGE makes H-RAGE's very pulls."""
     problem = instances.benchmark(3, angle=0.2, sigma=0.5)
     mine = play(told(problem, burn_in=problem.sigma), problem, np.random.default_rng(1))
-    loose = rage(problem.arms, delta=0.05, sigma=0.5 * np.sqrt(1.5), rule="halving")
+    loose = rage_halving(problem.arms, delta=0.05, sigma=0.5 * np.sqrt(1.5))
     theirs = play(loose, problem, np.random.default_rng(1))
     np.testing.assert_allclose(mine.counts, theirs.counts, atol=1)
 
@@ -137,7 +108,9 @@ def test_options_of_the_published_code():
     assert run.result.history[0].counts.sum() == burn_in("code", K=9, d=4, delta=0.05, **BOUNDS) // 2
     theirs = frank_wolfe_design(NOISY.arms, pairs(NOISY.items), sigma=NOISY.sigma).value
     assert theirs > weighted_design(NOISY.arms, pairs(NOISY.items), NOISY.sigma).value
-    assert play(rage(NOISY.arms, delta=0.05, **published["rage"]), NOISY, np.random.default_rng(0)).stopped
+    assert play(
+        rage_halving(NOISY.arms, delta=0.05, **published["rage_halving"]), NOISY, np.random.default_rng(0)
+    ).stopped
 
 
 def test_time_does_not_grow_with_pulls():
@@ -173,7 +146,7 @@ CLOSE = LinearBandit(np.eye(2), theta=[2e-3, 0.0], sigma=[1.0, 0.5])
     "make",
     [
         lambda p, low, high: h_rage(p.arms, delta=0.2, sigma_min=low, sigma_max=high, burn_in=4_000),
-        lambda p, low, high: rage(p.arms, delta=0.2, sigma=high, rule="halving"),
+        lambda p, low, high: rage_halving(p.arms, delta=0.2, sigma=high),
     ],
     ids=["h_rage", "rage (halving)"],
 )
@@ -228,24 +201,19 @@ def test_bad_arguments_are_refused_before_any_pull(options, words):
         next(told(NOISY, **options))
 
 
-@pytest.mark.parametrize("option", [{"epsilon": 0.2}, {"delta_schedule": "fiez2019"}, {"eliminate": "leader"}])
-def test_halving_refuses_the_options_it_does_not_have(option):
-    with pytest.raises(ValueError, match=f"{next(iter(option))} must be left at the default for rule='halving'"):
-        next(rage(np.eye(2), delta=0.1, rule="halving", **option))
-
-
 def test_two_best_items_end_in_a_clear_error():
     tied = LinearBandit(np.eye(2), theta=[1.0, 1.0])
     with pytest.raises(ValueError, match="items 0, 1 cannot be told apart"):
         play(told(tied, sigma_min=1.0, sigma_max=1.0, burn_in=100), tied, np.random.default_rng(0))
 
 
-def test_a_design_that_gives_a_direction_up_is_named():
+@pytest.mark.parametrize("rule", [rage, rage_halving])
+def test_a_design_that_gives_a_direction_up_is_named(rule):
     problem = instances.signal_to_noise()
     run = play(told(problem, burn_in=5_000, design=partial(frank_wolfe_design, prune=0.0)), problem, rng(0))
     assert run.result.recommendation == 0
     with pytest.raises(ValueError, match="design leaves a direction of items 0, 4, 5, 6 without pulls"):
-        play(rage(problem.arms, delta=0.05, rule="halving", design=frank_wolfe_design), problem, rng(0))
+        play(rule(problem.arms, delta=0.05, design=frank_wolfe_design), problem, rng(0))
 
 
 def rng(seed):

@@ -8,14 +8,14 @@ from scipy import stats
 
 from bandits_lib import Lab, LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import weighted_design
-from bandits_lib.fixed_confidence import h_rage, rage
+from bandits_lib.fixed_confidence import h_rage, rage_halving
 from bandits_lib.protocol import unroll
 from bandits_lib.simulate.monte_carlo import correct_level
 
 TESTING = instances.multivariate_testing()
 EFFECTS = LinearBandit(TESTING.arms, np.eye(7)[1:4], TESTING.theta, TESTING.sigma)  # items: the three main effects
 SPHERE = instances.sphere(40, np.random.default_rng(0), d=4)
-level_rage = partial(rage, rule="halving", objective="level")
+level_rage = partial(rage_halving, objective="level")
 level_h_rage = partial(h_rage, objective="level", burn_in=3_000)
 
 
@@ -131,12 +131,7 @@ def test_items_must_lie_in_the_span_of_the_arms_and_not_only_their_differences()
     items = np.array([[1.0, 1.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="items must lie in the span of the arms"):
         next(level_rage(arms, items, delta=0.1, threshold=0.5))
-    next(rage(arms, items, delta=0.1, rule="halving"))  # which of them is best can be told
-
-
-def test_widths_have_no_level_sets():
-    with pytest.raises(ValueError, match="level sets need rule='halving'"):
-        next(rage(np.eye(2), delta=0.1, objective="level", threshold=0.5))
+    next(rage_halving(arms, items, delta=0.1))  # which of them is best can be told
 
 
 NEAR = LinearBandit(np.eye(2), items=[[1.0, 1.0], [1.0, -1.0]], theta=[1e-3, 0.0], sigma=[1.0, 0.5])

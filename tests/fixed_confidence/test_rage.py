@@ -1,6 +1,5 @@
 """RAGE: the phases do what Theorem 2 says, both comparisons eliminate what they may, and errors stay below delta."""
 
-import sys
 from math import ceil, log
 
 import numpy as np
@@ -10,8 +9,9 @@ from scipy import stats
 from bandits_lib import LinearBandit, Sample, instances, monte_carlo, play
 from bandits_lib.complexity import rage_upper_bound
 from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
-from bandits_lib.fixed_confidence import lingape, rage, xy_static
-from bandits_lib.fixed_confidence._rage import _default_comparison, eliminated_by, union_logs
+from bandits_lib.fixed_confidence import elimination, lingape, rage, xy_static
+from bandits_lib.fixed_confidence._rage import union_logs
+from bandits_lib.fixed_confidence.elimination import eliminated_by
 from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, least_squares
 
 
@@ -74,15 +74,22 @@ def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
     items = rng.standard_normal((200, 3))
     fit = LeastSquares(rng.standard_normal(3), np.diag([0.1, 2.0, 0.01]))
     whole = eliminated_by(items, fit, 1.5, "pairs")[0]
-    monkeypatch.setattr(sys.modules[rage.__module__], "BLOCK", 7)
+    monkeypatch.setattr(elimination, "BLOCK", 7)
     np.testing.assert_array_equal(eliminated_by(items, fit, 1.5, "pairs")[0], whole)
     assert 1 < whole.sum() < 200
 
 
-def test_the_leader_alone_is_compared_above_5000_items(monkeypatch):
+def test_up_to_5000_items_are_compared_in_pairs():
+    items, fit = rng(0).standard_normal((5_001, 2)), LeastSquares(np.array([1.0, 0.3]), np.diag([0.1, 2.0]))
+    for n, comparison in ((5_000, "pairs"), (5_001, "leader")):
+        kept = {by: eliminated_by(items[:n], fit, 1.5, by)[0].sum() for by in (None, "pairs", "leader")}
+        assert kept[None] == kept[comparison] and kept["pairs"] < kept["leader"]
+
+
+def test_the_leader_alone_is_compared_above_that(monkeypatch):
     problem = instances.many_arms(60, np.random.default_rng(0), "code")
     default = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
-    monkeypatch.setattr(sys.modules[rage.__module__], "MANY_ITEMS", 50)
+    monkeypatch.setattr(elimination, "MANY_ITEMS", 50)
     large = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
     leader = play(rage(problem.arms, delta=0.05, eliminate="leader"), problem, np.random.default_rng(1))
     assert (large.counts == leader.counts).all() and large.result.recommendation == default.result.recommendation
@@ -116,10 +123,6 @@ def test_a_phase_of_little_noise_has_the_pulls_that_rounding_needs():
         first = play(rule, problem, np.random.default_rng(0)).result.history[0]
         support = np.count_nonzero(xy_design(problem.arms, pairs(problem.arms)).weights)
         assert 4 <= support < 30 and first.counts.sum() == ceil(2 * support / epsilon)
-
-
-def test_up_to_5000_items_are_compared_in_pairs():
-    assert [_default_comparison(np.arange(n)) for n in (2, 5_000, 5_001)] == ["pairs", "pairs", "leader"]
 
 
 def test_logs_and_schedules_of_the_options():

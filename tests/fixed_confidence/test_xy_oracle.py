@@ -8,6 +8,7 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.complexity import oracle_design
+from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import xy_oracle
 
 NOISY = instances.bent_benchmark(angle=0.1)
@@ -19,12 +20,12 @@ def oracle(problem, seed=0, **options):
 
 
 def rounds(problem, **options):
-    return oracle(problem, **({"batches": "rounds", "solver": "certified"} | options))
+    return oracle(problem, **({"batches": "rounds", "design": xy_design} | options))
 
 
 def test_equal_noise_per_arm_is_one_noise():
     problem = instances.benchmark(3, angle=0.2, sigma=1.3)
-    for options in ({}, {"batches": "rounds"}, {"solver": "certified"}):
+    for options in ({}, {"batches": "rounds"}, {"design": xy_design}):
         one, per_arm = (
             play(oracle(problem, sigma=sigma, **options), problem, np.random.default_rng(1)).counts
             for sigma in (1.3, np.full(4, 1.3))
@@ -66,7 +67,7 @@ def test_one_that_stops_when_it_is_right_stops_no_later_and_is_never_wrong(batch
     for seed in range(20):
         pulls = {}
         for stop in ("truth", "widths"):
-            rule = oracle(NOISY, seed, batches=batches, solver="certified", stop=stop)
+            rule = oracle(NOISY, seed, batches=batches, design=xy_design, stop=stop)
             run = play(rule, NOISY, np.random.default_rng(seed))
             pulls[stop] = run.counts.sum()
             assert run.result.recommendation == 0

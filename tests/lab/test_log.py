@@ -455,6 +455,18 @@ def test_an_argument_that_a_later_version_adds_is_no_difference_at_its_default()
     assert differences(newer, here) == ["there is no patience here"]
 
 
+def test_an_argument_that_a_rule_has_no_more_is_no_difference_at_the_value_by_which_it_goes(tmp_path):
+    here = identify(rage(ARMS, delta=0.1))
+    older = {"rule": "widths", "objective": "best", "threshold": None}
+    assert differences(Experiment("rage", here.arguments | older), here) == []
+    halving = Experiment("rage", here.arguments | older | {"rule": "halving"})
+    assert differences(halving, here) == ["rule is halving in the log and widths here"]
+    Lab(rage(ARMS, delta=0.1)).save(tmp_path / "log.csv")
+    text = (tmp_path / "log.csv").read_text()
+    (tmp_path / "log.csv").write_text(text.replace("# delta", '# rule = "widths"\n# delta'))
+    Lab(rage(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")
+
+
 def test_the_arguments_in_a_log_make_its_algorithm(tmp_path):
     Lab(rage(ARMS, delta=0.1, sigma=0.7)).save(tmp_path / "log.csv")
     found = logs.arguments(tmp_path / "log.csv")

@@ -13,7 +13,15 @@ import test_contract as contract
 
 from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
-from bandits_lib.fixed_confidence import alba, lazy_track_and_stop, lingape, rage, sphere_track_and_stop, xy_static
+from bandits_lib.fixed_confidence import (
+    alba,
+    lazy_track_and_stop,
+    lingape,
+    rage,
+    rage_halving,
+    sphere_track_and_stop,
+    xy_static,
+)
 from bandits_lib.lab import log as logs
 from bandits_lib.protocol import Loop, Round, one_pull, total
 
@@ -235,7 +243,7 @@ def test_an_opening_beyond_the_budget_ends_the_rule(make):
 @pytest.mark.parametrize("goal", [{}, {"objective": "level", "threshold": 0.35}])
 def test_a_halving_phase_of_fewer_pulls_decides_by_the_width_it_reached(goal):
     world = LinearBandit(np.eye(3), theta=[1.0, 0.4, -0.2])
-    rules = [Lab(rage(world.arms, delta=0.1, rule="halving", **goal)) for _ in range(2)]
+    rules = [Lab(rage_halving(world.arms, delta=0.1, **goal)) for _ in range(2)]
     rules[1]._missing = rules[1].ask() // 9  # widths three times as large
     steady, fewer = (on(lab, world).result.history for lab in rules)
     assert steady[0].width <= 0.5 < fewer[0].width
@@ -247,8 +255,8 @@ def test_a_halving_phase_of_fewer_pulls_decides_by_the_width_it_reached(goal):
 
 LACKING = {
     "rage": lambda: rage(np.eye(3), delta=0.1),
-    "rage (halving)": lambda: rage(np.eye(3), delta=0.1, rule="halving"),
-    "rage (level)": lambda: rage(np.eye(3), delta=0.1, rule="halving", objective="level", threshold=0.5),
+    "rage (halving)": lambda: rage_halving(np.eye(3), delta=0.1),
+    "rage (level)": lambda: rage_halving(np.eye(3), delta=0.1, objective="level", threshold=0.5),
     "alba": lambda: alba(np.eye(3), delta=0.1, theta_bound=1.0, rng=np.random.default_rng(0)),
     "gse": lambda: gse(np.eye(3), budget=60),
     "od_linbai": lambda: od_linbai(np.eye(3), budget=60),

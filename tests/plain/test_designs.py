@@ -5,14 +5,14 @@ import pytest
 
 from bandits_lib import instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design
+from bandits_lib.design import fwg_design as fast_fwg_design
 from bandits_lib.design import width_design as fast_width_design
-from bandits_lib.design.g_optimal import fwg_design as fast_fwg_design
-from bandits_lib.design.g_optimal import wynn_design as fast_wynn_design
+from bandits_lib.design import wynn_design as fast_wynn_design
 from bandits_lib.design.sparsify import snapped
 from bandits_lib.design.width import batch, points_in, width_and_pressures
 from bandits_lib.fixed_budget import explorers
 from bandits_lib.numerics.span import span
-from bandits_lib.plain import gse_explorers
+from bandits_lib.plain import fwg, gse_explorers
 from bandits_lib.plain.frank_wolfe import frank_wolfe
 from bandits_lib.plain.fwg import fwg_design
 from bandits_lib.plain.gaussian_width import gaussian_width, width_design
@@ -30,6 +30,15 @@ ARMS = {
 each_set = pytest.mark.parametrize("arms", ARMS.values(), ids=ARMS.keys())
 
 
+WIDER = {  # and shapes in which Frank-Wolfe takes many steps or stalls at once
+    "of 12": instances.sphere(12, RNG(3), d=3).arms,
+    "of 30": instances.sphere(30, RNG(4), d=6).arms,
+    "of 8": instances.sphere(8, RNG(5), d=5).arms,
+    "of 9": instances.sphere(9, RNG(6), d=8).arms,
+}
+each_shape = pytest.mark.parametrize("arms", (ARMS | WIDER).values(), ids=(ARMS | WIDER).keys())
+
+
 def differences(items):
     i, j = np.triu_indices(len(items), 1)
     return items[i] - items[j]
@@ -42,27 +51,46 @@ def test_frank_wolfe(arms):
     np.testing.assert_allclose(frank_wolfe(arms, differences(arms)), fast, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_frank_wolfe_for_noise_of_its_own_for_every_arm(seed):
-    arms, sigma = ARMS["sphere"], RNG(seed).uniform(0.5, 2, 12)
-    plain, fast = frank_wolfe(arms / sigma[:, None], arms), frank_wolfe_design(arms, arms, sigma=sigma).weights
-    np.testing.assert_allclose(plain, fast, rtol=0, atol=1e-9)
+@pytest.mark.parametrize("seed", range(4))
+def test_frank_wolfe_for_items_of_their_own_and_noise_of_its_own_for_every_arm(seed):
+    arms, items = instances.sphere(25, RNG(seed), d=4).arms, instances.sphere(45, RNG(seed + 100), d=4).arms
+    for sigma in (np.ones(25), RNG(seed).uniform(0.5, 2, 25)):
+        plain = frank_wolfe(arms / sigma[:, None], differences(items))
+        for directions in (pairs(items), differences(items)):
+            fast = frank_wolfe_design(arms, directions, sigma=sigma).weights
+            np.testing.assert_allclose(plain, fast, rtol=0, atol=1e-9)
 
 
-@each_set
+@each_shape
 def test_wynn_to_the_digits_that_the_fast_one_keeps(arms):
     np.testing.assert_allclose(snapped(wynn_design(arms), 1e-3), fast_wynn_design(arms).weights, rtol=0, atol=1e-9)
 
 
-@each_set
+@each_shape
 def test_fwg_to_the_digits_that_the_fast_one_keeps(arms):
     """A line search ends within the root of the rounding errors, so processors may differ in the last digit kept."""
     np.testing.assert_allclose(snapped(fwg_design(arms), 1e-3), fast_fwg_design(arms).weights, rtol=0, atol=2.0**-20)
 
 
+@each_shape
+def test_fwg_on_the_grid_of_the_published_code(arms, monkeypatch):
+    grid, taken = (0.0, *0.75 ** np.arange(1, 24)), []
+
+    def on_the_grid(arms, pi, vertex):
+        reached = {gamma: fwg.g_t(arms, pi + gamma * (vertex - pi))[0].max() for gamma in grid}
+        gamma = min(reached, key=reached.get)
+        taken.append(reached[gamma] < reached[0] * (1 - 1e-9))
+        return gamma if taken[-1] else 0.0
+
+    monkeypatch.setattr(fwg, "line_search", on_the_grid)
+    fast = fast_fwg_design(arms, line_search="grid")
+    np.testing.assert_allclose(snapped(fwg_design(arms), 1e-3), fast.weights, rtol=0, atol=1e-9)
+    assert fast.iterations == sum(taken)
+
+
 @pytest.mark.parametrize("design", gse_explorers.__all__)
-@pytest.mark.parametrize("n", [7, 40])
-@each_set
+@pytest.mark.parametrize("n", [9, 20, 40])
+@each_shape
 def test_explorers(arms, n, design):
     rng = {"rng": RNG(3)} if design == "uniform" else {}
     plain = getattr(gse_explorers, design)(arms, n, **rng)
@@ -81,7 +109,7 @@ def test_pukelsheim(seed, n):
 
 
 @pytest.mark.parametrize("n", [5, 12, 20])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_regret_rounding(seed, n):
     """Largest remainders of equal weights pull the first arms, which lie near a line: swaps must mend it."""
     arms = instances.sphere(40, RNG(seed), d=5).arms

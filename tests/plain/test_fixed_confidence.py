@@ -1,5 +1,6 @@
 """Every plain rule with fixed confidence makes the pulls that the fast one makes at its defaults."""
 
+import sys
 from inspect import signature
 
 import numpy as np
@@ -29,18 +30,19 @@ PROBLEMS = {
     ),
     "noisy": instances.bent_benchmark(angle=0.8, alpha2=0.3, beta2=0.1),
 }
+HARD = {  # for rules in phases of any size
+    "signal to noise": instances.signal_to_noise(angle=0.1),
+    "bent": instances.bent_benchmark(angle=0.1),
+    "sphere of 20": instances.sphere(20, np.random.default_rng(1), d=3),
+}
 MOST = 1_500  # pulls of the rules that choose one by one
 
 
 # ---- the fast rules, by the names that the plain ones give their arguments
 
 
-def fast_halving(*told, **options):
-    return fixed_confidence.rage(*told, rule="halving", **options)
-
-
 def fast_level_sets(*told, alpha, **options):
-    return fixed_confidence.rage(*told, rule="halving", objective="level", threshold=alpha, **options)
+    return fixed_confidence.rage_halving(*told, objective="level", threshold=alpha, **options)
 
 
 # ---- what rules are told beside arms, items, delta and rng
@@ -68,9 +70,9 @@ def bounds(problem):
 
 RULES = {  # plain, fast, what both are told, the most pulls, the problems
     "rage": (rage, fixed_confidence.rage, noise, None, PROBLEMS),
-    "rage_halving": (rage_halving, fast_halving, noise, None, PROBLEMS),
+    "rage_halving": (rage_halving, fixed_confidence.rage_halving, noise, None, PROBLEMS),
     "level_sets": (level_sets, fast_level_sets, threshold_and_noise, None, PROBLEMS),
-    "h_rage": (h_rage, fixed_confidence.h_rage, bounds, None, PROBLEMS),
+    "h_rage": (h_rage, fixed_confidence.h_rage, bounds, None, PROBLEMS | HARD),
     "xy_static": (xy_static, fixed_confidence.xy_static, noise, None, PROBLEMS),
     "xy_oracle": (xy_oracle, fixed_confidence.xy_oracle, truth_and_noise, None, PROBLEMS),
     "xy_adaptive": (xy_adaptive, fixed_confidence.xy_adaptive, noise, None, PROBLEMS),
@@ -96,7 +98,7 @@ def same(plain, fast, problem, seed, max_pulls=None):
 @pytest.mark.parametrize("rule, name", [(rule, name) for rule in RULES for name in RULES[rule][-1]])
 def test_the_pulls_are_those_of_the_fast_rule(rule, name, seed):
     plain, fast, told, most, _ = RULES[rule]
-    problem, draws = PROBLEMS[name], "rng" in signature(plain).parameters
+    problem, draws = (PROBLEMS | HARD)[name], "rng" in signature(plain).parameters
     rules = []
     for make in (plain, fast):
         rng = {"rng": np.random.default_rng(seed + 100)} if draws else {}
@@ -105,13 +107,22 @@ def test_the_pulls_are_those_of_the_fast_rule(rule, name, seed):
     assert run.counts.sum() > 20
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", ["benchmark", "sphere"])
-def test_alba(name, seed):
-    problem = PROBLEMS[name]
+def lengths_as_published(s, L, d):
+    """l_s of the published code of fiez2019: epsilon_s is about 4 / 1.1^s."""
+    return 4 * max(4 * L**2, 3) * (2 + (6 + 4 / 1.1**s) * d) * (1.1**s / 4) ** 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("growth", [2, 1.1])
+@pytest.mark.parametrize("name", ["benchmark", "sphere", "sphere of 20"])
+def test_alba(name, growth, seed, monkeypatch):
+    problem = (PROBLEMS | HARD)[name]
+    if growth == 1.1:
+        monkeypatch.setattr(sys.modules[alba.__module__], "length", lengths_as_published)
     told = {"delta": 0.1, "theta_bound": float(np.linalg.norm(problem.theta))}
-    rules = (make(problem.arms, **told, rng=np.random.default_rng(7)) for make in (alba, fixed_confidence.alba))
-    same(*rules, problem, seed)
+    plain = alba(problem.arms, **told, rng=np.random.default_rng(7))
+    fast = fixed_confidence.alba(problem.arms, **told, growth=growth, rng=np.random.default_rng(7))
+    same(plain, fast, problem, seed)
 
 
 @pytest.mark.parametrize("seed", range(2))

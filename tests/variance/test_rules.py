@@ -9,8 +9,15 @@ import pytest
 from bandits_lib import Lab, LinearBandit, instances, play, variance
 from bandits_lib.design import design_value, frank_wolfe_design, g_design
 from bandits_lib.protocol import unroll
-from bandits_lib.variance import VarianceEstimate, burn_in, features, head, separate_arm_estimator, uniform_estimator
-from bandits_lib.variance.baselines import separate_arm_design
+from bandits_lib.variance import (
+    VarianceEstimate,
+    burn_in,
+    features,
+    head,
+    separate_arm_design,
+    separate_arm_estimator,
+    uniform_estimator,
+)
 from bandits_lib.variance.quadratic import variances
 
 SIGMA = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.2], [0.0, -0.2, 0.8]])
@@ -26,7 +33,7 @@ MAKE = {
         arms, budget=budget, subsets=20, rng=rng, **WIDE
     ),
     "separate_arm_estimator (volume)": lambda arms, budget, rng: separate_arm_estimator(
-        arms, budget=budget, criterion="volume", ddof=1, rng=rng, **WIDE
+        arms, budget=budget, criterion="volume", rng=rng, **WIDE
     ),
 }
 each = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE.keys())
@@ -277,7 +284,6 @@ def test_bounds_that_are_no_standard_deviations_are_refused(rule):
         (head, "share", 1.0),
         (head, "share", np.nan),
         (separate_arm_estimator, "criterion", "best"),
-        (separate_arm_estimator, "ddof", 2),
         (separate_arm_estimator, "subsets", 0),
         (separate_arm_estimator, "candidates", 5),
     ],

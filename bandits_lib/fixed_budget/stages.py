@@ -1,0 +1,49 @@
+"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and pulls of these alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_told
+from bandits_lib.design.cache import cached
+from bandits_lib.numerics.axes import principal_axes
+from bandits_lib.numerics.ordered import product
+from bandits_lib.numerics.span import basis, far_apart, scaled_axes
+from bandits_lib.protocol import Sample
+
+PROJECTIONS = ("span", "first3")
+
+
+class Stage(NamedTuple):
+    """The arms in play as arms (m, r) of rank r, in coordinates x -> basis'x with basis (d, r) of what they span."""
+
+    arms: np.ndarray
+    basis: np.ndarray
+
+
+@cached
+def project(arms, projection="span"):
+    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or "first3", on its first three axes only.
+
+    The basis is orthonormal, unless the scales of the arms are decades apart.
+    """
+    axes = basis(arms)
+    if projection == "first3":
+        axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
+    inside = product(arms, axes)
+    if not far_apart(inside):
+        return Stage(inside, axes)
+    scaled = scaled_axes(inside)
+    return Stage(product(inside, scaled), product(axes, scaled))
+
+
+def measure(stage, active, asked, K):
+    """Sub-generator: pull `asked` (m,) of the arms in play.
+
+    Returns the Sample of all K arms, that of the arms in play, and whether it has the counts that were asked for.
+    """
+    counts = np.zeros(K, dtype=np.int64)
+    counts[active] = asked
+    sample = yield counts
+    told = Sample(*(field[active] for field in sample))
+    return sample, told, check_told(asked, told, stage.arms, stage.arms - stage.arms[0])

@@ -1,0 +1,56 @@
+"""The cache of designs changes nothing, confuses nothing and is bounded."""
+
+import numpy as np
+from arrangements import sphere
+
+from bandits_lib.design import (
+    cache,
+    cache_clear,
+    cache_off,
+    frank_wolfe_design,
+    g_design,
+    pairs,
+    weighted_design,
+    xy_design,
+)
+
+
+def test_cache_changes_nothing():
+    arms = sphere(60, 4, 11)
+    cache_clear()
+    first, again = xy_design(arms, pairs(arms)), xy_design(arms.copy(), pairs(arms.copy()))
+    assert again is first
+    with cache_off():
+        anew = xy_design(arms, pairs(arms))
+    assert anew is not first
+    for design in (first, anew):
+        assert not design.weights.flags.writeable
+    np.testing.assert_array_equal(anew.weights, first.weights)
+    assert anew[1:] == first[1:]
+
+
+def test_cache_tells_arguments_apart():
+    """Same bytes, different meaning: items against directions, tolerance, sigma, shape, solver."""
+    arms = sphere(6, 2, 1)
+    designs = [
+        xy_design(arms, arms),
+        xy_design(arms, pairs(arms)),
+        xy_design(arms, arms, 1e-2),
+        weighted_design(arms, arms, 2.0),
+        xy_design(arms.reshape(4, 3), arms.reshape(4, 3)),
+        frank_wolfe_design(arms, arms),
+        frank_wolfe_design(arms, arms, prune=0),
+        g_design(arms),
+    ]
+    assert len({id(design) for design in designs}) == len(designs)
+    assert designs[0].value != designs[1].value
+
+
+def test_cache_is_bounded(monkeypatch):
+    cache_clear()
+    monkeypatch.setattr(cache, "MAX_BYTES", 5000)
+    for seed in range(40):
+        g_design(sphere(20, 2, seed))
+    assert 1 <= len(cache._designs) < 10
+    cache_clear()
+    assert not cache._designs

@@ -1,0 +1,66 @@
+"""The papers' solver: its stop rule, known values, an honest bound and its options. What it computes: tests/plain."""
+
+import numpy as np
+import pytest
+from arrangements import cases, oracle, soare, sphere
+
+from bandits_lib.design import frank_wolfe_design, pairs, weighted_design, xy_design
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_ends_with_the_first_small_step_and_may_tell_the_value_before(seed):
+    """The published code returns the value that the last step saw; one step less leads there."""
+    arms, items = sphere(25, 4, seed), sphere(45, 4, seed + 100)
+    last = frank_wolfe_design(arms, pairs(items), prune=0, value_at="before")
+    one, two = (frank_wolfe_design(arms, pairs(items), prune=0, max_iter=last.iterations - k) for k in (1, 2))
+    assert last.value == pytest.approx(one.value, rel=1e-9) and one.iterations == last.iterations - 1
+    for before, after, small in ((one, last, True), (two, one, False)):
+        change = np.linalg.norm(after.weights - before.weights) / np.linalg.norm(before.weights)
+        assert (change < 0.01) == small
+
+
+def test_frank_wolfe_known_values():
+    """Benchmark d=10: 20.03 after 5000 steps, .16 % above the optimum 20.000; the stop rule fires far earlier."""
+    arms = soare(10)
+    assert xy_design(arms, pairs(arms), 1e-5).value == pytest.approx(20.000, abs=1e-3)
+    assert frank_wolfe_design(arms, pairs(arms), stop=0).value == pytest.approx(20.03, abs=0.005)
+    stopped = frank_wolfe_design(arms, pairs(arms))
+    assert 264 <= stopped.iterations <= 669
+    assert 20.2 < stopped.value < 20.3
+    oracle_design = frank_wolfe_design(arms, oracle(arms, 2 * np.eye(10)[0]))
+    assert 7 <= oracle_design.iterations <= 15
+    assert (oracle_design.weights > 0).all()
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize("name, arms, directions, sigma", CASES, ids=[case[0] for case in CASES])
+def test_frank_wolfe_bound_is_honest(name, arms, directions, sigma):
+    design = frank_wolfe_design(arms, directions, sigma=sigma, prune=0)
+    certified_value = weighted_design(arms, directions, sigma).value
+    assert 0 < design.lower_bound <= certified_value * (1 + 1e-9)
+    assert certified_value <= design.value * (1 + 1e-3)
+
+
+def test_frank_wolfe_options():
+    arms = soare(5)
+    lost = frank_wolfe_design(arms, pairs(arms), pruned="lost")
+    scaled = frank_wolfe_design(arms, pairs(arms))
+    largest = frank_wolfe_design(arms, pairs(arms), pruned="largest")
+    assert lost.weights.sum() < 1 - 1e-6 and (lost.weights > 0).sum() == 5
+    np.testing.assert_allclose(lost.weights / lost.weights.sum(), scaled.weights, rtol=1e-12)
+    assert lost.value > scaled.value
+    moved = np.flatnonzero(largest.weights != lost.weights)
+    assert moved == [lost.weights.argmax()] and largest.weights.sum() == pytest.approx(1, abs=1e-12)
+    before = frank_wolfe_design(arms, pairs(arms), value_at="before")
+    assert before.value != scaled.value
+    np.testing.assert_array_equal(before.weights, scaled.weights)
+    assert frank_wolfe_design(arms, pairs(arms), max_iter=3).iterations == 3
+
+
+def test_frank_wolfe_pruned_out_of_reach():
+    """A weight that falls below the threshold takes its direction with it: the value is infinite, not wrong."""
+    arms = np.eye(3)
+    design = frank_wolfe_design(arms, np.diag([1.0, 1e-4, 1e-9]), prune=1e-4, stop=0, max_iter=1000)
+    assert design.weights[2] == 0 and design.value == np.inf

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from bandits_lib.lab.lab import Lab, ReplayWarning
     from bandits_lib.problem import LinearBandit
     from bandits_lib.protocol import Result, Sample
-    from bandits_lib.simulate.monte_carlo import monte_carlo, summary
+    from bandits_lib.simulate.intervals import summary
+    from bandits_lib.simulate.monte_carlo import monte_carlo
     from bandits_lib.simulate.play import play
 
 try:
@@ -28,17 +29,19 @@ HOMES = {
     "Sample": "protocol",
     "monte_carlo": "simulate.monte_carlo",
     "play": "simulate.play",
-    "summary": "simulate.monte_carlo",
+    "summary": "simulate.intervals",
 }
 SHORT = {  # modules that notebooks call by one name
     "bars": "companion.bars",
     "claims": "companion.claims",
+    "clicks": "papers.clicks",
     "data": "papers.data",
     "errata": "companion.errata",
     "heteroskedastic": "papers.heteroskedastic",
     "instances": "papers",
     "intervals": "simulate.intervals",
     "ledger": "companion.ledger",
+    "results": "companion.results",
     "statements": "companion.statements",
     "style": "companion.style",
 }

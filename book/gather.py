@@ -35,9 +35,9 @@ PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "figures/README"
 
 
 def saved_figure(source):
-    """The name that a cell gives to `style.save`, or None."""
+    """The name that a cell gives to `results.save`, or None."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "style.save" and len(node.args) > 1:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "results.save" and len(node.args) > 1:
             name = node.args[1]
             return name.value if isinstance(name, ast.Constant) else None
     return None

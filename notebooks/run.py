@@ -46,18 +46,15 @@ def select(names: list[str]) -> list[str]:
 
 
 def default_parameters(name: str) -> dict:
-    """The literals of the one cell tagged `parameters`."""
-    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise ValueError(f"{name} has {len(cells)} cells tagged `parameters`; it needs exactly one")
+    """The literals of the cell tagged `parameters`."""
     parameters = {}
-    for line in ast.parse(cells[0].source).body:
+    for key, line in papermill.inspect_notebook(NOTEBOOKS / f"{name}.ipynb").items():
         try:
-            (target,) = line.targets
-            parameters[target.id] = ast.literal_eval(line.value)
-        except (AttributeError, ValueError):
-            raise ValueError(f"{name}: parameter line `{ast.unparse(line)}` is not `name = literal`") from None
+            parameters[key] = ast.literal_eval(line["default"])
+        except (ValueError, SyntaxError):
+            raise ValueError(f"{name}: parameter line `{key} = {line['default']}` is not `name = literal`") from None
+    if not parameters:
+        raise ValueError(f"{name} has no parameters: a cell of `name = literal` lines must be tagged `parameters`")
     return parameters
 
 

@@ -24,7 +24,7 @@ from bandits_lib.fixed_confidence import (
     xy_static,
 )
 from bandits_lib.protocol import Loop, Round, Trace, unroll
-from bandits_lib.simulate.monte_carlo import sphere_regret
+from bandits_lib.simulate.correct import sphere_regret
 
 ALGORITHMS = {
     "rage": lambda arms, items, rng: rage(arms, items, delta=0.05),

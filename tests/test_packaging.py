@@ -229,5 +229,5 @@ def test_versions_agree():
 def test_style_sheet_is_part_of_the_package():
     from importlib.resources import files
 
-    assert list(files("bandits_lib").glob("*.mplstyle"))
-    assert project()["tool"]["setuptools"]["package-data"]["bandits_lib"] == ["*.mplstyle"]
+    assert list(files("bandits_lib.companion").glob("*.mplstyle"))
+    assert project()["tool"]["setuptools"]["package-data"]["bandits_lib.companion"] == ["*.mplstyle"]

@@ -1,8 +1,8 @@
-"""Bars for a single setting: pulls of each rule with the part that is burn-in, and shares of pulls over the arms."""
+"""One row for each rule: pulls with the part that is burn-in, error rates over all settings; and shares of pulls."""
 
 import numpy as np
 
-from bandits_lib.companion.style import COLOUR, LABEL, pooled_error_rates
+from bandits_lib.companion.style import look
 
 
 def pulls(ax, estimates, unit=1e6):
@@ -20,12 +20,12 @@ def pulls(ax, estimates, unit=1e6):
     """
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
-        bar = {"height": 0.72, "color": COLOUR[name]}
+        bar = {"height": 0.72, "color": look(name).colour}
         ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
         ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
         spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
         ax.errorbar(e["mean"] / unit, row, xerr=spread, color="0.1", lw=1, marker="")
-    ax.set(yticks=rows, yticklabels=[LABEL[name] for name in estimates.index], xlim=(0, None))
+    ax.set(yticks=rows, yticklabels=[look(name).label for name in estimates.index], xlim=(0, None))
     ax.set_xlabel(f"pulls / $10^{{{round(np.log10(unit))}}}$")
     ax.grid(axis="y", visible=False)
     ax.invert_yaxis()
@@ -45,9 +45,34 @@ def shares(ax, designs):
     width = 0.8 / designs.shape[1]
     for column, name in enumerate(designs.columns):
         at = np.arange(len(designs)) + (column - (designs.shape[1] - 1) / 2) * width
-        ax.bar(at, designs[name], width, color=COLOUR[name], label=LABEL[name])
+        ax.bar(at, designs[name], width, color=look(name).colour, label=look(name).label)
     ax.set(xticks=range(len(designs)), xticklabels=designs.index, ylabel="share of pulls")
     ax.grid(axis="x", visible=False)
+    return ax
+
+
+def pooled_error_rates(ax, estimates, delta):
+    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate `delta`.
+
+    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone; delta : error probability allowed.
+    Returns ax.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> pooled_error_rates(plt.subplots()[1], summary(table), 0.05).get_xlabel()
+    'error rate'
+    """
+    for row, (name, points) in enumerate(estimates.iterrows()):
+        spread = [[points["error_rate"] - points["error_low"]], [points["error_high"] - points["error_rate"]]]
+        _, colour, marker = look(name)
+        ax.errorbar(points["error_rate"], row, xerr=spread, color=colour, marker=marker, clip_on=False)
+    ax.axvline(delta, color="0.35", ls="--", lw=1)
+    ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
+    names = [look(name).label for name in estimates.index]
+    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="error rate", xlim=(0, None))
+    ax.invert_yaxis()
     return ax
 
 
@@ -61,8 +86,8 @@ def settings(axes, estimates, by, labels, pooled, delta):
     *panels, last = axes
     for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):
         pulls(ax, rows.droplevel(by))
-        ax.axvline(rows["lower_bound"].iloc[0] / 1e6, color=COLOUR["lower_bound"], ls="--", lw=1)
+        ax.axvline(rows["lower_bound"].iloc[0] / 1e6, color=look("lower_bound").colour, ls="--", lw=1)
         ax.set_xlabel(f"pulls / $10^6$ ({labels[setting]})")
     pooled_error_rates(last, pooled, delta)
-    last.set(ylim=(len(pooled) - 0.4, -0.6), xticks=[0, delta], yticklabels=[LABEL[name] for name in pooled.index])
+    last.set(ylim=(len(pooled) - 0.4, -0.6), xticks=[0, delta], yticklabels=[look(name).label for name in pooled.index])
     return axes

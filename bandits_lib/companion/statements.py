@@ -20,7 +20,7 @@ def exact(id, place, statement, value, holds, explanation=""):
 def figure_3(table, coverages, by, labels, *, delta, notebook, place, explanations):
     """What section 5 says of Figure 3, as claims: H-RAGE below RAGE for each burn-in and setting, and what it rests on.
 
-    table, coverages : of `simulate` and `covered`; by : column of the settings; labels : {setting: words};
+    table, coverages : of `monte_carlo` and `covered`; by : column of the settings; labels : {setting: words};
     delta : error probability; notebook, place : of the claims; explanations : {(form, setting): words}. Returns a list
     of Claim.
     """

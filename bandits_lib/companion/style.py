@@ -1,207 +1,142 @@
-"""One look for every figure: colours and labels by algorithm, plots of tables, files that can be redrawn.
+"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables.
 
 Every plot function takes `ax`, draws and returns `ax`. No titles: captions are prose.
 """
 
-import json
-import os
-import subprocess
-import sys
-from importlib.metadata import version
+from itertools import count
 from pathlib import Path
-from time import perf_counter
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import hsv_to_rgb, to_hex
 
-LABEL = {
-    "rage": "RAGE",
-    "xy_static": "XY-static",
-    "xy_oracle": "Oracle",
-    "xy_adaptive": "XY-adaptive",
-    "lingape": "LinGapE",
-    "alba": "ALBA",
-    "lower_bound": "lower bound",
-    "gse_lin_uniform": "GSE-Lin",
-    "gse_lin_fwg": "GSE-Lin-FWG",
-    "gse_lin_wynn": "GSE-Lin-Wynn",
-    "gse_lin_greedy": "GSE-Lin-Greedy",
-    "gse_lin_certified": "GSE-Lin-G",
-    "gse_log_uniform": "GSE-Log",
-    "gse_log_fwg": "GSE-Log-FWG",
-    "gse_log_wynn": "GSE-Log-Wynn",
-    "gse_log_greedy": "GSE-Log-Greedy",
-    "gse_log_certified": "GSE-Log-G",
-    "od_linbai": "OD-LinBAI",
-    "peace": "Peace",
-    "peace_ratio": "Peace (ratio)",
-    "bayes_gap_linear": "BayesGap-Lin",
-    "bayes_gap_exponential": "BayesGap-exp",
-    "bayes_gap_matern": "BayesGap-M",
-    "bayes_gap_empirical": "BayesGap-cov",
-    "linucb": "LinUCB",
-    "linucb_disjoint": "LinUCB (disjoint)",
-    "ucb_glm": "UCB-GLM",
-    "lingape_budget": "LinGapE",
-    "lingape_budget_greedy": "LinGapE-Greedy",
-    "peps": "PEPS",
-    "head": "HEAD",
-    "h_rage": "H-RAGE",
-    "h_rage_theory": "H-RAGE, proved burn-in",
-    "h_rage_paper": "H-RAGE, rounded burn-in",
-    "h_rage_code": "H-RAGE, published burn-in",
-    "h_rage_shortest": "H-RAGE, shortest burn-in",
-    "heteroskedastic_oracle": "heteroskedastic oracle",
-    "homoskedastic_oracle": "homoskedastic oracle",
-    "head_tenth": "HEAD, 1/10 for theta",
-    "uniform_estimator": "Uniform",
-    "separate_arm": "Separate Arm",
-    "separate_arm_volume": "Separate Arm, volume",
-    "separate_arm_printed": "Separate Arm, as printed",
-    "lazy_track_and_stop": "LT&S",
-    "lazy_track_and_stop_current": "LT&S, no averaging",
-    "uniform_tracking": "uniform tracking",
-    "oracle_tracking": "oracle tracking",
-    "lin_game": "LinGame",
-    "fws": "FWS",
-    "l_t3c": "L-T3C",
-    "l_t3c_best": "L-T3C, empirical leader",
-    "sphere_direct": "direct",
-    "sphere_safe": "safe",
-    "sphere_half": "paper's, $\\varepsilon_t = \\varepsilon/2$",
-    "sphere_printed": "paper's, as printed",
-}
-_PALETTE = sns.color_palette("colorblind", 10).as_hex()
-COLOUR = {
-    "rage": _PALETTE[0],
-    "xy_static": _PALETTE[1],
-    "xy_oracle": _PALETTE[2],
-    "lingape": _PALETTE[3],
-    "xy_adaptive": _PALETTE[4],
-    "alba": _PALETTE[5],
-    "lower_bound": "0.35",
+from bandits_lib.companion import results
+
+PALETTE = sns.color_palette("colorblind", 10).as_hex()
+MARKERS = "os^DvXPp<>8Hdh*"
+
+
+class Look(NamedTuple):
+    """How a rule is drawn: its label, its colour and its marker.
+
+    label : in legends and tables; colour, marker : as matplotlib names them.
+
+    >>> Look("RAGE", "#0173b2", "o").label
+    'RAGE'
+    """
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {
+    "rage": Look("RAGE", PALETTE[0], "o"),
+    "rage_halving": Look("RAGE by halving", "#332288", "h"),
+    "xy_static": Look("XY-static", PALETTE[1], "s"),
+    "xy_oracle": Look("Oracle", PALETTE[2], "^"),
+    "xy_adaptive": Look("XY-adaptive", PALETTE[4], "v"),
+    "lingape": Look("LinGapE", PALETTE[3], "D"),
+    "alba": Look("ALBA", PALETTE[5], "X"),
+    "lower_bound": Look("lower bound", "0.35", ""),
     # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
-    "gse_lin_certified": "#00233f",
-    "gse_lin_fwg": _PALETTE[0],
-    "gse_lin_wynn": "#6a7fd1",
-    "gse_lin_greedy": _PALETTE[9],
-    "gse_lin_uniform": "#9db7c9",
-    "gse_log_certified": "#2d004b",
-    "gse_log_fwg": "#6a3d9a",
-    "gse_log_wynn": "#8c6bb1",
-    "gse_log_greedy": "#9e9ac8",
-    "gse_log_uniform": "#bcbddc",
-    "od_linbai": _PALETTE[5],
-    "peace": _PALETTE[4],
-    "peace_ratio": "#e7298a",
-    "bayes_gap_linear": "#b3a400",
-    "bayes_gap_exponential": _PALETTE[1],
-    "bayes_gap_matern": "#8a5a00",
-    "bayes_gap_empirical": "#665c00",
-    "linucb": _PALETTE[2],
-    "linucb_disjoint": "#00553d",
-    "ucb_glm": "#66c2a4",
-    "lingape_budget": _PALETTE[3],
-    "lingape_budget_greedy": "#8c2d04",
-    "peps": "0.45",
+    "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
+    "gse_lin_fwg": Look("GSE-Lin-FWG", PALETTE[0], "s"),
+    "gse_lin_wynn": Look("GSE-Lin-Wynn", "#6a7fd1", "^"),
+    "gse_lin_greedy": Look("GSE-Lin-Greedy", PALETTE[9], "v"),
+    "gse_lin_uniform": Look("GSE-Lin", "#9db7c9", "d"),
+    "gse_log_certified": Look("GSE-Log-G", "#2d004b", "o"),
+    "gse_log_fwg": Look("GSE-Log-FWG", "#6a3d9a", "s"),
+    "gse_log_wynn": Look("GSE-Log-Wynn", "#8c6bb1", "^"),
+    "gse_log_greedy": Look("GSE-Log-Greedy", "#9e9ac8", "v"),
+    "gse_log_uniform": Look("GSE-Log", "#bcbddc", "d"),
+    "od_linbai": Look("OD-LinBAI", PALETTE[5], "h"),
+    "peace": Look("Peace", PALETTE[4], "p"),
+    "peace_ratio": Look("Peace (ratio)", "#e7298a", "*"),
+    "bayes_gap_linear": Look("BayesGap-Lin", "#b3a400", "<"),
+    "bayes_gap_exponential": Look("BayesGap-exp", PALETTE[1], ">"),
+    "bayes_gap_matern": Look("BayesGap-M", "#8a5a00", "8"),
+    "bayes_gap_empirical": Look("BayesGap-cov", "#665c00", "H"),
+    "linucb": Look("LinUCB", PALETTE[2], "P"),
+    "linucb_disjoint": Look("LinUCB (disjoint)", "#00553d", "X"),
+    "ucb_glm": Look("UCB-GLM", "#66c2a4", "P"),
+    "lingape_budget": Look("LinGapE", PALETTE[3], "D"),
+    "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
+    "peps": Look("PEPS", "0.45", "*"),
     # variance estimators: HEAD in blues, separate arms in oranges
-    "head": _PALETTE[0],
-    "h_rage": _PALETTE[3],
-    "h_rage_theory": _PALETTE[3],
-    "h_rage_paper": "#7a3500",
-    "h_rage_code": "#ee8f3c",
-    "h_rage_shortest": _PALETTE[4],
-    "heteroskedastic_oracle": _PALETTE[2],
-    "homoskedastic_oracle": _PALETTE[9],
-    "head_tenth": _PALETTE[9],
-    "uniform_estimator": _PALETTE[2],
-    "separate_arm": _PALETTE[3],
-    "separate_arm_volume": _PALETTE[1],
-    "separate_arm_printed": "#8a5a00",
+    "head": Look("HEAD", PALETTE[0], "o"),
+    "h_rage": Look("H-RAGE", PALETTE[3], "D"),
+    "h_rage_theory": Look("H-RAGE, proved burn-in", PALETTE[3], "D"),
+    "h_rage_paper": Look("H-RAGE, rounded burn-in", "#7a3500", "X"),
+    "h_rage_code": Look("H-RAGE, published burn-in", "#ee8f3c", "s"),
+    "h_rage_shortest": Look("H-RAGE, shortest burn-in", PALETTE[4], "v"),
+    "heteroskedastic_oracle": Look("heteroskedastic oracle", PALETTE[2], "^"),
+    "homoskedastic_oracle": Look("homoskedastic oracle", PALETTE[9], "<"),
+    "head_tenth": Look("HEAD, 1/10 for theta", PALETTE[9], "d"),
+    "uniform_estimator": Look("Uniform", PALETTE[2], "^"),
+    "separate_arm": Look("Separate Arm", PALETTE[3], "s"),
+    "separate_arm_volume": Look("Separate Arm, volume", PALETTE[1], "D"),
+    "separate_arm_printed": Look("Separate Arm, as printed", "#8a5a00", "X"),
     # tracking rules
-    "lazy_track_and_stop": "#c51b7d",
-    "lazy_track_and_stop_current": "#e9a3c9",
-    "uniform_tracking": "0.55",
-    "oracle_tracking": "#1a1a1a",
-    "lin_game": _PALETTE[1],
-    "fws": _PALETTE[4],
-    "l_t3c": _PALETTE[9],
-    "l_t3c_best": "#6a7fd1",
+    "lazy_track_and_stop": Look("LT&S", "#c51b7d", "P"),
+    "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
+    "uniform_tracking": Look("uniform tracking", "0.55", "*"),
+    "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
+    "lin_game": Look("LinGame", PALETTE[1], "v"),
+    "fws": Look("FWS", PALETTE[4], "h"),
+    "l_t3c": Look("L-T3C", PALETTE[9], "<"),
+    "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
     # stopping rules on the sphere
-    "sphere_direct": _PALETTE[0],
-    "sphere_safe": _PALETTE[2],
-    "sphere_half": _PALETTE[1],
-    "sphere_printed": _PALETTE[3],
+    "sphere_direct": Look("direct", PALETTE[0], "o"),
+    "sphere_safe": Look("safe", PALETTE[2], "s"),
+    "sphere_half": Look("paper's, $\\varepsilon_t = \\varepsilon/2$", PALETTE[1], "^"),
+    "sphere_printed": Look("paper's, as printed", PALETTE[3], "D"),
 }
-MARKER = {
-    "rage": "o",
-    "xy_static": "s",
-    "xy_oracle": "^",
-    "lingape": "D",
-    "xy_adaptive": "v",
-    "alba": "X",
-    "gse_lin_certified": "o",
-    "gse_lin_fwg": "s",
-    "gse_lin_wynn": "^",
-    "gse_lin_greedy": "v",
-    "gse_lin_uniform": "d",
-    "gse_log_certified": "o",
-    "gse_log_fwg": "s",
-    "gse_log_wynn": "^",
-    "gse_log_greedy": "v",
-    "gse_log_uniform": "d",
-    "od_linbai": "h",
-    "peace": "p",
-    "peace_ratio": "*",
-    "bayes_gap_linear": "<",
-    "bayes_gap_exponential": ">",
-    "bayes_gap_matern": "8",
-    "bayes_gap_empirical": "H",
-    "linucb": "P",
-    "linucb_disjoint": "X",
-    "ucb_glm": "P",
-    "lingape_budget": "D",
-    "lingape_budget_greedy": "d",
-    "peps": "*",
-    "head": "o",
-    "h_rage": "D",
-    "h_rage_theory": "D",
-    "h_rage_paper": "X",
-    "h_rage_code": "s",
-    "h_rage_shortest": "v",
-    "heteroskedastic_oracle": "^",
-    "homoskedastic_oracle": "<",
-    "head_tenth": "d",
-    "uniform_estimator": "^",
-    "separate_arm": "s",
-    "separate_arm_volume": "D",
-    "separate_arm_printed": "X",
-    "lazy_track_and_stop": "P",
-    "lazy_track_and_stop_current": "p",
-    "uniform_tracking": "*",
-    "oracle_tracking": "8",
-    "lin_game": "v",
-    "fws": "h",
-    "l_t3c": "<",
-    "l_t3c_best": ">",
-    "sphere_direct": "o",
-    "sphere_safe": "s",
-    "sphere_half": "^",
-    "sphere_printed": "D",
-}
-LABEL["rage_halving"], COLOUR["rage_halving"], MARKER["rage_halving"] = "RAGE by halving", "#332288", "h"
-_PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
-_CHECKOUT = Path(__file__).resolve().parent.parent
-_started = perf_counter()
+
+
+def look(name):
+    """The Look of a rule; one that the table does not know has its name as label, and a colour that no other rule has.
+
+    name : of the rule, as in the column `algorithm`. Returns a Look.
+
+    >>> look("rage").label, look("my_rule").label
+    ('RAGE', 'my_rule')
+    """
+    if name not in LOOKS:
+        taken = {known.colour for known in LOOKS.values()}
+        hues = (to_hex(tuple(hsv_to_rgb((0.618 * k % 1, 0.9, 0.6)))) for k in count(1))  # each far from those before
+        colour = next(hue for hue in hues if hue not in taken)
+        LOOKS[name] = Look(str(name), colour, MARKERS[len(LOOKS) % len(MARKERS)])
+    return LOOKS[name]
+
+
+def label(name):
+    """The label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+
+    name : of the rule. Returns its label.
+
+    >>> label("xy_static"), label(50)
+    ('XY-static', 50)
+    """
+    return LOOKS[name].label if name in LOOKS else name
+
+
+def drawn(name):
+    """The Look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
+
+    name : of the rule. Returns a dict of label, color and marker.
+
+    >>> drawn("rage")["label"]
+    'RAGE'
+    """
+    return dict(zip(("label", "color", "marker"), look(name), strict=True))
 
 
 def use():
-    """Set matplotlib and pandas to the look of this project and start the clock that `save` reports.
-
-    A notebook's relative paths (`out`, `checkpoint`) count from its folder, where Jupyter starts kernels. papermill
-    starts them where it is called: a kernel anywhere else in a checkout of this project moves to its notebooks/.
+    """Set matplotlib and pandas to the look of this project, and start as `results.start` does.
 
     >>> import matplotlib.pyplot as plt
     >>> with plt.rc_context():
@@ -209,25 +144,9 @@ def use():
     ...     plt.rcParams["axes.spines.top"]
     False
     """
-    global _started
     plt.style.use(Path(__file__).with_name("paper.mplstyle"))
     pd.set_option("display.max_colwidth", None, "display.width", 160)
-    _started = perf_counter()
-    if _in_kernel() and (folder := _notebooks_for(Path.cwd())):
-        os.chdir(folder)
-
-
-def _in_kernel():
-    """Whether this is the kernel of a notebook, and no script or shell."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
-
-
-def _notebooks_for(folder):
-    """The checkout's notebooks/ if `folder` lies in the checkout and holds none of its notebooks, else None."""
-    home = _CHECKOUT / "notebooks"
-    inside = folder.resolve().is_relative_to(_CHECKOUT) and (home / "paper.yaml").exists()
-    return home if inside and not any((folder / file.name).exists() for file in home.glob("*.ipynb")) else None
+    results.start()
 
 
 def sample_complexity(ax, estimates, x):
@@ -246,7 +165,7 @@ def sample_complexity(ax, estimates, x):
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
         spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
-        ax.errorbar(at, mean, yerr=spread, label=LABEL[name], color=COLOUR[name], marker=MARKER[name])
+        ax.errorbar(at, mean, yerr=spread, **drawn(name))
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
 
@@ -264,16 +183,11 @@ def accuracy(ax, estimates, x):
     >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
     'accuracy'
     """
-    lines = list(_lines(estimates))
-    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
-    shifts = np.linspace(-0.3, 0.3, len(lines)) if len(lines) > 1 else [0.0]
-    for shift, (name, points) in zip(shifts, lines, strict=True):
-        at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
-        right = 1 - points["error_rate"].to_numpy()
-        spread = [points["error_high"] - points["error_rate"], points["error_rate"] - points["error_low"]]
-        look = {"label": LABEL[name], "color": COLOUR[name], "marker": MARKER[name], "lw": 0.7, "capsize": 0}
-        ax.errorbar(at, right, yerr=np.abs(spread), **look)
-    ax.set(xlabel=x, ylabel="accuracy", xticks=range(len(settings)), xticklabels=settings)
+    for name, at, points in _side_by_side(ax, estimates, x):
+        rate = points["error_rate"]
+        spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
+        ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
+    ax.set(ylabel="accuracy")
     return ax
 
 
@@ -290,44 +204,17 @@ def error_rates(ax, estimates, x, delta):
     >>> error_rates(plt.subplots()[1], summary(table, by=["d"]), "d", 0.05).get_ylabel()
     'error rate'
     """
-    lines = list(_lines(estimates))
-    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
-    for shift, (name, points) in zip(np.linspace(-0.3, 0.3, len(lines)), lines, strict=True):
-        at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
+    for name, at, points in _side_by_side(ax, estimates, x):
         rate = points["error_rate"].to_numpy()
         spread = np.abs(points[["error_low", "error_high"]].to_numpy().T - rate)
-        ax.errorbar(at, rate, yerr=spread, ls="none", label=LABEL[name], color=COLOUR[name], marker=MARKER[name])
+        ax.errorbar(at, rate, yerr=spread, ls="none", **drawn(name))
     ax.axhline(delta, color="0.35", ls="--", lw=1)
     ax.annotate("$\\delta$", (1.01, delta), xycoords=("axes fraction", "data"), va="center")
-    ax.set(xlabel=x, ylabel="error rate", xticks=range(len(settings)), xticklabels=settings)
+    ax.set(ylabel="error rate")
     return ax
 
 
-def pooled_error_rates(ax, estimates, delta):
-    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate `delta`.
-
-    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone; delta : error probability allowed.
-    Returns ax.
-
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from bandits_lib import summary
-    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
-    >>> pooled_error_rates(plt.subplots()[1], summary(table), 0.05).get_xlabel()
-    'error rate'
-    """
-    for row, (name, points) in enumerate(estimates.iterrows()):
-        spread = [[points["error_rate"] - points["error_low"]], [points["error_high"] - points["error_rate"]]]
-        ax.errorbar(points["error_rate"], row, xerr=spread, color=COLOUR[name], marker=MARKER[name], clip_on=False)
-    ax.axvline(delta, color="0.35", ls="--", lw=1)
-    ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
-    names = [LABEL[name] for name in estimates.index]
-    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="error rate", xlim=(0, None))
-    ax.invert_yaxis()
-    return ax
-
-
-def bound(ax, x, pulls, label=LABEL["lower_bound"]):
+def bound(ax, x, pulls, label=LOOKS["lower_bound"].label):
     """A theoretical number of pulls at the settings `x`, dashed.
 
     ax : of matplotlib; x, pulls : (n,) settings and numbers; label : in the legend. Returns ax.
@@ -336,92 +223,21 @@ def bound(ax, x, pulls, label=LABEL["lower_bound"]):
     >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
     ['lower bound']
     """
-    ax.plot(x, pulls, ls="--", marker="", color=COLOUR["lower_bound"], label=label)
+    ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
     return ax
 
 
-def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
-    """Write <out>/figures/<figure>.png, .pdf, .csv (estimates), .json, and _runs.csv (the raw rows).
-
-    fig : of matplotlib; out : folder;
-    figure : "<paper>/fig_1a"; estimates, runs : DataFrames behind the picture; parameters : of the notebook;
-    notebook : its name; alt : the picture in words. png and pdf carry no date. `seconds` is left out of the runs.
-
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> about = dict(estimates=pd.DataFrame({"mean": [1.0]}), parameters={"runs": 2}, notebook="demo", alt="nothing")
-    >>> save(plt.figure(), "demo/fig_1", ".", **about)
-    """
-    path = Path(out) / "figures" / figure
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(path.with_suffix(".png"), metadata={"Software": None})
-    fig.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Creator": None, "Producer": None})
-    save_table(estimates, path.with_suffix(".csv"))
-    if runs is not None:
-        kept = runs.drop(columns="seconds", errors="ignore")
-        save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
-    path.with_suffix(".json").write_text(json.dumps(provenance(parameters, notebook) | {"alt": alt}, indent=1) + "\n")
-
-
-def save_table(frame, path):
-    """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system.
-
-    frame : DataFrame; path : of the file.
-
-    >>> import pandas as pd
-    >>> from pathlib import Path
-    >>> save_table(pd.DataFrame({"mean": [0.1]}), "table.csv")
-    >>> Path("table.csv").read_text().split()
-    [',mean', '0,0.10000000000000001']
-    """
-    frame.to_csv(path, float_format="%.17g", lineterminator="\n")
-
-
-def save_data(frame, name, out, *, parameters, notebook):
-    """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
-
-    name : "<paper>/<table>"; frame : DataFrame, saved with its index; out : folder; parameters, notebook : as for
-    `save`.
-
-    >>> import pandas as pd
-    >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters={"runs": 2}, notebook="demo")
-    """
-    path = Path(out) / "figures" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_table(frame, path.with_suffix(".csv"))
-    path.with_suffix(".json").write_text(json.dumps(provenance(parameters, notebook), indent=1) + "\n")
-
-
-def provenance(parameters, notebook):
-    """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds.
-
-    parameters : {name: value} of the notebook; notebook : its name. Returns a dict.
-
-    >>> provenance({"runs": 2}, "demo")["command"]
-    'papermill notebooks/demo.ipynb out.ipynb --cwd notebooks -p runs 2'
-    """
-    given = " ".join(f"-p {name} {_shown(value)}" for name, value in parameters.items() if name != "out")
-    return {
-        "parameters": parameters,
-        "versions": {name: version(name) for name in _PACKAGES},
-        "commit": _commit(),
-        "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
-        "wall_seconds": round(perf_counter() - _started, 1),
-    }
-
-
 def _lines(estimates):
+    """(algorithm, its rows), in the order of the table."""
     for name in dict.fromkeys(estimates.index.get_level_values("algorithm")):
         yield name, estimates.xs(name, level="algorithm", drop_level=True)
 
 
-def _shown(value):
-    return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
-
-
-def _commit():
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+def _side_by_side(ax, estimates, x):
+    """(algorithm, where its points stand, its rows) on an axis of settings at equal distances."""
+    lines = list(_lines(estimates))
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    shifts = np.linspace(-0.3, 0.3, len(lines)) if len(lines) > 1 else [0.0]
+    for shift, (name, points) in zip(shifts, lines, strict=True):
+        yield name, [settings.index(value) + shift for value in points.index.get_level_values(x)], points
+    ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from bandits_lib.lab import entries, saving
 from bandits_lib.lab import log as logs
 from bandits_lib.lab.experiment import identify
 from bandits_lib.lab.replay import replay
@@ -116,13 +117,13 @@ class Lab:
         >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
         [84, 85]
         """
-        logs.save(path, self.experiment, self._head, self._texts)
+        saving.save(path, self.experiment, self._head, self._texts)
 
     def _write(self, request=0, sample=None):
         """Enter a Sample that has just been taken in, and the request or the end that it led to."""
         new = self._request > request
         done = self.result is not None and not new
-        self._texts.append(logs.text(logs.entry(request, sample, self._missing if new else None, done)))
+        self._texts.append(entries.text(entries.entry(request, sample, self._missing if new else None, done)))
 
     def _take(self, sample):
         """Add a Sample to the answer of the open request, and go on if that is complete."""

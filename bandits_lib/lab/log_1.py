@@ -16,33 +16,22 @@ import types
 import joblib
 import numpy as np
 
+from bandits_lib.lab.entries import fields
+
 HEAD = "# bandits_lib log of "
 COLUMNS = "request,arm,count,sum,squares"
 PACKAGE = __name__.partition(".")[0]
 
 
-def told(lines, number):
-    """The rows of a log of version 1.
-
-    lines : its text after the first two lines, in lines; number : function (line, fields, kinds) -> numbers, or
-    ValueError. Returns a list of (line, request, arm, count, sum, squares), lines counted from 1 at the file's first.
-
-    >>> told(["1,0,2,3.0,5.0"], lambda line, fields, kinds: [kind(field) for kind, field in zip(kinds, fields)])
-    [(3, 1, 0, 2, 3.0, 5.0)]
-    """
+def told(lines):
+    """[(line, request, arm, count, sum, squares), ...] of the lines after the first two; lines count from 1."""
     kinds = (int, int, int, float, float)
-    fields = ((line, text.strip().split(",")) for line, text in enumerate(lines, start=3) if text.strip())
-    return [(line, *number(line, found, kinds)) for line, found in fields]
+    texts = ((line, text.strip().split(",")) for line, text in enumerate(lines, start=3) if text.strip())
+    return [(line, *fields(line, found, COLUMNS, kinds)) for line, found in texts]
 
 
 def identity(rule, arguments):
-    """The hash by which a log of version 1 knows its experiment.
-
-    rule : name of the generator function; arguments : dict of them. Returns 16 hex digits.
-
-    >>> identity("rage", {"delta": 0.05}) == identity("rage", {"delta": 0.1})
-    False
-    """
+    """The hash, 16 hex digits, by which a log of version 1 knows its experiment: a rule's name and its arguments."""
     parts = (_describe(part, ()) for part in (rule, dict(sorted(arguments.items()))))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bandits_lib.lab import entries
 from bandits_lib.lab import log as logs
 from bandits_lib.protocol import Sample
 
@@ -12,7 +13,8 @@ def replay(lab, log, path):
     lab : Lab that was told nothing; log : Log; path : of its file, for messages. Returns a list of what to warn of.
     Raises ValueError with the line number for another experiment, and for rows that cannot be right or be used.
 
-    >>> from bandits_lib import Lab, log
+    >>> from bandits_lib import Lab
+    >>> from bandits_lib.lab import log
     >>> from bandits_lib.fixed_confidence import rage
     >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
     >>> replay(Lab(rage(np.eye(2), delta=0.05)), log.read("log.csv"), "log.csv")
@@ -52,8 +54,8 @@ class _Story:
         elif entry.asked:
             self.outlived = self.outlived or 0
         self.undone = entry.done is not None and lab.result is None
-        if entry != logs.Entry(()):
-            lab._texts.append(logs.text(entry))
+        if entry != entries.Entry(()):
+            lab._texts.append(entries.text(entry))
 
     def _tell(self, rows):
         self._check_request(rows)
@@ -70,7 +72,7 @@ class _Story:
         computed, asked = lab._missing, _dense(rows, "asked", len(lab._missing))
         if self.log.version == 1 and rows[0].request == self.log.entries[-1].told[0].request:
             asked = np.maximum(asked, computed)  # of the last request a log of version 1 knows what was told
-            entry = entry._replace(asked=logs.entry(lab._request - 1, asked=asked).asked)
+            entry = entry._replace(asked=entries.entry(lab._request - 1, asked=asked).asked)
         apart = max(np.maximum(asked - computed, 0).sum(), np.maximum(computed - asked, 0).sum())
         if apart:
             self.differing.append((lab._request, int(apart), int(asked.sum())))
@@ -97,10 +99,10 @@ class _Story:
         """Enter a request that the log does not have; returns the warnings."""
         lab = self.lab
         if lab.result is None and self.asked < lab._request:
-            lab._texts.append(logs.text(logs.entry(lab._request - 1, asked=lab._missing)))
+            lab._texts.append(entries.text(entries.entry(lab._request - 1, asked=lab._missing)))
         elif lab.result is not None and lab._request and not any(e.done is not None for e in self.log.entries):
             if self.outlived is None:
-                lab._texts.append(logs.text(logs.entry(lab._request, done=True)))
+                lab._texts.append(entries.text(entries.entry(lab._request, done=True)))
         return [message for message in (self._torn(), self._differs(), self._ends()) if message]
 
     def _torn(self):

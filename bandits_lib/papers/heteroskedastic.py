@@ -14,8 +14,8 @@ from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
 from bandits_lib.numerics.span import basis
 from bandits_lib.papers.weltz2023 import published_noise
 from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_in
-from bandits_lib.simulate.intervals import paired_ratio
-from bandits_lib.simulate.monte_carlo import monte_carlo, summary
+from bandits_lib.simulate.intervals import paired_ratio, summary
+from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.variance import burn_in
 from bandits_lib.variance._burn_in import FORMS
 
@@ -105,29 +105,13 @@ def burnt(problem, run):
     return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
 
 
-def simulate(problems, players, by, **options):
-    """`monte_carlo` of all `players` on every problem, with columns `by` and `burn_in`.
-
-    problems : {setting: LinearBandit}; players : {name: make}; by : name of the column that holds the setting;
-    options : of `monte_carlo`. Returns a DataFrame.
-    """
-    tables = [
-        monte_carlo(players, partial(_always, problem=problem), measure=burnt, **options).assign(**{by: setting})
-        for setting, problem in problems.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def _always(rng, *, problem):
-    return problem
-
-
 def estimates(table, problems, by, *, delta):
-    """`summary` of a table of `simulate`, with mean `burn_in` and the `lower_bound` of each setting (pulls).
+    """`summary` of a table, with mean `burn_in` and the `lower_bound` of each setting (pulls).
 
-    table : of `simulate`; problems, by : as it was told; delta : error probability. Returns a DataFrame.
+    table : of `monte_carlo` with the measure `burnt`; problems : {setting: LinearBandit} and by, the column that holds
+    the setting, as it was told; delta : error probability. Returns a DataFrame.
     """
-    found = summary(table, by=[by])
+    found = summary(table, by)
     found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
     told = {"delta": delta}
     floor = {name: lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, **told) for name, p in problems.items()}
@@ -169,12 +153,10 @@ def _played(problem, *, mistaken, delta, options, **changes):
         "rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes),
         "h_rage": partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes),
     }
-    tables = []
-    for name, noise in (("rage", "largest"), ("h_rage", "own")):
-        world = published_noise(problem, noise) if mistaken else problem
-        table = monte_carlo({name: players[name]}, partial(_always, problem=world), **options)
-        tables.append(table.assign(pulls=table["pulls"] + (length if name == "h_rage" else 0)))
-    return pd.concat(tables, ignore_index=True)
+    noises = {"rage": "largest", "h_rage": "own"}
+    worlds = {name: published_noise(problem, noise) if mistaken else problem for name, noise in noises.items()}
+    table = monte_carlo(lambda name: {name: players[name]}, worlds, by="world", **options)
+    return table.assign(pulls=table["pulls"] + length * (table["algorithm"] == "h_rage"))
 
 
 def _rage_elsewhere(world, rng, *, truth, delta, **changes):
@@ -197,7 +179,7 @@ def knowing_oracles(problem, *, delta, **options):
         for noise in ("own", "largest")
         for stop in ("widths", "truth")
     }
-    return summary(monte_carlo(players, partial(_always, problem=problem), **options))
+    return summary(monte_carlo(players, problem, **options))
 
 
 def oracle_shares(own, largest, names):

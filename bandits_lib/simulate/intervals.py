@@ -1,7 +1,37 @@
 """Interval estimates from Monte Carlo runs, for summaries and claims. All are two-sided."""
 
 import numpy as np
+import pandas as pd
 from scipy import stats
+
+
+def summary(table, by=(), level=0.95):
+    """Estimates with intervals, per algorithm (and per value of the column or columns `by`).
+
+    table : as `monte_carlo` returns it; level : of confidence. Returns a DataFrame indexed by (*by, algorithm), in the
+    table's order, with runs, mean pulls, se (ddof 1), low, high (Student), error_rate among the runs that stopped,
+    error_low, error_high (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean
+    as they are).
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> summary(table).loc["a", ["mean", "se", "error_rate"]].tolist()
+    [100.0, 10.0, 0.0]
+    """
+    keys = [*([by] if isinstance(by, str) else by), "algorithm"]
+    groups = table.groupby(keys, sort=False)
+    rows = [dict(zip(keys, key, strict=True)) | _estimates(rows, level) for key, rows in groups]
+    return pd.DataFrame(rows).set_index(keys)
+
+
+def _estimates(rows, level):
+    stopped = int(rows["stopped"].sum())
+    errors = stopped - int(rows["correct"].sum())
+    mean, se, low, high = student_interval(rows["pulls"], level)
+    rate, error_low, error_high = wilson_interval(errors, stopped, level)
+    pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
+    rates = {"error_rate": rate, "error_low": error_low, "error_high": error_high}
+    return pulls | rates | {"not_stopped": len(rows) - stopped}
 
 
 def student_interval(values, level=0.95):

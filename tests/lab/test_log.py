@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 from bandits_lib import Lab, ReplayWarning, Result, Sample
-from bandits_lib import lock as lock_module
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import rage
+from bandits_lib.lab import lock as lock_module
 from bandits_lib.lab import log as logs
+from bandits_lib.lab import saving
 from bandits_lib.lab.experiment import Experiment, differences, identify
 from bandits_lib.lab.lock import locked
 
@@ -154,7 +155,7 @@ def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
     torn = b"1" * (added.index(b"\n") + 1) + b"\n1,2,0,1,0.2"  # what is left of it could end the first row of the new
     for end in range(len(added)):
         path.write_bytes(before + torn)
-        logs._append(path, len(before), added[:end])
+        saving._append(path, len(before), added[:end])
         assert logs.read(path).entries in known
     assert logs.read(path).entries == known[0]
 

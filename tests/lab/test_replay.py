@@ -22,7 +22,7 @@ from bandits_lib.fixed_confidence import (
     sphere_track_and_stop,
     xy_static,
 )
-from bandits_lib.lab import log as logs
+from bandits_lib.lab import entries
 from bandits_lib.protocol import Loop, Round, one_pull, total
 
 LOGS = Path(__file__).parent / "logs"
@@ -52,7 +52,7 @@ def other(asked, step):
 def as_elsewhere(lab, step):
     """Let the open request of a Lab be what another machine would have computed."""
     lab._missing = other(lab._missing, step)
-    lines = logs.text(logs.entry(lab._request - 1, asked=lab._missing))
+    lines = entries.text(entries.entry(lab._request - 1, asked=lab._missing))
     kept = [line for line in lab._texts[-1].splitlines() if line.split(",")[2:3] == ["0"]]
     lab._texts[-1] = "".join(f"{line}\n" for line in kept) + lines
 

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bandits_lib import LinearBandit, bars, heteroskedastic, instances, play, statements, summary
+from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_carlo, play, statements, summary
 from bandits_lib.complexity import lower_bound, oracle_design
 from bandits_lib.simulate.coverage import coverage, shortest_burn_in, within_half
 from bandits_lib.simulate.fingerprint import fingerprint
@@ -53,7 +53,7 @@ def small_table(runs=6):
     lengths = {"theory": 9_000, "paper": 10**8, "code": 3_000, "shortest": 800}
     players = heteroskedastic.algorithms(lengths, delta=0.05)
     problems = {"wide": EASY, "narrow": instances.bent_benchmark(angle=0.1)}
-    return problems, heteroskedastic.simulate(problems, players, "angle", runs=runs)
+    return problems, monte_carlo(players, problems, by="angle", measure=heteroskedastic.burnt, runs=runs)
 
 
 def test_tables_and_estimates():

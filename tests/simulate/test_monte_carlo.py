@@ -15,9 +15,10 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
+from bandits_lib.simulate import cluster as where
+from bandits_lib.simulate.correct import best_item, correct_level, correct_sphere, sphere_regret
 from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.simulate.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
-from bandits_lib.simulate.monte_carlo import best_item, correct_level, correct_sphere, sphere_regret
 
 
 def make_rage(problem, rng, delta=0.05):
@@ -83,6 +84,39 @@ def test_problem_rule_and_rewards_have_a_stream_each_that_no_other_rule_has_touc
         problem, pulls = random_theta(drawn), rule.integers(1, 10**6)
         assert row.theta == problem.theta.tolist() and row.pulls == pulls
         assert row.reward == problem.pull(np.array([pulls, 0]), rewards).sums[0]
+
+
+def by_size(n):
+    return {"rage": partial(make_rage, delta=1 / n)}
+
+
+@pytest.mark.parametrize("algorithms", [{"rage": make_rage, "oracle": make_oracle}, by_size], ids=["same", "by n"])
+def test_settings_are_the_loop_over_them(algorithms, tmp_path):
+    settings = {n: partial(make_problem, n=n) for n in (20, 30)}
+    told = {"runs": 3, "seed": 7, "measure": lambda problem, run: {"arms": len(problem.arms)}}
+    players = {n: algorithms(n) if callable(algorithms) else algorithms for n in settings}
+    loop = [monte_carlo(players[n], make, **told).assign(n=n) for n, make in settings.items()]
+    loop = pd.concat(loop, ignore_index=True).drop(columns="seconds")
+    for keep in ("", tmp_path / "kept", tmp_path / "kept"):
+        rows = monte_carlo(algorithms, settings, by="n", checkpoint=keep, **told)
+        pd.testing.assert_frame_equal(rows.drop(columns="seconds"), loop)
+    assert len(list((tmp_path / "kept").iterdir())) == 2, "a file for each setting"
+
+
+def test_settings_of_several_names_and_one_problem_for_all_runs():
+    problems = {(d, angle): instances.benchmark(d, angle=angle) for d in (2, 3) for angle in (1.0, 0.7)}
+    rows = monte_carlo({"rage": make_rage}, problems, by=["d", "angle"], runs=2)
+    assert list(zip(rows["d"], rows["angle"], strict=True)) == [setting for setting in problems for _ in range(2)]
+    for (d, angle), problem in problems.items():
+        alone = monte_carlo({"rage": make_rage}, lambda rng, problem=problem: problem, runs=2)
+        assert rows.loc[(rows["d"] == d) & (rows["angle"] == angle), "pulls"].tolist() == alone["pulls"].tolist()
+    assert summary(rows, "d").index.tolist() == [(2, "rage"), (3, "rage")]
+
+
+def test_settings_need_the_name_of_their_column_and_a_name_needs_settings():
+    for problems, by in (({2: make_problem}, None), (make_problem, "d")):
+        with pytest.raises(ValueError, match="make_problem must be a dictionary of settings where `by` names"):
+            monte_carlo({"rage": make_rage}, problems, by=by)
 
 
 def test_another_seed_changes_the_rows(serial):
@@ -314,8 +348,7 @@ def test_a_dask_cluster_gives_the_same_rows(serial, cluster, tmp_path):
 
 
 def test_workers_without_this_package_are_named(cluster, monkeypatch):
-    simulator = sys.modules["bandits_lib.simulate.monte_carlo"]
-    monkeypatch.setattr(simulator, "source_fingerprint", lambda: "another version")
+    monkeypatch.setattr(where, "source_fingerprint", lambda: "another version")
     with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
         table(scheduler=cluster.scheduler_address)
 

@@ -1,0 +1,142 @@
+"""What a notebook leaves behind: pictures and tables, and beside each what it came from, so that it can be redrawn."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
+ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute and change no number
+_started = perf_counter()
+
+
+def start():
+    """Start the clock that is saved as `wall_seconds`, and bring a notebook's kernel to where its paths count from.
+
+    Relative paths (`out`, `checkpoint`) count from a notebook's folder, where Jupyter starts kernels. papermill starts
+    them where it is called: a kernel anywhere else in a checkout of this project moves to its notebooks/.
+
+    >>> start()
+    """
+    global _started
+    _started = perf_counter()
+    if _in_kernel() and (folder := _notebooks_for(Path.cwd())):
+        os.chdir(folder)
+
+
+def _in_kernel():
+    """Whether this is the kernel of a notebook, and no script or shell."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def _notebooks_for(folder):
+    """The checkout's notebooks/ if `folder` lies in the checkout and holds none of its notebooks, else None."""
+    home = CHECKOUT / "notebooks"
+    inside = folder.resolve().is_relative_to(CHECKOUT) and (home / "paper.yaml").exists()
+    return home if inside and not any((folder / file.name).exists() for file in home.glob("*.ipynb")) else None
+
+
+def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
+    """Write <out>/figures/<figure>.png, .pdf, .csv (estimates), .json, and _runs.csv (the raw rows).
+
+    fig : of matplotlib; out : folder; figure : "<paper>/fig_1a"; estimates, runs : DataFrames behind the picture;
+    notebook : the name of the one that calls; parameters : `globals()` there, of which its parameters are kept;
+    alt : the picture in words. png and pdf carry no date. `seconds` is left out of the runs. Raises as `provenance`.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
+    >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
+    >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
+    """
+    path = Path(out) / "figures" / figure
+    save_data(estimates, figure, out, parameters=parameters, notebook=notebook, alt=alt)
+    fig.savefig(path.with_suffix(".png"), metadata={"Software": None})
+    fig.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    if runs is not None:
+        kept = runs.drop(columns="seconds", errors="ignore")
+        save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
+
+
+def save_data(frame, name, out, *, parameters, notebook, **more):
+    """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
+
+    name : "<paper>/<table>"; frame : DataFrame, saved with its index; out : folder; parameters, notebook : as for
+    `save`; more : further entries of the json. Raises as `provenance`.
+
+    >>> import pandas as pd
+    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
+    >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
+    """
+    path, about = Path(out) / "figures" / name, provenance(parameters, notebook) | more
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_table(frame, path.with_suffix(".csv"))
+    path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
+
+
+def save_table(frame, path):
+    """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system.
+
+    frame : DataFrame; path : of the file.
+
+    >>> import pandas as pd
+    >>> from pathlib import Path
+    >>> save_table(pd.DataFrame({"mean": [0.1]}), "table.csv")
+    >>> Path("table.csv").read_text().split()
+    [',mean', '0,0.10000000000000001']
+    """
+    frame.to_csv(path, float_format="%.17g", lineterminator="\n")
+
+
+def provenance(parameters, notebook):
+    """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds.
+
+    notebook : its name; parameters : {name: value}, among them those that its cell tagged `parameters` assigns.
+    Returns a dict. Raises FileNotFoundError for a notebook that is not there, ValueError for a parameter without value.
+
+    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".", more="is left out")
+    >>> provenance(used, "companion_ledger")["parameters"]
+    {'claims_folder': '', 'runs': 0, 'seed': 0, 'n_jobs': 1, 'scheduler': '', 'out': '.'}
+    """
+    used = _used(parameters, notebook)
+    given = " ".join(f"-p {name} {_shown(value)}" for name, value in used.items() if name not in ELSEWHERE)
+    return {
+        "parameters": used,
+        "versions": {name: version(name) for name in PACKAGES},
+        "commit": _commit(),
+        "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
+        "wall_seconds": round(perf_counter() - _started, 1),
+    }
+
+
+def _used(parameters, notebook):
+    """Of the values given, those of the notebook's parameters, in the order of its cell."""
+    folders = (Path.cwd(), CHECKOUT / "notebooks")
+    file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
+    if file is None:
+        raise FileNotFoundError(f"there is no {notebook}.ipynb in {Path.cwd()}: `notebook` names the one that saves")
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    tagged = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    nodes = ast.walk(ast.parse("\n".join(tagged)))
+    names = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    if missing := [name for name in names if name not in parameters]:
+        raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
+    return {name: parameters[name] for name in names}
+
+
+def _shown(value):
+    return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
+
+
+def _commit():
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

@@ -1,0 +1,88 @@
+"""When a recommendation is right: the `correct` of `monte_carlo`, for best items, level sets and the unit sphere."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_positive
+
+
+def best_item(problem, recommendation):
+    """Whether the recommended row of items has the best true value; any maximiser is correct.
+
+    problem : LinearBandit; recommendation : int. Returns a bool.
+
+    >>> from bandits_lib import instances
+    >>> best_item(instances.benchmark(2), 0)
+    True
+    """
+    best = problem.item_values.max()
+    return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
+
+
+class correct_level(NamedTuple):
+    """A `correct` for level sets: is the recommended (M,) of bool the set of items of value above `threshold`?
+
+    threshold : reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before any pull.
+
+    >>> from bandits_lib import LinearBandit
+    >>> correct_level(0.5)(LinearBandit(np.eye(2), theta=[0.9, 0.1]), np.array([True, False]))
+    True
+    """
+
+    threshold: float
+
+    def check(self, problem):
+        """Refuse a problem with an item whose value is the threshold, to 12 digits.
+
+        problem : LinearBandit. Raises ValueError that names the item.
+
+        >>> from bandits_lib import LinearBandit
+        >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
+        """
+        distance = np.abs(problem.item_values - self.threshold)
+        on = int(np.argmin(distance))
+        if distance[on] <= 1e-12 * max(1.0, abs(self.threshold)):
+            raise ValueError(
+                f"threshold {self.threshold} is the value of item {on}: no rule can tell on which side it lies;"
+                " move the threshold or drop the item"
+            )
+
+    def __call__(self, problem, recommendation):
+        """Whether every item is on its right side."""
+        self.check(problem)
+        return bool(np.array_equal(recommendation, problem.item_values > self.threshold))
+
+
+def correct_sphere(epsilon):
+    """A `correct` for unit vectors recommended on the unit sphere: is the regret at most epsilon (jedra2020, Def. 2)?
+
+    epsilon : accepted regret, in units of reward. Returns function (problem, recommendation (d,)) -> bool.
+    Raises ValueError for an epsilon that is not positive.
+
+    >>> from bandits_lib import LinearBandit
+    >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
+    True
+    """
+    return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
+
+
+def _regret_within(problem, recommendation, *, epsilon):
+    return bool(sphere_regret(problem, recommendation) <= epsilon * (1 + 1e-12))
+
+
+def sphere_regret(problem, recommendation):
+    """How much worse than the best unit vector `recommendation` (d,) is: |theta| - theta'recommendation.
+
+    problem : LinearBandit. Returns a float, in units of reward.
+    Raises ValueError for a problem without theta, and for anything but a unit vector.
+
+    >>> from bandits_lib import LinearBandit
+    >>> round(float(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8]))), 6)
+    0.8
+    """
+    vector = np.asarray(recommendation, dtype=float)
+    if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
+        raise ValueError(f"recommendation must be a unit vector, and the problem have a theta; got {recommendation!r}")
+    return float(np.linalg.norm(problem.theta) - problem.theta @ vector)

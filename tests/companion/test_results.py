@@ -1,0 +1,93 @@
+"""What a notebook saves: files that say what they came from, that can be redrawn, and that carry no date."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+
+from bandits_lib import results, style
+
+CELL = 'runs = 3  # the paper: 20\ndims = [1, 2]\ncode = "Soare 2014"\nn_jobs = 1\nout = "../build"'
+USED = {"runs": 5, "dims": [1], "code": "Soare 2014", "n_jobs": 2, "out": "/somewhere"}
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """The name of a notebook in the folder where we are."""
+    cells = [nbformat.v4.new_markdown_cell("# nb"), nbformat.v4.new_code_cell(CELL, metadata={"tags": ["parameters"]})]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "nb.ipynb")
+    monkeypatch.chdir(tmp_path)
+    return "nb"
+
+
+def test_of_all_that_is_given_the_parameters_are_kept_with_the_values_that_were_used(notebook):
+    given = {"np": json, "table": object(), **dict(reversed(USED.items()))}
+    assert list(results.provenance(given, notebook)["parameters"].items()) == list(USED.items())
+
+
+def test_a_parameter_without_value_and_a_notebook_that_is_not_there_are_refused(notebook):
+    with pytest.raises(ValueError, match="nb has parameters without a value, dims, code: give parameters=globals()"):
+        results.provenance({"runs": 5, "n_jobs": 1, "out": "."}, notebook)
+    with pytest.raises(FileNotFoundError, match="there is no other.ipynb in"):
+        results.provenance(USED, "other")
+
+
+def test_the_command_redraws_elsewhere_and_quotes_what_a_shell_would_split(notebook):
+    command = results.provenance(USED, notebook)["command"]
+    assert command.startswith("papermill notebooks/nb.ipynb ")
+    said = shlex.split(command.partition(" -p ")[2].replace("-p ", ""))
+    assert said == ["runs", "5", "dims", "[1]", "code", '"Soare 2014"']
+
+
+def test_the_clock_starts_with_the_look(notebook, monkeypatch):
+    monkeypatch.setattr(results, "_started", results._started - 1_000)
+    assert results.provenance(USED, notebook)["wall_seconds"] >= 1_000
+    with plt.rc_context():
+        style.use()
+    assert results.provenance(USED, notebook)["wall_seconds"] < 1_000
+
+
+SAVE = """
+import sys, pandas as pd, matplotlib
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from bandits_lib import results, style
+runs, dims, code, n_jobs, out = 5, [1], "Soare 2014", 2, sys.argv[1]
+style.use()
+fig, ax = plt.subplots()
+ax.plot([1, 2], [3, 4])
+frame = pd.DataFrame({"x": [1 / 3]}, index=pd.Index(["rage"], name="algorithm"))
+table = pd.DataFrame({"algorithm": ["rage"], "pulls": [7], "seconds": [0.1]})
+results.save(fig, "p/fig_1", out, estimates=frame, runs=table, parameters=globals(), notebook="nb", alt="words")
+"""
+
+
+def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(notebook, tmp_path):
+    for folder in ("a", "b"):
+        subprocess.run([sys.executable, "-c", SAVE, str(tmp_path / folder)], check=True)
+    one, other = (tmp_path / folder / "figures" / "p" for folder in ("a", "b"))
+    names = {path.name for path in one.iterdir()}
+    assert names == {"fig_1.png", "fig_1.pdf", "fig_1.csv", "fig_1.json", "fig_1_runs.csv"}
+    for name in names - {"fig_1.json"}:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    assert "0.33333333333333331" in (one / "fig_1.csv").read_text()
+    assert (one / "fig_1_runs.csv").read_text() == "algorithm,pulls\nrage,7\n"
+    said = json.loads((one / "fig_1.json").read_text())
+    assert said["parameters"] == USED | {"out": str(tmp_path / "a")} and said["alt"] == "words" and said["commit"]
+    assert said["wall_seconds"] >= 0
+
+
+def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "CHECKOUT", tmp_path / "checkout")
+    home, copy = tmp_path / "checkout" / "notebooks", tmp_path / "checkout" / "build" / "lab" / "notebooks"
+    for folder in (home, copy):
+        folder.mkdir(parents=True)
+        (folder / "a.ipynb").touch()
+    assert results._notebooks_for(home.parent) is None, "no paper.yaml: that is no checkout of this project"
+    (home / "paper.yaml").touch()
+    assert results._notebooks_for(home.parent) == results._notebooks_for(copy.parent) == home
+    assert results._notebooks_for(home) is results._notebooks_for(copy) is results._notebooks_for(tmp_path) is None

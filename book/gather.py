@@ -27,7 +27,13 @@ PARTS = {
     "weltz2023": "Weltz et al. 2023: HEAD and H-RAGE",
     "companion": "Companion",
 }
-FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "instances", "protocol"]
+FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
+OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
+    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo", "play")),
+    *(f"lab.{name}" for name in ("lab", "measurements", "panel", "standings")),
+    *(f"papers.{name}" for name in ("data", "heteroskedastic")),
+    *(f"companion.{name}" for name in ("bars", "claims", "errata", "ledger", "results", "statements", "style")),
+)
 PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "figures/README", "api", "CONTRIBUTING", "CHANGELOG"]
 
 
@@ -101,10 +107,17 @@ def gallery():
 
 
 def public_names():
-    """{module: names}: what each package says in `__all__`, and else the public functions and classes it defines."""
-    names = ["bandits_lib", *(f"bandits_lib.{module.name}" for module in pkgutil.iter_modules(bandits_lib.__path__))]
-    modules = {name: importlib.import_module(name) for name in sorted(names, key=position)}
+    """{module: names}: what each room says in `__all__`, and else the public functions and classes of its modules."""
+    modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *rooms()], key=position)}
     return {name: getattr(module, "__all__", None) or own_names(module) for name, module in modules.items()}
+
+
+def rooms():
+    """Names of the root's modules, of the rooms that say in `__all__` what they offer, and of the modules in OPEN."""
+    for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
+        if not module.ispkg or hasattr(importlib.import_module(module.name), "__all__"):
+            yield module.name
+    yield from (f"bandits_lib.{name}" for name in OPEN)
 
 
 def position(module):

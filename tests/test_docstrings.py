@@ -25,9 +25,8 @@ import pytest
 BOOK = Path(__file__).resolve().parent.parent / "book" / "gather.py"
 NO_EXAMPLE = {
     "bandits_lib.checks": "refusals, shown by the rules that call them and tested in test_contract.py",
-    "bandits_lib.numerics.kernels": "loops inside compiled rules, tested against NumPy in test_kernels.py",
     "bandits_lib.companion.warm": "compiles everything: minutes on a new machine",
-    "bandits_lib.papers.section_5": "the experiments of three notebooks, seconds to minutes each",
+    "bandits_lib.papers.heteroskedastic": "the experiments of three notebooks, seconds to minutes each",
 }
 NO_EXAMPLE_NAMES = {
     "settings": "a figure of several panels, drawn in the notebooks of weltz2023",
@@ -45,7 +44,7 @@ SAID = {  # parameter: what a docstring that has it must say
     "angle": "radians",
 }
 ELSEWHERE = r"[aA]s (for|in|`|it)|of the Loop"  # said by another docstring
-CITING = "fixed_confidence", "fixed_budget", "variance", "complexity", "instances"
+CITING = "fixed_confidence", "fixed_budget", "variance", "complexity", "papers"
 CITATION = re.compile(r"fiez2019|jedra2020|azizi2022|weltz2023|\b(19|20)\d\d\b")
 
 

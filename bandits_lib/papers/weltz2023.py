@@ -161,7 +161,8 @@ def published_noise(problem, told="own"):
     arm gets sigma_max^2.
     Returns a LinearBandit with the arms, items and theta of `problem`. Raises ValueError for an unknown option.
 
-    >>> published_noise(bent_benchmark()).sigma.round(2).tolist()
+    >>> from bandits_lib import instances
+    >>> published_noise(instances.bent_benchmark()).sigma.round(2).tolist()
     [1.0, 1.0, 0.2, 0.6, 0.6, 0.2]
     """
     check_option("told", told, ("own", "largest"))

@@ -76,7 +76,8 @@ def test_a_rule_of_the_library_is_kept_on_disk_and_one_of_a_notebook_is_not():
 
 AGAIN = """
 import numpy as np
-from bandits_lib import instances, loops, play
+from bandits_lib import instances, play
+from bandits_lib.simulate import play as loops
 from bandits_lib.fixed_budget import linucb
 problem = instances.benchmark(2)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))

@@ -53,8 +53,6 @@ def default_parameters(name: str) -> dict:
             parameters[key] = ast.literal_eval(line["default"])
         except (ValueError, SyntaxError):
             raise ValueError(f"{name}: parameter line `{key} = {line['default']}` is not `name = literal`") from None
-    if not parameters:
-        raise ValueError(f"{name} has no parameters: a cell of `name = literal` lines must be tagged `parameters`")
     return parameters
 
 
@@ -63,7 +61,7 @@ def check_parameters(name: str, given: dict) -> None:
     known = default_parameters(name)
     for key, value in given.items():
         if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known) or 'none, tagged so'}")
         kinds = (int, float) if type(known[key]) is float else (type(known[key]),)
         if known[key] is not None and type(value) not in kinds:
             raise ValueError(f"{name}: parameter {key} = {value!r} is {type(value).__name__}, "
@@ -121,12 +119,10 @@ def attempt(function, name: str, *arguments) -> tuple[str, float, str, bool]:
 
 
 def side_by_side(function, names: list[str], *arguments) -> list[str]:
-    """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through.
-
-    Threads are enough: each notebook has a kernel of its own. And kernels, unlike worker processes, end with us.
-    """
+    """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through."""
     succeeded = []
     for group in ([name for name in names if name != LEDGER], [name for name in names if name == LEDGER]):
+        # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
         parallel = joblib.Parallel(joblib.cpu_count(), backend="threading", return_as="generator_unordered")
         for name, seconds, message, ok in parallel(joblib.delayed(attempt)(function, n, *arguments) for n in group):
             print(f"{name:<40} {seconds:6.1f} s  {message}", flush=True)
@@ -178,12 +174,10 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
 
 def paper(paper: str, figure: str, scheduler: str) -> bool:
     plan, cores = paper_plan(paper, figure), joblib.cpu_count()
-    jobs = {}
-    for name, entry in plan.items():
-        jobs[name] = {"n_jobs": cores, **entry["parameters"], "out": ".."}
-        if scheduler:
-            jobs[name]["scheduler"] = scheduler
-        check_parameters(name, jobs[name])
+    where = {"out": "..", **({"scheduler": scheduler} if scheduler else {})}
+    jobs = {name: {"n_jobs": cores, **entry["parameters"], **where} for name, entry in plan.items()}
+    for name, parameters in jobs.items():
+        check_parameters(name, parameters)
     print(f"About {duration(sum(entry['minutes'] for entry in plan.values()))}, measured on 2 cores; here {cores}:")
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")

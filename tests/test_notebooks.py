@@ -380,7 +380,7 @@ def test_wrong_names_and_values_are_refused(refusal, arguments, message):
         ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = [1, ", "`delta = [1,` is not `name = literal`"),
-        ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has no parameters: a cell of `name = lit"),
+        ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has no parameter 'n_jobs'; it has none"),
     ],
 )
 def test_wrong_files_are_refused(project, refusal, file, right, wrong, message):

@@ -1,10 +1,8 @@
-"""The papers' benchmark problems, one function each; where text and published code differ, the caller says which.
+"""The benchmark problems of fiez2019, one function each; where text and published code differ, the caller says which.
 
-Every function returns a LinearBandit with noise of standard deviation `sigma` (default 1). `option_set` holds the
-settings behind published numbers, as keyword arguments of the algorithms. azizi2022's own problems (`static`,
-`logistic`, `rows_of_data`) are in `instances_fixed_budget`; its sections 8.1, 8.3 and E.3 are options of
-`benchmark`, `sphere` and `many_arms`. weltz2023's three experiments (`signal_to_noise`, `bent_benchmark`,
-`multivariate_testing`) are in `instances_heteroskedastic`.
+Every function returns a LinearBandit with noise of standard deviation `sigma` (default 1). azizi2022's sections 8.1,
+8.3 and E.3 are options of `benchmark`, `sphere` and `many_arms`. The names are those of `instances`, from which they
+are meant to be called.
 """
 
 from itertools import combinations, product
@@ -140,7 +138,7 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     The best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until they are distinct
     and span what all records span (the published code asks for rank 36).
 
-    features : (N, d), as `data.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms;
+    features : (N, d), as `clicks.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms;
     min_gap : in clicks per view.
     tol : directions in which the features extend less than `tol` times the farthest are dropped. Memberships of a user
         or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors: theta leaves
@@ -149,9 +147,9 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     that are left.
     Raises ValueError for means outside [0, 1], fewer than n - 1 records with that gap, n < r, or 1,000 failed draws.
 
-    >>> from bandits_lib import data
-    >>> log = data.click_log_stand_in(np.random.default_rng(0), records=2000)
-    >>> problem = click_through(log.features, data.ridge(log.features, log.clicks), np.random.default_rng(1))
+    >>> from bandits_lib import clicks
+    >>> log = clicks.click_log_stand_in(np.random.default_rng(0), records=2000)
+    >>> problem = click_through(log.features, clicks.ridge(log.features, log.clicks), np.random.default_rng(1))
     >>> problem.arms.shape, problem.best_item
     ((40, 25), 0)
     """

@@ -9,10 +9,11 @@ import pytest
 import test_contract as contract
 from numba import njit
 
-from bandits_lib import LinearBandit, loops, play
+from bandits_lib import LinearBandit, play
 from bandits_lib import problem as problem_module
 from bandits_lib.fixed_budget import linucb
 from bandits_lib.protocol import Loop
+from bandits_lib.simulate import play as loops
 
 PER_PULL = ["lingape", "lin_game", "fws", "l_t3c", "lazy_track_and_stop", "linucb", "peps", "bayes_gap", "ucb_glm"]
 
@@ -77,8 +78,8 @@ def test_a_rule_of_the_library_is_kept_on_disk_and_one_of_a_notebook_is_not():
 AGAIN = """
 import numpy as np
 from bandits_lib import instances, play
-from bandits_lib.simulate import play as loops
 from bandits_lib.fixed_budget import linucb
+from bandits_lib.simulate import play as loops
 problem = instances.benchmark(2)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))
 loop = next(linucb(problem.arms, budget=50))

@@ -11,34 +11,16 @@ others beat has challengers of cost 0; where the paper draws among them, here it
 standard deviations. Items other than the arms are allowed (ours).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.checks import check_arms, check_items, check_option, check_sigma
-from bandits_lib.fixed_confidence.comparisons import arm_norms, compare, follow
-from bandits_lib.fixed_confidence.stopping import Evidence, begin, check_stopping, leading, look, opening, stopped, tell
-from bandits_lib.numerics.kernels import along_all
+from bandits_lib.checks import check_option
+from bandits_lib.fixed_confidence.evidence import Evidence, arm_norms, compare, leading, toward, update_norms
+from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Loop, Result, Trace
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
-    counts: np.ndarray  # (K,), those of the evidence
-    evidence: Evidence
-    columns: np.ndarray  # (r, K), the arms
-    arm_squares: np.ndarray  # (K,), x'A^-1x
-    normals: np.ndarray  # (n, r), draws for the posterior samples to come; (0, r) for the empirical leader
-    used: np.ndarray  # (1,), draws used
-    sigma: np.ndarray  # (1,)
-    factor: np.ndarray  # (r, r), scratch: Cholesky's factor of A^-1
-    sampled: np.ndarray  # (r,), scratch
-    direction: np.ndarray  # (r,), scratch: leader minus challenger
-    gains: np.ndarray  # (K,), scratch
-
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
@@ -74,42 +56,80 @@ def l_t3c(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    sigma = check_sigma(sigma, len(arms)).max()
-    rule = check_stopping(delta=delta, sigma=sigma, u=u, delta_schedule=delta_schedule, threshold=threshold)
     check_option("leader", leader, ("sample", "best"))
-    if len(items) == 1:
-        return Result(0)
-
-    start = opening(arms, items)
-    sample = yield start.counts
-    evidence = begin(start, sample, rule, trace)
-    state = _start(evidence, sigma, leader)
-    history: list[Trace] = []
-    while True:
-        if leader == "sample" and state.used[0] == len(state.normals):
-            state.normals[:] = rng.standard_normal(state.normals.shape)
-            state.used[0] = 0
-        yield Loop(choose, update, state)
-        if evidence.clock[0] >= evidence.clock[1]:
-            history.append(look(evidence))
-            evidence.clock[1] += trace
-        if evidence.done[0]:
-            return Result(int(evidence.best[0]), tuple(history))
+    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    begin = partial(first_state, draws=DRAWS if leader == "sample" else 0)
+    return (yield from stop_by_glr(arms, items, choose, update_norms, begin, partial(drawn, rng), trace=trace, **told))
 
 
-def _start(evidence, sigma, leader):
+@inlined
+def choose(state):
+    """The arm that shrinks leader minus challenger most; -1 when done, at a look, or when the draws are used up."""
+    evidence, normals, now, gains = state.evidence, state.normals, state.now, state.gains
+    if over(evidence):
+        return -1
+    if normals.shape[0] > 0:
+        if now.used == normals.shape[0]:
+            return -1
+        posterior_sample(evidence, normals[now.used], state.factor, state.sampled)
+        now.used += 1
+        leader = leading(evidence.items, state.sampled, evidence.values)
+    else:
+        leader = leading(evidence.items, evidence.theta, evidence.values)
+    challenger(evidence, leader, state.direction)
+    along_all(evidence.columns, state.direction, gains)
+    for k in range(gains.shape[0]):
+        gains[k] = gains[k] ** 2 / (1 + state.arm_squares[k])
+    return argmax(gains)
+
+
+@kernel
+def posterior_sample(evidence, normals, factor, sampled):
+    """A draw from N(theta_hat, sigma^2 A^-1), into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
+    cholesky(evidence.inverse, 1.0, 0.0, factor)
+    for i in range(sampled.shape[0]):
+        sampled[i] = evidence.theta[i]
+        for j in range(i + 1):
+            sampled[i] += evidence.stopping.sigma * factor[i, j] * normals[j]
+
+
+@kernel
+def challenger(evidence, leader, direction):
+    """A^-1 y into `direction` (r,), y = leader - z for the z of least sign(y'theta) (y'theta)^2 / ||y||^2."""
+    items, theta, inverse, costs, y = evidence.items, evidence.theta, evidence.inverse, evidence.values, evidence.step
+    for m in range(items.shape[0]):
+        gap, square = compare(items, leader, m, theta, inverse, y)
+        costs[m] = -gap * abs(gap) / square
+    costs[leader] = -np.inf
+    toward(items, leader, argmax(costs), theta, inverse, y, direction)
+
+
+# ---- what it remembers
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    arm_squares: np.ndarray  # (K,), x'A^-1x
+    normals: np.ndarray  # (n, r), draws for the posterior samples to come; (0, r) for the empirical leader
+    now: np.record  # used, the draws used
+    factor: np.ndarray  # (r, r), scratch: Cholesky's factor of A^-1
+    sampled: np.ndarray  # (r,), scratch
+    direction: np.ndarray  # (r,), scratch: A^-1 (leader minus challenger)
+    gains: np.ndarray  # (K,), scratch
+
+
+def first_state(evidence, draws):
+    """After the opening: all draws are used."""
     K, r = evidence.arms.shape
-    draws = DRAWS if leader == "sample" else 0
     return State(
-        counts=evidence.counts,
-        evidence=evidence,
-        columns=np.ascontiguousarray(evidence.arms.T),
+        evidence.counts,
+        evidence,
         arm_squares=arm_norms(evidence),
         normals=np.empty((draws, r)),
-        used=np.array([draws]),
-        sigma=np.array([sigma]),
+        now=record(used=draws),
         factor=np.empty((r, r)),
         sampled=np.empty(r),
         direction=np.empty(r),
@@ -117,59 +137,9 @@ def _start(evidence, sigma, leader):
     )
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def choose(state):
-    """The arm that shrinks leader minus challenger most; -1 when done, at a look, or when the draws are used up."""
-    evidence, normals = state.evidence, state.normals
-    if stopped(evidence) or evidence.clock[0] >= evidence.clock[1]:
-        return -1
-    if normals.shape[0] > 0:
-        if state.used[0] == normals.shape[0]:
-            return -1
-        posterior_sample(evidence, normals[state.used[0]], state.sigma[0], state.factor, state.sampled)
-        state.used[0] += 1
-        leader = leading(evidence.items, state.sampled, evidence.costs)
-    else:
-        leader = leading(evidence.items, evidence.theta, evidence.costs)
-    challenger(evidence, leader, state.direction)
-    along_all(state.columns, state.direction, state.gains)
-    for k in range(state.gains.shape[0]):
-        state.gains[k] = state.gains[k] ** 2 / (1 + state.arm_squares[k])
-    return argmax(state.gains)
-
-
-@njit(cache=True, error_model="numpy")
-def posterior_sample(evidence, normals, sigma, factor, sampled):
-    """A draw from N(theta_hat, sigma^2 A^-1), into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
-    inverse, theta = evidence.inverse, evidence.theta
-    for i in range(theta.shape[0]):
-        sampled[i] = theta[i]
-        for j in range(i + 1):
-            rest = inverse[i, j]
-            for k in range(j):
-                rest -= factor[i, k] * factor[j, k]
-            factor[i, j] = np.sqrt(max(rest, 0.0)) if i == j else rest / factor[j, j]
-            sampled[i] += sigma * factor[i, j] * normals[j]
-
-
-@njit(cache=True, error_model="numpy")
-def challenger(evidence, leader, direction):
-    """A^-1 y into `direction` (r,), y = leader - z for the z of least sign(y'theta) (y'theta)^2 / ||y||^2."""
-    items, theta, inverse, costs, y = evidence.items, evidence.theta, evidence.inverse, evidence.costs, evidence.step
-    r = theta.shape[0]
-    for m in range(items.shape[0]):
-        gap, square = compare(items, leader, m, theta, inverse, y)
-        costs[m] = -gap * abs(gap) / square
-    costs[leader] = -np.inf
-    rival = argmax(costs)
-    for i in range(r):
-        direction[i] = 0.0
-        for j in range(r):
-            direction[i] += inverse[i, j] * (items[leader, j] - items[rival, j])
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update(state, arm, reward):
-    """Tell one reward."""
-    tell(state.evidence, arm, reward)
-    follow(state.evidence, arm, state.columns, state.arm_squares, state.gains)
+def drawn(rng, state):
+    """The state with draws for the samples to come."""
+    if 0 < len(state.normals) == state.now.used:
+        state.normals[:] = rng.standard_normal(state.normals.shape)
+        state.now.used = 0
+    return state

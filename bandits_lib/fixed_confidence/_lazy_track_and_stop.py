@@ -21,47 +21,24 @@ Departures and readings:
 """
 
 import warnings
-from math import sqrt
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.fixed_confidence.stopping import (
-    Evidence,
-    begin,
-    check_stopping,
-    look,
-    opened,
-    opening,
-    stopped,
-    tell,
-)
-from bandits_lib.numerics.kernels import cholesky
+from bandits_lib.fixed_confidence.evidence import Evidence, tell
+from bandits_lib.fixed_confidence.first_arms import opening
+from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.ordered import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.protocol import NO_LIMIT
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes; scalars that change sit in short arrays."""
-
-    evidence: Evidence
-    counts: np.ndarray  # (K,), those of the evidence
-    first: np.ndarray  # (r,), the arms A_0
-    turn: np.ndarray  # position in A_0 of the next forced pull, whether the last choice was forced
-    eigenvalue: np.ndarray  # what the least eigenvalue of A is known to be above; c / sqrt(r), which f is sqrt(t) times
-    tracked: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
-    past: np.ndarray  # (s,), sum of w(s) before the last update
-    weights: np.ndarray  # (s,), w since the last update
-    lag: np.ndarray  # (s,), scratch
-    schedule: np.ndarray  # t at the last update; whether to average
 
 
 def lazy_track_and_stop(
@@ -106,100 +83,69 @@ def lazy_track_and_stop(
     0
     """
     arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    stopping = check_stopping(delta=delta, sigma=sigma, u=u, delta_schedule=delta_schedule, threshold=threshold)
     period, allocation = _check_update(update), _check_allocation(allocation, len(arms))
     check_option("design", design, ("certified", "frank_wolfe"))
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
         raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
-    if len(items) == 1:
-        return Result(0)
 
-    start = opening(arms, items, initial, rng)
-    sample = yield start.counts  # A_0
-    start = opened(start, sample)
-    state = _start(start, begin(start, sample, stopping, trace), averaging)
-    history: list[Trace] = []
-    clock, next_look = state.evidence.clock, (int(state.evidence.clock[0]) if trace else NO_LIMIT)
-    next_update = _update_from(int(clock[0]), period)
-    if allocation is not None:
-        state, next_update = updated(state, allocation), NO_LIMIT
-    while True:
-        clock[1] = min(next_look, next_update)
-        yield Loop(choose, inform, state)
-        t, done = int(clock[0]), bool(state.evidence.done[0])
-        if t >= next_look or (done and trace):
-            if history and history[-1].pulls == t:  # a look and the stop at once
-                history.pop()
-            history.append(look(state.evidence))
-            next_look = t + trace
-        if done:
-            return Result(int(state.evidence.best[0]), tuple(history))
-        if t >= next_update:
-            state = updated(state, plug_in(state, design, warm_start))
-            next_update = _update_from(t + 1, period)
+    def first_state(evidence):
+        if allocation is not None:
+            return updated(_first_state(evidence, averaging, NO_LIMIT), allocation)
+        return _first_state(evidence, averaging, _update_from(int(evidence.now.pulls), period))
+
+    def between(state):
+        t = int(state.evidence.now.pulls)
+        if t < state.now.next_update:
+            return state
+        state.now.next_update = _update_from(t + 1, period)
+        return updated(state, plug_in(state, design, warm_start))
+
+    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    more = {"first_arms": partial(opening, initial=initial, rng=rng), "trace": trace, "last_look": True}
+    return (yield from stop_by_glr(arms, items, choose, inform, first_state, between, **more, **told))
 
 
-def _check_update(update):
-    """The period, 0 for doubling."""
-    if isinstance(update, str):
-        check_option("update", update, ("doubling",))
-        return 0
-    if isinstance(update, bool) or not np.isfinite(update) or int(update) != update or update < 1:
-        raise ValueError(f"update must be 'doubling' or a whole number of pulls, at least 1; got {update!r}")
-    return int(update)
+@kernel
+def choose(state):
+    """Forced pull, eq. (5), or the arm that lags most, eq. (6); -1 when done, at an update or a look."""
+    evidence, now, t = state.evidence, state.now, state.evidence.now.pulls
+    if over(evidence) or t >= now.next_update:
+        return -1
+    now.forced = behind(state)
+    if now.forced:
+        return evidence.first[now.turn]
+    tracked, past, weights, lag, since = state.tracked, state.past, state.weights, state.lag, t - now.since + 1
+    for s in range(tracked.shape[0]):
+        target = past[s] + since * weights[s] if state.averaging else t * weights[s]
+        lag[s] = t + target - state.counts[tracked[s]]  # t added: ties are judged relative to numbers of the size of t
+    return tracked[argmax(lag)]
 
 
-def _check_allocation(allocation, K):
-    """Weights (K,) of sum 1, or None."""
-    if allocation is None:
-        return None
-    weights = np.asarray(allocation, dtype=float)
-    if weights.shape != (K,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError(f"allocation must be ({K},) finite, non-negative weights, not all zero; got {allocation}")
-    return weights / weights.sum()
+@inlined
+def behind(state):
+    """Whether the least eigenvalue of A is below f(t) = c sqrt(t / r), eq. (5); tested only if not known."""
+    evidence, now = state.evidence, state.now
+    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
+    if now.eigenvalue >= f:
+        return False
+    for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
+        if cholesky(evidence.information, 1.0, -level, evidence.square) > -np.inf:
+            now.eigenvalue = level
+            return False
+    return True
 
 
-def _update_from(t, period):
-    """The first time of T at or after t."""
-    return t + (1 - t) % period if period else 1 << (t - 1).bit_length()
-
-
-def _start(start, evidence, averaging):
-    r, pulls = len(start.first), int(start.counts.sum())
-    return State(
-        evidence,
-        evidence.counts,
-        first=start.first,
-        turn=np.zeros(2, dtype=np.int64),
-        eigenvalue=np.array([start.c, start.c / sqrt(r)]),
-        tracked=np.sort(start.first),
-        past=np.full(r, (pulls - 1) / r),
-        weights=np.full(r, 1 / r),
-        lag=np.empty(r),
-        schedule=np.array([pulls, int(averaging)]),
-    )
+@kernel
+def inform(state, arm, reward):
+    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
+    first, now = state.evidence.first, state.now
+    if now.forced and arm == first[now.turn]:
+        now.turn = (now.turn + 1) % first.shape[0]
+    tell(state.evidence, arm, reward)
 
 
 # ---- the allocation
-
-
-def current(state):
-    """The allocation of this moment, weights (K,)."""
-    weights = np.zeros(len(state.counts))
-    weights[state.tracked] = state.weights
-    return weights
-
-
-def updated(state, weights):
-    """The state with `weights` (K,) as the allocation from now on, the earlier ones added up."""
-    t, past = state.evidence.clock[0], np.zeros(len(weights))
-    past[state.tracked] = state.past + (t - state.schedule[0]) * state.weights
-    tracked = np.flatnonzero((past > 0) | (weights > 0) if state.schedule[1] else weights)
-    state.schedule[0] = t
-    return state._replace(tracked=tracked, past=past[tracked], weights=weights[tracked], lag=np.empty(len(tracked)))
 
 
 def plug_in(state, design, warm_start):
@@ -223,43 +169,79 @@ def plug_in(state, design, warm_start):
     return frank_wolfe_design(arms, directions, max_iter=FRANK_WOLFE_STEPS, start=start).weights
 
 
-# ---- the compiled loop
+def updated(state, weights):
+    """The state with `weights` (K,) as the allocation from now on, the earlier ones added up."""
+    t, past = state.evidence.now.pulls, np.zeros(len(weights))
+    past[state.tracked] = state.past + (t - state.now.since) * state.weights
+    tracked = np.flatnonzero((past > 0) | (weights > 0) if state.averaging else weights)
+    state.now.since = t
+    return state._replace(tracked=tracked, past=past[tracked], weights=weights[tracked], lag=np.empty(len(tracked)))
 
 
-@njit(cache=True, error_model="numpy")
-def choose(state):
-    """Forced pull, eq. (5), or the arm that lags most, eq. (6); -1 when done, at an update or a look."""
-    evidence = state.evidence
-    t = evidence.clock[0]
-    if t >= evidence.clock[1] or stopped(evidence):
-        return -1
-    state.turn[1] = behind(state)
-    if state.turn[1]:
-        return state.first[state.turn[0]]
-    counts, tracked, past, weights, lag = state.counts, state.tracked, state.past, state.weights, state.lag
-    since, averaging = t - state.schedule[0] + 1, state.schedule[1]
-    for s in range(tracked.shape[0]):
-        target = past[s] + since * weights[s] if averaging else t * weights[s]
-        lag[s] = t + target - counts[tracked[s]]  # t added: ties are judged relative to numbers of the size of t
-    return tracked[argmax(lag)]
+def current(state):
+    """The allocation of this moment, weights (K,)."""
+    weights = np.zeros(len(state.counts))
+    weights[state.tracked] = state.weights
+    return weights
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def behind(state):
-    """Whether the least eigenvalue of A is below f(t) = c sqrt(t / r); tested only if not known."""
-    f = state.eigenvalue[1] * np.sqrt(state.evidence.clock[0]) * (1 - 1e-9)
-    if state.eigenvalue[0] >= f:
-        return False
-    for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
-        if cholesky(state.evidence.information, 1.0, -level, state.evidence.square) > -np.inf:
-            state.eigenvalue[0] = level
-            return False
-    return True
+# ---- what it remembers
 
 
-@njit(cache=True, error_model="numpy")
-def inform(state, arm, reward):
-    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
-    if state.turn[1] and arm == state.first[state.turn[0]]:
-        state.turn[0] = (state.turn[0] + 1) % state.first.shape[0]
-    tell(state.evidence, arm, reward)
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    evidence: Evidence
+    counts: np.ndarray  # (K,), those of the evidence
+    now: np.record  # turn, forced, eigenvalue, since, next_update: see `_first_state`
+    averaging: bool
+    tracked: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
+    past: np.ndarray  # (s,), sum of w(s) before the last update
+    weights: np.ndarray  # (s,), w since the last update
+    lag: np.ndarray  # (s,), scratch
+
+
+def _first_state(evidence, averaging, next_update):
+    """After the opening: uniform weights on A_0, as at every pull before."""
+    r, pulls = len(evidence.first), int(evidence.now.pulls)
+    return State(
+        evidence,
+        evidence.counts,
+        now=record(
+            turn=0,  # position in A_0 of the next forced pull
+            forced=False,  # whether the last choice was forced
+            eigenvalue=evidence.c,  # what the least eigenvalue of A is known to be above
+            since=pulls,  # t at the last update
+            next_update=next_update,  # t at the next one
+        ),
+        averaging=bool(averaging),
+        tracked=np.sort(evidence.first),
+        past=np.full(r, (pulls - 1) / r),
+        weights=np.full(r, 1 / r),
+        lag=np.empty(r),
+    )
+
+
+def _update_from(t, period):
+    """The first time of T at or after t."""
+    return t + (1 - t) % period if period else 1 << (t - 1).bit_length()
+
+
+def _check_update(update):
+    """The period, 0 for doubling."""
+    if isinstance(update, str):
+        check_option("update", update, ("doubling",))
+        return 0
+    if isinstance(update, bool) or not np.isfinite(update) or int(update) != update or update < 1:
+        raise ValueError(f"update must be 'doubling' or a whole number of pulls, at least 1; got {update!r}")
+    return int(update)
+
+
+def _check_allocation(allocation, K):
+    """Weights (K,) of sum 1, or None."""
+    if allocation is None:
+        return None
+    weights = np.asarray(allocation, dtype=float)
+    if weights.shape != (K,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"allocation must be ({K},) finite, non-negative weights, not all zero; got {allocation}")
+    return weights / weights.sum()

@@ -13,48 +13,15 @@ learner's weights fall below the smallest double.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.checks import check_arms, check_items, check_sigma
-from bandits_lib.fixed_confidence.comparisons import arm_norms, compare, follow, invert, times_vector
-from bandits_lib.fixed_confidence.greedy import along_all
-from bandits_lib.fixed_confidence.stopping import (
-    Evidence,
-    begin,
-    check_stopping,
-    leading,
-    look,
-    nearest_rival,
-    opening,
-    stopped,
-    tell,
-)
+from bandits_lib.fixed_confidence.evidence import Evidence, arm_norms, leading, nearest_rival, toward, update_norms
+from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Loop, Result, Trace
 
 LEARNERS = 4  # the table of learners holds these at first
 MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
 GUARD = 1e-12  # share of the uniform mixture in A(w)
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
-    counts: np.ndarray  # (K,), those of the evidence
-    evidence: Evidence
-    columns: np.ndarray  # (r, K), the arms
-    arm_squares: np.ndarray  # (K,), x'A^-1x
-    row_of: np.ndarray  # (M,), an item's row in the table of learners; -1, none yet
-    learners: np.ndarray  # (1,), rows in use
-    losses: np.ndarray  # (C, K), cumulative losses of each learner
-    mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
-    tracked: np.ndarray  # (K,), sum of all mixtures so far
-    weights: np.ndarray  # (K,), the mixture of this round
-    sigma: np.ndarray  # (1,)
-    gains: np.ndarray  # (K,), scratch
-    information: np.ndarray  # (r, r), scratch: A(w)
-    inverse: np.ndarray  # (r, r), scratch: A(w)^-1
-    direction: np.ndarray  # (r,), scratch
 
 
 def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", threshold="determinant", trace=0):
@@ -75,81 +42,54 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    sigma = check_sigma(sigma, len(arms)).max()
-    rule = check_stopping(delta=delta, sigma=sigma, u=u, delta_schedule=delta_schedule, threshold=threshold)
-    if len(items) == 1:
-        return Result(0)
-
-    start = opening(arms, items)
-    sample = yield start.counts
-    evidence = begin(start, sample, rule, trace)
-    state = _start(evidence, sigma)
-    history: list[Trace] = []
-    while True:
-        yield Loop(choose, update, state)
-        if evidence.clock[0] >= evidence.clock[1]:
-            history.append(look(evidence))
-            evidence.clock[1] += trace
-        if evidence.done[0]:
-            return Result(int(evidence.best[0]), tuple(history))
-        if state.learners[0] == len(state.losses):
-            state = _with_more_learners(state)
+    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    return (yield from stop_by_glr(arms, items, choose, update_norms, first_state, with_room, trace=trace, **told))
 
 
-def _start(evidence, sigma):
-    K, r = evidence.arms.shape
-    return State(
-        counts=evidence.counts,
-        evidence=evidence,
-        columns=np.ascontiguousarray(evidence.arms.T),
-        arm_squares=arm_norms(evidence),
-        row_of=np.full(len(evidence.items), -1),
-        learners=np.array([0]),
-        losses=np.zeros((LEARNERS, K)),
-        mixability=np.full(LEARNERS, MIXABILITY),
-        tracked=np.zeros(K),
-        weights=np.empty(K),
-        sigma=np.array([sigma]),
-        gains=np.empty(K),
-        information=np.empty((r, r)),
-        inverse=np.empty((r, r)),
-        direction=np.empty(r),
-    )
-
-
-def _with_more_learners(state):
-    return state._replace(
-        losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),
-        mixability=np.concatenate([state.mixability, np.full_like(state.mixability, MIXABILITY)]),
-    )
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose(state):
     """One round of the game, then the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
-    evidence = state.evidence
-    if stopped(evidence) or evidence.clock[0] >= evidence.clock[1]:
+    evidence, gains, now = state.evidence, state.gains, state.now
+    if over(evidence):
         return -1
-    leader = leading(evidence.items, evidence.theta, evidence.costs)
+    leader = leading(evidence.items, evidence.theta, evidence.values)
     if state.row_of[leader] < 0:
-        if state.learners[0] == state.losses.shape[0]:
+        if now.learners == state.losses.shape[0]:
             return -1
-        state.row_of[leader] = state.learners[0]
-        state.learners[0] += 1
+        state.row_of[leader] = now.learners
+        now.learners += 1
     row = state.row_of[leader]
-    losses, eta = state.losses[row], np.log(state.gains.shape[0]) / state.mixability[row]
+    losses, eta = state.losses[row], np.log(gains.shape[0]) / state.mixability[row]
     before = mixture(losses, eta, state.weights)
     optimistic_gains(state, leader)
-    state.mixability[row] += feed(losses, eta, state.weights, state.gains, before)
-    for k in range(state.tracked.shape[0]):  # C-tracking
+    state.mixability[row] += feed(losses, eta, state.weights, gains, before)
+    for k in range(gains.shape[0]):  # C-tracking
         state.tracked[k] += state.weights[k]
-        state.gains[k] = state.tracked[k] - evidence.counts[k]
-    return argmax(state.gains)
+        gains[k] = state.tracked[k] - evidence.counts[k]
+    return argmax(gains)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
+def optimistic_gains(state, leader):
+    """U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), lambda the best response.
+
+    lambda is the parameter under which some item is as good as the leader that is nearest to theta in the norm of
+    A(w); ||x_k|| is the norm in A^-1. Into `gains` (K,).
+    """
+    evidence, inverse, gains = state.evidence, state.inverse, state.gains
+    items, theta, y, direction = evidence.items, evidence.theta, evidence.step, state.direction
+    weigh(evidence.columns, state.weights, state.information)
+    inverse_of(state.information, inverse)
+    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.values, y)
+    gap, square = toward(items, leader, rival, theta, inverse, y, direction)
+    along_all(evidence.columns, direction, gains)
+    scale, log_t = gap / (square * evidence.stopping.sigma), np.log(evidence.now.pulls)
+    for k in range(gains.shape[0]):
+        root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
+        gains[k] = min(log_t, 0.5 * root * root)
+
+
+@kernel
 def mixture(losses, eta, weights):
     """AdaHedge's weights (K,), proportional to exp(-eta losses); returns -log(sum exp(-eta losses)) / eta."""
     least, total = np.inf, 0.0
@@ -163,7 +103,7 @@ def mixture(losses, eta, weights):
     return least - np.log(total) / eta
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def feed(losses, eta, weights, gains, before):
     """Tell AdaHedge the losses -gains; returns the mixability gap of the round, its mean loss minus its mix loss.
 
@@ -177,28 +117,7 @@ def feed(losses, eta, weights, gains, before):
     return max(0.0, mean - mixed) if losses.shape[0] > 1 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
-def optimistic_gains(state, leader):
-    """U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), lambda the best response.
-
-    lambda is the parameter under which some item is as good as the leader that is nearest to theta in the norm of
-    A(w); ||x_k|| is the norm in A^-1. Into `gains` (K,).
-    """
-    evidence, columns, weights, gains = state.evidence, state.columns, state.weights, state.gains
-    items, theta, y, inverse = evidence.items, evidence.theta, evidence.step, state.inverse
-    weigh(columns, weights, state.information)
-    invert(state.information, inverse)
-    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.costs, y)
-    gap, square = compare(items, leader, rival, theta, inverse, y)
-    times_vector(inverse, y, state.direction)
-    along_all(columns, state.direction, gains)
-    scale, log_t = gap / (square * state.sigma[0]), np.log(evidence.clock[0])
-    for k in range(gains.shape[0]):
-        root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
-        gains[k] = min(log_t, 0.5 * root * root)
-
-
-@njit(cache=True, error_model="numpy")
+@kernel
 def weigh(columns, weights, information):
     """A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into (r, r)."""
     r, K = columns.shape
@@ -210,8 +129,52 @@ def weigh(columns, weights, information):
             information[i, j] = information[j, i] = along
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update(state, arm, reward):
-    """Tell one reward."""
-    tell(state.evidence, arm, reward)
-    follow(state.evidence, arm, state.columns, state.arm_squares, state.gains)
+# ---- what it remembers
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    arm_squares: np.ndarray  # (K,), x'A^-1x
+    row_of: np.ndarray  # (M,), an item's row in the table of learners; -1, none yet
+    now: np.record  # learners, the rows in use
+    losses: np.ndarray  # (C, K), cumulative losses of each learner
+    mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
+    tracked: np.ndarray  # (K,), sum of all mixtures so far
+    weights: np.ndarray  # (K,), the mixture of this round
+    gains: np.ndarray  # (K,), scratch
+    information: np.ndarray  # (r, r), scratch: A(w)
+    inverse: np.ndarray  # (r, r), scratch: A(w)^-1
+    direction: np.ndarray  # (r,), scratch
+
+
+def first_state(evidence):
+    """After the opening: no item has led, nothing is tracked."""
+    K, r = evidence.arms.shape
+    return State(
+        evidence.counts,
+        evidence,
+        arm_squares=arm_norms(evidence),
+        row_of=np.full(len(evidence.items), -1),
+        now=record(learners=0),
+        losses=np.zeros((LEARNERS, K)),
+        mixability=np.full(LEARNERS, MIXABILITY),
+        tracked=np.zeros(K),
+        weights=np.empty(K),
+        gains=np.empty(K),
+        information=np.empty((r, r)),
+        inverse=np.empty((r, r)),
+        direction=np.empty(r),
+    )
+
+
+def with_room(state):
+    """The state with room for another learner."""
+    if state.now.learners < len(state.losses):
+        return state
+    return state._replace(
+        losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),
+        mixability=np.concatenate([state.mixability, np.full_like(state.mixability, MIXABILITY)]),
+    )

@@ -20,16 +20,30 @@ Departures: stopping is checked at multiples of d only, where the information ma
 The paper takes u = 1, and log 2 + log(2 t^2 / delta) in the place of log(1 / delta): `delta_schedule="union"`.
 """
 
-from math import log
+from math import log, nan
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
+from bandits_lib.numerics.kernels import inlined, kernel, record
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
 STOPS = ("direct", "safe", "paper")
+
+
+class Rule(NamedTuple):
+    """What the boundary depends on besides the number of blocks: the arguments of the rule."""
+
+    d: float
+    epsilon: float
+    log_delta: float  # log(1 / delta)
+    sigma: float
+    stop: int  # place in STOPS
+    share: float  # NaN: Theorem 5's sequence
+    u: float
+    c: float
+    union: bool
 
 
 class State(NamedTuple):
@@ -37,9 +51,8 @@ class State(NamedTuple):
 
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    clock: np.ndarray  # pulls so far, next arm, pulls at the next look (trace), pulls out of turn
-    reached: np.ndarray  # |S| and its boundary after the last block
-    rule: np.ndarray  # the row that `boundary` reads
+    now: np.record  # see `sphere_track_and_stop`
+    rule: Rule
 
 
 def sphere_track_and_stop(
@@ -82,34 +95,33 @@ def sphere_track_and_stop(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.round(1).tolist()
     [1.0, 0.1]
     """
-    d, rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
+    rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (share of the pulls so far in a batch); got {growth}")
-    state = State(
-        counts=np.zeros(d, dtype=np.int64),
-        sums=np.zeros(d),
-        clock=np.array([0, 0, trace if trace else NO_LIMIT, 0]),
-        reached=np.array([0.0, np.inf]),
-        rule=rule,
+    now = record(
+        pulls=0,
+        next_look=trace or NO_LIMIT,  # a number of pulls
+        turn=0,  # the next arm
+        astray=0,  # pulls that were not in turn
+        length=0.0,  # |S| after the last block
+        boundary=np.inf,  # and what it must reach
     )
-    history: list[Trace] = []
+    state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
     while True:
-        if growth == 0 and state.clock[0] > 0:
+        if growth == 0 and now.pulls > 0:
             yield Loop(choose, update, state)
-            _check_blocks(state)
         else:  # the first block too: a batch shows whether there are d arms
-            sample = yield np.full(d, max(1, int(growth * state.counts[0])))
-            add_batch(state, sample)
-            _check_blocks(state)
-        if state.clock[0] >= state.clock[2]:
+            add_batch(state, (yield np.full(d, max(1, int(growth * state.counts[0])))))
+        _check_blocks(state)
+        if now.pulls >= now.next_look:
             history.append(_look(state))
-            state.clock[2] = state.clock[0] + trace
-        if state.reached[0] >= state.reached[1]:
+            now.next_look = now.pulls + trace
+        if now.length >= now.boundary:
             return Result(direction(state.sums), tuple(history))
 
 
 def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
-    """Dimension and the row of numbers that `boundary` reads."""
+    """The arguments, checked, as a `Rule`."""
     if not isinstance(d, int | np.integer) or d < 2:
         raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
     delta, sigma = check_delta(delta), check_sigma(sigma, d).max()
@@ -120,14 +132,13 @@ def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
         raise ValueError(f"share must lie strictly between 0 and 1 (epsilon_t / epsilon), or be None; got {share}")
     if share is not None and stop == "direct":
         raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
-    constant = share if share is not None else np.nan
-    union = float(delta_schedule == "union")
-    return int(d), np.array([d, STOPS.index(stop), epsilon, log(1 / delta), sigma, u, c, constant, union])
+    constant, union = nan if share is None else float(share), delta_schedule == "union"
+    return Rule(float(d), epsilon, log(1 / delta), sigma, STOPS.index(stop), constant, u, c, union)
 
 
 def _check_blocks(state):
     """Refuse pulls, out of a log, that are not whole blocks: |S| says nothing then."""
-    if state.clock[3] or (state.counts != state.counts[0]).any():
+    if state.now.astray or (state.counts != state.counts[0]).any():
         raise ValueError(
             f"pulls must come in blocks of one of each arm, in turn; a log replayed here holds others, which leaves "
             f"counts {state.counts.tolist()}: start a new experiment"
@@ -144,21 +155,17 @@ def add_batch(state, sample):
     """Take in a batch of whole blocks and compare |S| with its boundary."""
     state.counts[:] += sample.counts
     state.sums[:] += sample.sums
-    state.clock[0] += sample.counts.sum()
-    state.reached[:] = np.linalg.norm(state.sums), boundary(state.counts[0], state.rule)
+    state.now.pulls += sample.counts.sum()
+    state.now.length, state.now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], state.rule)
 
 
 def _look(state):
-    return Trace(
-        int(state.clock[0]),
-        state.counts.copy(),
-        float(state.reached[0]),
-        float(state.reached[1]),
-        direction(state.sums),
-    )
+    """The `Trace` of this moment."""
+    now = state.now
+    return Trace(int(now.pulls), state.counts.copy(), float(now.length), float(now.boundary), direction(state.sums))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def largest_regret(length, radius):
     """Largest regret of theta_hat's direction over all theta within `radius` of a theta_hat of this length.
 
@@ -169,65 +176,64 @@ def largest_regret(length, radius):
     return 2 * (radius - length)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def squared_radius(n, rule):
     """q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n blocks of d pulls)."""
-    d, log_delta, sigma, u, c, union = rule[0], rule[3], rule[4], rule[5], rule[6], rule[8]
-    zeta = 0.5 * d * np.log1p(n / (u * c)) + log_delta
-    if union > 0:
-        zeta += np.log(2.0) + np.log(2 * (n * d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
-    return 2 * (1 + u) * sigma**2 * zeta
+    zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_delta
+    if rule.union:
+        zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
+    return 2 * (1 + rule.u) * rule.sigma**2 * zeta
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def accepted_gap(n, rule):
     """epsilon_t at t = n d: Theorem 5's sequence or a constant share of epsilon."""
-    d, epsilon, sigma, share = rule[0], rule[2], rule[4], rule[7]
-    if share > 0:
-        return share * epsilon
-    return epsilon / (1 + epsilon / np.sqrt(4 * sigma**2 * (np.log(4.0) + d * np.log(n * d))))
+    if rule.share > 0:
+        return rule.share * rule.epsilon
+    log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)
+    return rule.epsilon / (1 + rule.epsilon / np.sqrt(4 * rule.sigma**2 * log_4td))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def boundary(n, rule):
     """The length of S at which the rule stops after n blocks (infinite before block c)."""
-    stop, epsilon, c = rule[1], rule[2], rule[6]
-    if n < c:
+    epsilon = rule.epsilon
+    if n < rule.c:
         return np.inf
     q = squared_radius(n, rule)
-    if stop == 0:  # largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
+    if rule.stop == 0:  # largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
         radius = np.sqrt(q / n)
         return q / (2 * epsilon) if radius >= epsilon else max(0.0, n * (radius - epsilon / 2))
     gap = accepted_gap(n, rule)
     glr = max(q / (2 * gap), n * gap / 2)  # Z >= q / 2, and 2 m >= epsilon_t, or else no b is that much worse
-    if stop == 1:
+    if rule.stop == 1:
         return max(glr, 2 * q * gap / epsilon**2)
     return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose(state):
     """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
-    clock, sums = state.clock, state.sums
-    if clock[3] > 0:
+    sums, now = state.sums, state.now
+    if now.astray > 0:
         return -1
-    if clock[1] == 0 and clock[0] > 0:
+    if now.turn == 0 and now.pulls > 0:
         square = 0.0
         for i in range(sums.shape[0]):
             square += sums[i] * sums[i]
-        length, limit = np.sqrt(square), boundary(state.counts[0], state.rule)
-        state.reached[0], state.reached[1] = length, limit
-        if length >= limit or clock[0] >= clock[2]:
+        now.length, now.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
+        if now.length >= now.boundary or now.pulls >= now.next_look:
             return -1
-    return clock[1]
+    return now.turn
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def update(state, arm, reward):
     """Tell one reward."""
-    if arm != state.clock[1]:
-        state.clock[3] += 1
+    now = state.now
+    if arm != now.turn:
+        now.astray += 1
     state.sums[arm] += reward
     state.counts[arm] += 1
-    state.clock[0] += 1
-    state.clock[1] = arm + 1 if arm + 1 < state.counts.shape[0] else 0
+    now.pulls += 1
+    now.turn = arm + 1 if arm + 1 < state.counts.shape[0] else 0

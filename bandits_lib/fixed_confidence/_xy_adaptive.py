@@ -33,12 +33,12 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.fixed_confidence.elimination import eliminated_by
-from bandits_lib.fixed_confidence.greedy import DONE, SHORT, begin, pull_greedily, relisted
+from bandits_lib.fixed_confidence.greedy import begin, pull_greedily
 from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.protocol import Result, Round, one_pull, total
 
-BATCH = 10**7  # pulls asked for at once: some seconds of computation, between which max_pulls can end a run
+BATCH = 10**7  # pulls asked for at once: seconds to minutes of computation, between which max_pulls can end a run
 LONGEST = 1e5  # arms of the published start: beside longer ones the identity is lost to rounding
 REMEMBERED = 64  # phases whose counts are kept for other runs: every run of an experiment shares its first
 
@@ -101,26 +101,22 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
 
 def _pull_until(target, phase, per_pull):
     """Sub-generator: greedy pulls until the value is below `target`: (Sample, asked (K,), largest squared norm, n)."""
-    key, samples, asked, limit = _digest(target, phase, per_pull), [], np.zeros_like(phase.counts), phase.clock[0]
+    key, samples, asked, done = _digest(target, phase, per_pull), [], np.zeros_like(phase.counts), False
     if key in _known:
         counts, norm, n = _known[key]
         return (yield counts.copy()), counts, norm, n
-    while True:
-        limit += BATCH
-        while (status := pull_greedily(phase, target, per_pull, limit)) == SHORT:
-            phase = relisted(phase)
+    while not done:
+        norm, n, done = pull_greedily(phase, target, per_pull, BATCH)
         samples.append((yield phase.counts - asked))
         asked = phase.counts.copy()
-        if status == DONE:
-            norm, n = float(phase.squares.max()), int(phase.clock[0])
-            if len(samples) == 1:
-                _remember(key, (asked, norm, n))
-            return total(samples), asked, norm, n
+    if len(samples) == 1:
+        _remember(key, (asked, norm, n))
+    return total(samples), asked, norm, n
 
 
 def _digest(target, phase, per_pull):
-    digest = blake2b(repr((target, per_pull, phase.columns.shape, phase.points.shape)).encode(), digest_size=24)
-    for array in (phase.columns, phase.points, phase.base, phase.counts):
+    digest = blake2b(repr((target, per_pull, phase.arms.shape, phase.items.shape)).encode(), digest_size=24)
+    for array in (phase.arms, phase.items, phase.base, phase.counts):
         digest.update(array.tobytes())
     return digest.digest()
 

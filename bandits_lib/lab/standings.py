@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
-from bandits_lib.fixed_confidence.stopping import opening
+from bandits_lib.fixed_confidence.first_arms import opening
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
 

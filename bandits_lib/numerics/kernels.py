@@ -4,6 +4,8 @@
 NamedTuple or sliced, atomically, dozens of times a pull: with them, a pull of LinGapE takes seven times as long at
 d = 5. Whoever calls a kernel holds on to the arrays that it is given (those of a Loop belong to its state), so there is
 nothing to count. A kernel cannot make arrays: numba refuses to compile it.
+
+What a rule remembers is a NamedTuple: arrays, numbers that never change, and one `record` of those that do.
 """
 
 from collections.abc import Callable
@@ -15,6 +17,20 @@ from numba import njit
 
 kernel: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", _nrt=False)
 inlined: Callable[..., Any] = partial(kernel, forceinline=True)
+
+
+def record(**values):
+    """Numbers that change, by name in Python and in kernels alike: a numpy record of integers, floats and bools.
+
+    values : a number for each name. Returns an np.record; whoever is handed it, a kernel too, writes into this one.
+
+    >>> now = record(pulls=2, done=False)
+    >>> now.pulls += 1
+    >>> now.pulls.item(), now.done.item()
+    (3, False)
+    """
+    fields = np.dtype([(name, np.asarray(value).dtype) for name, value in values.items()], align=True)
+    return np.array([tuple(values.values())], dtype=fields).view(np.recarray)[0]
 
 
 @inlined
@@ -35,6 +51,40 @@ def times(matrix, columns, k, product):
         for b in range(product.shape[0]):
             along += matrix[c, b] * columns[b, k]
         product[c] = along
+
+
+@inlined
+def times_vector(matrix, vector, product):
+    """matrix (n, r) times vector (r,), into `product` (n,)."""
+    for i in range(matrix.shape[0]):
+        along = 0.0
+        for j in range(vector.shape[0]):
+            along += matrix[i, j] * vector[j]
+        product[i] = along
+
+
+@inlined
+def squared_distance(x, y, matrix):
+    """(x - y)'matrix (x - y) of vectors x, y (r,) and a matrix (r, r)."""
+    square = 0.0
+    for i in range(x.shape[0]):
+        along = 0.0
+        for j in range(x.shape[0]):
+            along += matrix[i, j] * (x[j] - y[j])
+        square += along * (x[i] - y[i])
+    return square
+
+
+@inlined
+def squared_norms(columns, inverse, squares):
+    """x'inverse x of every column x of `columns` (r, n), into `squares` (n,)."""
+    for k in range(squares.shape[0]):
+        squares[k] = 0.0
+    for i in range(inverse.shape[0]):
+        for j in range(inverse.shape[0]):
+            weight = inverse[i, j]
+            for k in range(squares.shape[0]):
+                squares[k] += weight * columns[i, k] * columns[j, k]
 
 
 @inlined
@@ -68,6 +118,40 @@ def invert(matrix):
     return logdet
 
 
+@kernel
+def inverse_of(matrix, inverse):
+    """The inverse of a positive definite matrix (r, r), into `inverse` (r, r); the matrix stays as it is."""
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[0]):
+            inverse[i, j] = matrix[i, j]
+    invert(inverse)
+
+
+@inlined
+def add_outer(matrix, vector, weight):
+    """Add weight times vector vector' to `matrix` (r, r), in place."""
+    for i in range(vector.shape[0]):
+        scaled = weight * vector[i]
+        for j in range(vector.shape[0]):
+            matrix[i, j] += scaled * vector[j]
+
+
+@inlined
+def shrink(inverse, u, weight, gain):
+    """Sherman and Morrison: A^-1 (r, r) becomes (A + weight xx')^-1; u = A^-1 x, gain = 1 + weight x'u."""
+    for i in range(u.shape[0]):
+        scaled = weight * u[i] / gain
+        for j in range(u.shape[0]):
+            inverse[i, j] -= scaled * u[j]
+
+
+@inlined
+def shrink_squares(squares, along, gain):
+    """What that leaves of squared norms (n,) in A^-1, for weight 1; along : (n,), the vectors' products with u."""
+    for k in range(squares.shape[0]):
+        squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
+
+
 @njit(cache=True, forceinline=True, error_model="numpy")
 def rank_one_update(inverse, theta, arm, reward, u):
     """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
@@ -80,20 +164,14 @@ def rank_one_update(inverse, theta, arm, reward, u):
     >>> rank_one_update(inverse, theta, np.array([1.0, 0.0]), 3.0, u), theta.tolist(), inverse.tolist()
     (2.0, [1.5, 0.0], [[0.5, 0.0], [0.0, 1.0]])
     """
-    d = theta.shape[0]
     gain, residual = 1.0, reward
-    for i in range(d):
-        along = 0.0
-        for j in range(d):
-            along += inverse[i, j] * arm[j]
-        u[i] = along
-        gain += along * arm[i]
+    times_vector(inverse, arm, u)
+    for i in range(theta.shape[0]):
+        gain += u[i] * arm[i]
         residual -= theta[i] * arm[i]
-    for i in range(d):
-        scaled = u[i] / gain
-        theta[i] += scaled * residual
-        for j in range(d):
-            inverse[i, j] -= scaled * u[j]
+    for i in range(theta.shape[0]):
+        theta[i] += u[i] / gain * residual
+    shrink(inverse, u, 1.0, gain)
     return gain
 
 

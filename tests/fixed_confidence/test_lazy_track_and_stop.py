@@ -1,4 +1,4 @@
-"""Lazy Track-and-Stop: the compiled loop pulls what a plain-numpy twin pulls, it tracks, and it errs rarely enough."""
+"""Lazy Track-and-Stop: its options against a plain-numpy twin, it tracks, and it errs rarely enough."""
 
 import sys
 from functools import partial
@@ -10,7 +10,7 @@ from scipy import stats
 from bandits_lib import Lab, LinearBandit, complexity, instances, monte_carlo, play
 from bandits_lib.design import design_value, frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.fixed_confidence.stopping import opening
+from bandits_lib.fixed_confidence.first_arms import opening
 from bandits_lib.numerics.ties import argmax
 
 
@@ -38,16 +38,16 @@ def twin(problem, rng, delta, times, solved, averaging=True, u=1.0, union=False,
     while True:
         information = (arms.T * counts) @ arms
         theta = np.linalg.solve(information, arms.T @ sums)
-        if t in times and (y := plug_in(arms, items, theta)) is not None:
-            drawn, w = drawn - w, next(solved)
-            assert design_value(arms, w, y) <= (1 + slack) * xy_design(arms, y).value
-            drawn = drawn + w
         best = argmax(items @ theta)
         y = items[best] - np.delete(items, best, axis=0)
         z = ((y @ theta) ** 2 / (2 * np.einsum("nd,dn->n", y, np.linalg.solve(information, y.T)))).min()
         logdet = np.linalg.slogdet(information / (u * c) + np.eye(d))[1]
         if z > (1 + u) * (logdet / 2 + np.log((np.pi * t) ** 2 / 6 if union else 1) - np.log(delta)):
             return counts, int(best)
+        if t in times and (y := plug_in(arms, items, theta)) is not None:
+            drawn, w = drawn - w, next(solved)
+            assert design_value(arms, w, y) <= (1 + slack) * xy_design(arms, y).value
+            drawn = drawn + w
         if np.linalg.eigvalsh(information)[0] < c * np.sqrt(t / d) * (1 - 1e-9):
             arm, turn = first[turn], (turn + 1) % d
         else:
@@ -68,7 +68,6 @@ PROBLEMS = {
 
 
 OPTIONS = [
-    {},
     {"averaging": False, "update": 7},
     {"u": 0.1, "delta_schedule": "union"},
     {"design": "frank_wolfe"},

@@ -1,61 +1,19 @@
-"""LinGame: the compiled loop against a plain-numpy twin, the learner, its rate, its errors."""
+"""LinGame: the learner, its rate, its errors."""
 
 import sys
 
 import numpy as np
 import pytest
-from glr_twin import Twin
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.complexity import characteristic_time
 from bandits_lib.fixed_confidence import lin_game
 from bandits_lib.fixed_confidence._lin_game import MIXABILITY, feed, mixture
-from bandits_lib.numerics.ties import argmax
 
 PROBLEMS = {
     "benchmark": instances.benchmark(4, angle=0.3),
     "sphere": instances.sphere(25, np.random.default_rng(1), d=3),
-    "items": LinearBandit(
-        np.eye(3), items=[[1.0, 0.2, 0.0], [0.3, 1.0, 0.4], [0.5, 0.5, 1.0]], theta=[1.0, 0.2, 0.1], sigma=0.7
-    ),
 }
-
-
-def twin(problem, rng, delta, most, sigma):
-    world, K = Twin(problem, rng, delta, sigma), len(problem.arms)
-    losses, mixability, tracked = {}, {}, np.zeros(K)
-    while not world.stopped() and world.t < most:
-        i = world.leader
-        loss, gap = losses.get(i, np.zeros(K)), mixability.get(i, MIXABILITY)
-        eta = np.log(K) / gap
-        w = np.exp(-eta * (loss - loss.min()))
-        w /= w.sum()
-        information = (world.arms.T * w) @ world.arms
-        information += 1e-12 * np.trace(information) / len(world.theta) * np.eye(len(world.theta))
-        inverse = np.linalg.inv(information)
-        y = world.items[i] - world.items[argmax(-np.nan_to_num(world.costs(i, inverse), posinf=1e300))]
-        difference = (y @ world.theta) / (y @ inverse @ y) * inverse @ y  # theta - lambda
-        norms = np.einsum("kd,de,ke->k", world.arms, world.inverse, world.arms)
-        root = np.abs(world.arms @ difference) / sigma + np.sqrt(2 * np.log(world.t) * norms)
-        gains = np.minimum(0.5 * root**2, np.log(world.t))
-        mixed = -np.log(w @ np.exp(eta * (gains - gains.max()))) / eta - gains.max()
-        losses[i], mixability[i] = loss - gains, gap + max(0.0, -w @ gains - mixed)
-        tracked += w
-        world.pull(argmax(tracked - world.counts))
-    return world.counts, world.leader
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_compiled_loop_pulls_what_the_twin_pulls(name):
-    problem = PROBLEMS[name]
-    sigma = problem.sigma[0]
-    for seed in range(2):
-        rule = lin_game(problem.arms, problem.items, delta=0.05, sigma=sigma)
-        run = play(rule, problem, np.random.default_rng(seed), max_pulls=1500)
-        counts, leader = twin(problem, np.random.default_rng(seed), 0.05, 1500, sigma)
-        np.testing.assert_array_equal(run.counts, counts)
-        assert run.result is None or run.result.recommendation == leader
-    assert run.counts.sum() > 300
 
 
 def test_the_learner_keeps_the_regret_bound_of_adahedge():

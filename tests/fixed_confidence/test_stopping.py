@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from bandits_lib import LinearBandit, Sample, instances, play
-from bandits_lib.checks import check_arms
 from bandits_lib.fixed_confidence import lazy_track_and_stop, stopping
-from bandits_lib.fixed_confidence.stopping import begin, check_stopping, look, nearest_rival, opening, stopped, tell
-from bandits_lib.numerics.kernels import cholesky, inverse_from
+from bandits_lib.fixed_confidence.evidence import begin, tell
+from bandits_lib.fixed_confidence.first_arms import opening
+from bandits_lib.fixed_confidence.stopping import check_stopping, look, stopped
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Loop, Result, one_pull
 
@@ -82,44 +82,6 @@ def test_a_thousand_pulls_leave_no_rounding_errors(initial):
         assert shown.statistic == pytest.approx(slow_statistic(problem.arms, information, theta), rel=1e-6)
 
 
-def exact(evidence, arms, counts, sums):
-    """Whether the evidence holds A^-1 and theta of the counts to ten digits."""
-    information = (arms.T * counts) @ arms
-    inverse, theta = np.linalg.inv(information), np.linalg.solve(information, arms.T @ sums)
-    return np.allclose(evidence.inverse, inverse, 1e-10, 1e-12) and np.allclose(evidence.theta, theta, 1e-10, 1e-12)
-
-
-def test_a_pull_that_cancels_what_was_known_is_inverted_afresh():
-    """Two nearly parallel first arms: A^-1 is of order 1e10 until the third is pulled, and then of order 1."""
-    angles = np.array([1.0, 1.0 + 1e-5, 1.0 + np.pi / 2])
-    arms = np.column_stack([np.cos(angles), np.sin(angles)])
-    start = stopping.Opening(arms, arms, np.array([0, 1]), np.array([1, 1, 0]), c=5e-11, axes=np.eye(2))
-    sums = np.array([0.3, 0.4, 0.0])
-    evidence = begin(start, Sample(start.counts, sums, sums**2), check_stopping(delta=0.1, sigma=1.0))
-    assert evidence.inverse.max() > 1e9
-    tell(evidence, 2, 0.7)
-    assert exact(evidence, arms, [1, 1, 1], [0.3, 0.4, 0.7])
-
-
-def test_every_thousandth_pull_is_inverted_afresh():
-    """Whatever the updates have piled up by then is gone: here an error of a thousandth, put in by hand."""
-    start = opening(np.eye(2), np.eye(2))
-    evidence = begin(start, Sample(start.counts, np.zeros(2), np.zeros(2)), check_stopping(delta=0.1, sigma=1.0))
-    evidence.inverse[:] *= 1.001
-    for pull in range(2, 1_000):
-        assert not exact(evidence, np.eye(2), evidence.counts, evidence.response)
-        tell(evidence, pull % 2, 1.0)
-    assert evidence.clock[0] == 1_000 and exact(evidence, np.eye(2), [500, 500], evidence.response)
-
-
-def test_the_nearest_rival_has_the_least_positive_part_of_a_gap_over_its_variance():
-    """Lemma 7 with A = diag(1, 4): 1^2 / (2 (1 + 1/4)) = .4 and .3^2 / (2 * .3^2) = .5; an item that leads costs 0."""
-    items, theta, inverse = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.0]]), np.array([1.0, 0.0]), np.diag([1.0, 0.25])
-    scratch = np.empty(3), np.empty(2)
-    assert nearest_rival(items, theta, inverse, 0, *scratch) == (1, pytest.approx(0.4))
-    assert nearest_rival(items, theta, inverse, 2, *scratch) == (0, 0.0)
-
-
 def test_a_look_and_the_opening_sample_stay_as_they_were_when_more_is_told():
     problem, rng = instances.benchmark(3), np.random.default_rng(0)
     start = opening(problem.arms, problem.items)
@@ -138,7 +100,7 @@ def test_a_rule_that_stops_leaves_a_mark():
     for n, over in ((1, False), (1_000, True)):
         sample = Sample(np.array([n, n]), np.array([float(n), 0.0]), np.array([float(n), 0.0]))
         evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
-        assert stopped(evidence) == evidence.done[0] == over
+        assert stopped(evidence) == evidence.now.done == over
 
 
 # ---- the thresholds
@@ -199,33 +161,6 @@ def test_unknown_thresholds_are_refused():
         check_stopping(delta=0.1, sigma=1.0, threshold="chernoff")
 
 
-# ---- the first arms
-
-
-@pytest.mark.parametrize("initial", ["spanning", "random"])
-def test_the_first_arms_span_and_c_is_their_least_eigenvalue(initial):
-    arms = check_arms(np.random.default_rng(0).standard_normal((20, 3)) @ np.ones((3, 5)) + np.eye(20, 5))
-    start = opening(arms, arms, initial, np.random.default_rng(1))
-    first = arms[start.first]
-    assert len(start.first) == np.linalg.matrix_rank(arms) == start.counts.sum() == np.linalg.matrix_rank(first)
-    assert start.c == pytest.approx(np.linalg.svd(first, compute_uv=False)[len(first) - 1] ** 2)
-
-
-def test_random_first_arms_pass_over_those_already_spanned():
-    arms = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
-    for seed in range(10):
-        assert 3 in opening(arms, arms, "random", np.random.default_rng(seed)).first
-
-
-def test_random_first_arms_are_any_and_do_not_depend_on_the_unit():
-    arms = np.random.default_rng(0).standard_normal((4, 2))
-    drawn = [opening(arms, arms, "random", np.random.default_rng(seed)).first for seed in range(200)]
-    assert {tuple(first) for first in drawn} == {(i, j) for i in range(4) for j in range(4) if i != j}
-    for seed in range(10):
-        scaled = opening(1e-9 * arms, 1e-9 * arms, "random", np.random.default_rng(seed)).first
-        np.testing.assert_array_equal(scaled, drawn[seed])
-
-
 # ---- stopping without looking
 
 
@@ -240,7 +175,7 @@ def uniform(problem, delta, every):
             if seen.statistic > seen.threshold:
                 return Result(seen.leader)
         elif stopped(evidence):
-            return Result(int(evidence.best[0]))
+            return Result(int(evidence.now.leader))
         sample = yield one_pull(arm, len(problem.arms))
         tell(evidence, arm, float(sample.sums[arm]))
         arm = (arm + 1) % len(problem.arms)
@@ -277,33 +212,11 @@ def test_items_are_looked_at_in_a_small_share_of_the_pulls(monkeypatch):
             continue
         evidence = request.state.evidence
         while True:
-            evidence.best[1] = -1  # a full look writes the rival
+            evidence.now.rival = -1  # a full look writes the rival
             arm = request.choose(request.state)
-            looks.append(evidence.best[1] >= 0)
+            looks.append(evidence.now.rival >= 0)
             if arm < 0:
                 break
             pulls += 1
             request.update(request.state, arm, problem.means[arm] + rng.standard_normal())
     assert pulls > 200 and sum(looks) < pulls / 3
-
-
-# ---- the linear algebra of the compiled loops
-
-
-def test_cholesky_and_the_inverse_are_those_of_numpy():
-    rows = np.random.default_rng(0).standard_normal((9, 5))
-    matrix, factor, inverse = rows.T @ rows, np.zeros((5, 5)), np.empty((5, 5))
-    logdet = cholesky(matrix, 0.5, 2.0, factor)
-    assert logdet == pytest.approx(np.linalg.slogdet(2 * matrix + 2 * np.eye(5))[1])
-    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(2 * matrix + 2 * np.eye(5)), rtol=1e-12)
-    cholesky(matrix, 1.0, 0.0, factor)
-    inverse_from(factor, inverse)
-    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-9)
-
-
-def test_cholesky_fails_exactly_above_the_least_eigenvalue():
-    rows = np.random.default_rng(1).standard_normal((9, 4))
-    matrix, work = rows.T @ rows, np.zeros((4, 4))
-    least = np.linalg.eigvalsh(matrix)[0]
-    assert cholesky(matrix, 1.0, -least * (1 - 1e-9), work) > -np.inf
-    assert cholesky(matrix, 1.0, -least * (1 + 1e-9), work) == -np.inf

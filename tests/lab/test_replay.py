@@ -131,8 +131,7 @@ def regressions(lab):
     """(arms, counts, response, theta, ridge) of the linear regressions that a rule keeps pull by pull."""
     if inspect.getgeneratorstate(lab._algorithm) == inspect.GEN_CLOSED:
         return
-    inside = inspect.getgeneratorlocals(inspect.getgeneratorlocals(lab._algorithm)["algorithm"])
-    state = inside.get("state")
+    state = state_inside(lab)
     if hasattr(state, "evidence"):
         evidence = state.evidence
         yield evidence.arms, evidence.counts, evidence.response, evidence.theta, 0.0
@@ -150,6 +149,14 @@ def regressions(lab):
         sample = total(lab.log)
         np.testing.assert_array_equal(state.counts, sample.counts)
         np.testing.assert_allclose(state.sums, sample.sums, atol=1e-12)
+
+
+def state_inside(lab):
+    """The state of the rule, or of the sub-generator that it waits for."""
+    rule = inspect.getgeneratorlocals(lab._algorithm)["algorithm"]
+    while rule.gi_yieldfrom is not None:
+        rule = rule.gi_yieldfrom
+    return inspect.getgeneratorlocals(rule).get("state")
 
 
 VARIANCE = {
@@ -195,8 +202,9 @@ def test_a_rule_begins_with_the_opening_that_was_pulled(make, problem, tmp_path)
         again = Lab(contract.fresh(make, problem), tmp_path / "log.csv")
     assert again.ask().tolist() == lab.ask().tolist()
     check_estimates(again, problem)
-    state = inspect.getgeneratorlocals(inspect.getgeneratorlocals(again._algorithm)["algorithm"])["state"]
-    assert getattr(state, "evidence", state).clock[0] == total(again.log).counts.sum()
+    state = state_inside(again)
+    pulls = state.evidence.now.pulls if hasattr(state, "evidence") else state.clock[0]
+    assert pulls == total(again.log).counts.sum()
 
 
 def test_an_opening_of_other_arms_sets_the_constant_of_the_threshold():
@@ -206,21 +214,21 @@ def test_an_opening_of_other_arms_sets_the_constant_of_the_threshold():
     assert asked.tolist() == [1, 1, 1, 0, 0]
     state = rule.send(exact(contract.EASY, pulled)).state
     first = contract.ARMS[[1, 2, 3]]
-    assert sorted(state.first) == [1, 2, 3] and state.evidence.clock[0] == state.schedule[0] == 4
+    assert sorted(state.evidence.first) == [1, 2, 3] and state.evidence.now.pulls == state.now.since == 4
     c = np.linalg.eigvalsh(first.T @ first)[0]
-    assert state.evidence.limits[1] == pytest.approx(c) and state.eigenvalue == pytest.approx([c, c / np.sqrt(3)])
+    assert state.evidence.c == state.now.eigenvalue == pytest.approx(c)
     assert state.past == pytest.approx(np.ones(3))  # three pulls before this one, by uniform weights
 
 
 def test_only_a_forced_pull_that_was_made_hands_on_the_turn():
     rule = lazy_track_and_stop(np.eye(3), delta=0.1)
     loop = rule.send(exact(LinearBandit(np.eye(3), theta=[1.0, 0.2, 0.1]), next(rule)))
-    loop.state.turn[:] = 0, 1
-    forced = int(loop.state.first[0])
+    loop.state.now.turn, loop.state.now.forced = 0, True
+    forced = int(loop.state.evidence.first[0])
     loop.update(loop.state, (forced + 1) % 3, 0.0)
-    assert loop.state.turn[0] == 0
+    assert loop.state.now.turn == 0
     loop.update(loop.state, forced, 0.0)
-    assert loop.state.turn[0] == 1
+    assert loop.state.now.turn == 1
 
 
 @pytest.mark.parametrize(

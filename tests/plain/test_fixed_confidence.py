@@ -35,6 +35,7 @@ HARD = {  # for rules in phases of any size
     "bent": instances.bent_benchmark(angle=0.1),
     "sphere of 20": instances.sphere(20, np.random.default_rng(1), d=3),
 }
+ONE_BY_ONE = PROBLEMS | {"close": instances.sphere(25, np.random.default_rng(1), d=3)}
 MOST = 1_500  # pulls of the rules that choose one by one
 
 
@@ -78,9 +79,9 @@ RULES = {  # plain, fast, what both are told, the most pulls, the problems
     "xy_adaptive": (xy_adaptive, fixed_confidence.xy_adaptive, noise, None, PROBLEMS),
     "lingape": (lingape, fixed_confidence.lingape, norm_and_noise, MOST, PROBLEMS),
     "lazy_track_and_stop": (lazy_track_and_stop, fixed_confidence.lazy_track_and_stop, noise, MOST, PROBLEMS),
-    "lin_game": (lin_game, fixed_confidence.lin_game, noise, MOST, PROBLEMS),
-    "fws": (fws, fixed_confidence.fws, noise, 800, PROBLEMS),
-    "l_t3c": (l_t3c, fixed_confidence.l_t3c, noise, MOST, PROBLEMS),
+    "lin_game": (lin_game, fixed_confidence.lin_game, noise, MOST, ONE_BY_ONE),
+    "fws": (fws, fixed_confidence.fws, noise, 800, ONE_BY_ONE),
+    "l_t3c": (l_t3c, fixed_confidence.l_t3c, noise, MOST, ONE_BY_ONE),
 }
 
 
@@ -98,7 +99,7 @@ def same(plain, fast, problem, seed, max_pulls=None):
 @pytest.mark.parametrize("rule, name", [(rule, name) for rule in RULES for name in RULES[rule][-1]])
 def test_the_pulls_are_those_of_the_fast_rule(rule, name, seed):
     plain, fast, told, most, _ = RULES[rule]
-    problem, draws = (PROBLEMS | HARD)[name], "rng" in signature(plain).parameters
+    problem, draws = (PROBLEMS | HARD | ONE_BY_ONE)[name], "rng" in signature(plain).parameters
     rules = []
     for make in (plain, fast):
         rng = {"rng": np.random.default_rng(seed + 100)} if draws else {}

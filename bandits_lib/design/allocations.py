@@ -7,6 +7,7 @@ pure function of the arms and the pair, so runs that share a table pull what the
 
 from collections import OrderedDict
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
@@ -21,60 +22,74 @@ TABLES = 4  # tables remembered, the least recently used goes first
 _tables: OrderedDict = OrderedDict()
 
 
+class Table(NamedTuple):
+    """What compiled loops read of the allocations: the pairs i < j of M are known by the key i M + j."""
+
+    keys: np.ndarray  # (C,), increasing
+    rows: np.ndarray  # (C,), of each key in the next two
+    support: np.ndarray  # (C', r + 1), the arms of each allocation
+    shares: np.ndarray  # (C', r + 1), their shares, -1 after the last
+
+
 class Allocations:
-    """The allocations solved so far for the pairs of `arms` (K, r), r = rank.
+    """The `table` of allocations solved so far; `solve(i, j)` -> weights (K,), at most r of them, for i < j below M."""
 
-    rows : (K, K), the row of each pair in support and shares, -1 if it is not solved yet;
-    support : (C, r + 1), the arms of each allocation; shares : (C, r + 1), their shares, -1 after the last.
-    """
+    def __init__(self, solve, M, r):
+        self.solve, self.M, none = solve, M, np.zeros(0, dtype=np.int64)
+        self.table = Table(none, none, np.zeros((ROWS, r + 1), dtype=np.int64), np.full((ROWS, r + 1), -1.0))
 
-    def __init__(self, arms):
-        K, r = arms.shape
-        self.arms, self.solved = arms, 0
-        self.basis = spanning_arms(arms) if K else np.zeros(0, dtype=np.int64)
-        self.inverse = np.linalg.inv(arms[self.basis].T) if K else np.zeros((0, 0))
-        self.rows = np.full((K, K), -1)
-        self.support, self.shares = np.zeros((ROWS, r + 1), dtype=np.int64), np.full((ROWS, r + 1), -1.0)
-
-    def solve(self, i, j):
-        """Enter the pair of arms i and j; support and shares are new arrays when they had to grow."""
-        if self.rows[i, j] >= 0:
-            return
-        if self.solved == len(self.support):
-            self.support = np.concatenate([self.support, np.zeros_like(self.support)])
-            self.shares = np.concatenate([self.shares, np.full_like(self.shares, -1.0)])
-        weights = self._weights(min(i, j), max(i, j))
+    def enter(self, i, j):
+        """The row of the pair i, j, solved now if it was not before: then the table is a new one."""
+        i, j, (keys, rows, support, shares) = min(i, j), max(i, j), self.table
+        place = np.searchsorted(keys, i * self.M + j)
+        if place < len(keys) and keys[place] == i * self.M + j:
+            return rows[place]
+        if len(keys) == len(support):
+            support = np.concatenate([support, np.zeros_like(support)])
+            shares = np.concatenate([shares, np.full_like(shares, -1.0)])
+        weights, row = self.solve(i, j), len(keys)
         atoms = np.flatnonzero(weights)
-        self.support[self.solved, : len(atoms)] = atoms
-        self.shares[self.solved, : len(atoms)] = weights[atoms]
-        self.rows[i, j] = self.rows[j, i] = self.solved
-        self.solved += 1
+        support[row, : len(atoms)], shares[row, : len(atoms)] = atoms, weights[atoms]
+        self.table = Table(np.insert(keys, place, i * self.M + j), np.insert(rows, place, row), support, shares)
+        return row
 
-    def _weights(self, i, j):
-        """The allocation (K,) for arms i < j, from the spanning arms if these prove to be enough, or by the program."""
-        arms, direction = self.arms, self.arms[i] - self.arms[j]
+
+def signed_program(arms):
+    """The function (i, j) -> weights (K,) that solves the program for arms (K, r) of rank r."""
+    basis = spanning_arms(arms)
+    inverse = np.linalg.inv(arms[basis].T)
+
+    def solve(i, j):
+        direction = arms[i] - arms[j]
         if not direction.any():  # copies: nothing can tell them apart, and any arm is as good
             return np.eye(len(arms))[i]
-        amounts = self.inverse @ direction
+        amounts = inverse @ direction
         amounts[np.abs(amounts) <= NEGLIGIBLE * np.abs(amounts).sum()] = 0.0
-        if np.abs(arms @ (self.inverse.T @ np.sign(amounts))).max() <= 1 + SLACK:  # a dual solution of equal value
+        if np.abs(arms @ (inverse.T @ np.sign(amounts))).max() <= 1 + SLACK:  # a dual solution of equal value
             weights = np.zeros(len(arms))
-            weights[self.basis] = np.abs(amounts) / np.abs(amounts).sum()
+            weights[basis] = np.abs(amounts) / np.abs(amounts).sum()
             return weights
         try:
             return single_direction(arms, direction)[0]
         except np.linalg.LinAlgError:  # a basis of nearly parallel arms
-            signed = np.hstack([arms.T, -arms.T])
-            amounts = linprog(np.ones(signed.shape[1]), A_eq=signed, b_eq=direction, method="highs-ds").x
-            weights = amounts[: len(arms)] + amounts[len(arms) :]
-            return weights / weights.sum()
+            return general(arms, direction)
+
+    return solve
+
+
+def general(arms, direction):
+    """Weights (K,) for a direction (r,), by a general solver of linear programs."""
+    signed = np.hstack([arms.T, -arms.T])
+    amounts = linprog(np.ones(signed.shape[1]), A_eq=signed, b_eq=direction, method="highs-ds").x
+    weights = amounts[: len(arms)] + amounts[len(arms) :]
+    return weights / weights.sum()
 
 
 def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
     key = blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
     if key not in _tables:
-        _tables[key] = Allocations(arms)
+        _tables[key] = Allocations(signed_program(arms), *arms.shape)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)

@@ -19,43 +19,17 @@ the rows of the kernel matrix as features, whose covariance is its square.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from scipy.spatial.distance import pdist, squareform
 
-from bandits_lib.checks import (
-    check_arms,
-    check_budget,
-    check_matrix,
-    check_option,
-    check_positive,
-    check_ridge,
-    check_sigma,
-)
+from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
+from bandits_lib.fixed_budget.gaussian_process import Posterior, covariance_of, learn, posterior
+from bandits_lib.fixed_budget.spending import CLOCK, spend
+from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.protocol import Result
 
-KERNELS = ("linear", "exponential", "matern")
 FORMULAS = ("paper", "code")
 SPREAD = 3.0  # standard deviations in the estimate of the gaps
 LEAST_GAP = 1e-6  # estimated gaps are clipped from below
-REFRESH = 1_000  # pulls between two fresh posteriors
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes; scalars that change sit in arrays of length one."""
-
-    prior: np.ndarray  # (K, K), covariance of the values before any pull
-    counts: np.ndarray  # (K,)
-    sums: np.ndarray  # (K,), of rewards
-    clock: np.ndarray  # pulls so far, pulls at the next look (trace), budget
-    mean: np.ndarray  # (K,), posterior
-    covariance: np.ndarray  # (K, K), posterior
-    spread: np.ndarray  # (K,), scratch: s_k, or s_k^2 for the code's formula
-    column: np.ndarray  # (K,), scratch
-    levels: np.ndarray  # B_J and beta at this moment, the least B_J of all times
-    pair: np.ndarray  # J and j at this moment, the arm recommended
-    settled: np.ndarray  # (1,), pulls at which the index was last taken
-    limits: np.ndarray  # sigma^2, (T - K) / sigma^2 + kappa / eta^2, epsilon, 1.0 for the code's formula
 
 
 def bayes_gap(
@@ -89,7 +63,7 @@ def bayes_gap(
     eta = check_positive("eta", eta)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
-    covariance = covariance_of(arms, kernel, length, formula)
+    prior = covariance_of(arms, kernel, length, squared=formula == "code")
     budget = check_budget(budget, len(arms), "one pull of each arm")
     if len(arms) == 1:
         return Result(0)
@@ -97,165 +71,90 @@ def bayes_gap(
         check_ridge(arms, (sigma / eta) ** 2, "sigma^2 / eta^2")
 
     sample = yield np.ones(len(arms), dtype=np.int64)
-    alone = np.diag(covariance)
+    alone = np.diag(prior)
     kappa = (1 / alone[alone > 0]).sum()  # an arm at the origin has a known value
     scale = (budget - len(arms)) / sigma**2 + kappa / eta**2
-    state = _start(eta**2 * covariance, sample, budget, np.array([sigma**2, scale, epsilon, formula == "code"]), trace)
-    history = []
-    while True:
-        yield Loop(choose, update, state)
-        if state.clock[0] >= state.clock[1]:
-            history.append(_look(state))
-            state.clock[1] += trace
-        if state.clock[0] >= budget:
-            return Result(int(state.pair[2]), tuple(history))
+    fit = posterior(eta**2 * prior, sigma**2, sample)
+    state = _start(sample, fit, scale, epsilon, formula)
+    history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
+    return Result(int(state.now["answer"][0]), history)
 
 
-def covariance_of(arms, kernel, length, formula):
-    """(K, K) covariance of the values of arms (K, d) for a prior of scale 1. Arguments as for `bayes_gap`."""
-    if not isinstance(kernel, str):
-        return _check_covariance(kernel, len(arms))
-    check_option("kernel", kernel, KERNELS)
-    if kernel == "linear":
-        return arms @ arms.T
-    if length is None:
-        raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
-    length, distances = check_positive("length", length), squareform(pdist(arms))
-    if kernel == "exponential":
-        return np.exp(-(distances**2) / length)
-    near = np.sqrt(3) * distances / length
-    covariance = (1 + near) * np.exp(-near)
-    return covariance @ covariance if formula == "code" else covariance
+@inlined
+def choose(state):
+    """The less certain of J and j; -1 at the budget or a look."""
+    now, spread = state.now[0], state.spread
+    take_index(state)
+    if now.pulls >= now.due:
+        return -1
+    return now.rival if spread[now.rival] > spread[now.leader] * (1 + TIE) else now.leader
 
 
-def _check_covariance(kernel, K):
-    covariance = check_matrix("kernel", kernel)
-    if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
-        raise ValueError(
-            f"kernel must be one of {', '.join(KERNELS)} or a symmetric ({K}, {K}) covariance matrix of the arms; "
-            f"got shape {covariance.shape}"
-        )
-    values = np.linalg.eigvalsh(covariance)
-    if values[0] < -1e-9 * max(values[-1], 1e-300):
-        raise ValueError(f"kernel must have no negative eigenvalue, being a covariance; got {values[0]:.3g}")
-    return covariance
-
-
-def _start(prior, sample, budget, limits, trace):
-    K, pulls = len(prior), int(sample.counts.sum())
-    state = State(
-        prior=np.ascontiguousarray(prior),
-        counts=sample.counts.astype(np.int64),
-        sums=sample.sums.astype(float),
-        clock=np.array([pulls, pulls if trace else NO_LIMIT, budget]),
-        mean=np.empty(K),
-        covariance=np.empty((K, K)),
-        spread=np.empty(K),
-        column=np.empty(K),
-        levels=np.array([np.inf, np.nan, np.inf]),
-        pair=np.array([0, 0, 0]),
-        settled=np.array([-1]),
-        limits=limits,
-    )
-    refresh(state)
-    return state
-
-
-def _look(state):
-    return Trace(int(state.clock[0]), state.counts.copy(), -float(state.levels[0]), 0.0, int(state.pair[0]))
-
-
-@njit(cache=True, error_model="numpy")
-def refresh(state):
-    """Compute the posterior afresh: C = P - P D (sigma^2 I + D P D)^-1 D P with D = diag(counts)^(1/2)."""
-    prior, counts, noise = state.prior, state.counts, state.limits[0]
-    root = np.sqrt(counts.astype(np.float64))
-    scaled = prior * root
-    inner = (scaled.T * root).T.copy()
-    for k in range(len(root)):
-        inner[k, k] += noise
-    covariance = prior - np.dot(scaled, np.linalg.solve(inner, scaled.T.copy()))
-    state.covariance[:] = (covariance + covariance.T) / 2
-    state.mean[:] = np.dot(state.covariance, state.sums) / noise
-
-
-@njit(cache=True, error_model="numpy")
+@inlined
 def take_index(state):
-    """J, j, beta and B_J at this moment; the J of least B_J so far is the recommendation."""
-    mean, covariance, spread, code = state.mean, state.covariance, state.spread, state.limits[3] > 0
-    K = mean.shape[0]
-    for k in range(K):
-        variance = max(0.0, covariance[k, k])
-        spread[k] = variance if code else np.sqrt(variance)
-    beta = _beta(mean, spread, state.limits)
-    first, second = _two_largest(mean, spread, beta)
-    index = state.column
-    for k in range(K):
-        index[k] = mean[k] - beta * spread[k] - (mean[first] + beta * spread[first])
-    index[first] = mean[first] - beta * spread[first] - (mean[second] + beta * spread[second])
-    leader = argmax(index)  # of -B_k
-    state.levels[0], state.levels[1] = -index[leader], beta
-    state.pair[0], state.pair[1] = leader, second if leader == first else first
-    if -index[leader] < state.levels[2] - TIE * abs(state.levels[2]) or state.levels[2] == np.inf:
-        state.levels[2], state.pair[2] = -index[leader], leader
-    state.settled[0] = state.clock[0]
+    """J, j and B_J at this moment; the J of least B_J so far is the answer."""
+    now, mean, spread, index = state.now[0], state.fit.mean, state.spread, state.bounds
+    for k in range(mean.shape[0]):
+        variance = max(0.0, state.fit.covariance[k, k])
+        spread[k] = variance if state.code else np.sqrt(variance)
+    factor = beta(state)
+    first, second = two_largest(mean, spread, factor, index)
+    for k in range(mean.shape[0]):
+        index[k] = mean[k] - factor * spread[k] - (mean[first] + factor * spread[first])
+    index[first] = mean[first] - factor * spread[first] - (mean[second] + factor * spread[second])
+    now.leader = argmax(index)  # of -B_k
+    now.rival, now.index = second if now.leader == first else first, -index[now.leader]
+    if now.least == np.inf or now.index < now.least - TIE * abs(now.least):
+        now.least, now.answer = now.index, now.leader
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def _beta(mean, spread, limits):
+@inlined
+def beta(state):
     """The factor of the standard deviations, from the estimated gaps."""
-    first, second = _two_largest(mean, spread, SPREAD)
+    mean, spread, epsilon = state.fit.mean, state.spread, state.epsilon
+    first, second = two_largest(mean, spread, SPREAD, state.bounds)
     hardness = 0.0
     for k in range(mean.shape[0]):
         other = second if k == first else first
         gap = mean[other] + SPREAD * spread[other] - (mean[k] - SPREAD * spread[k])
-        share = max(0.5 * (max(gap, LEAST_GAP) + limits[2]), limits[2])
-        hardness += share if limits[3] > 0 else 1 / (share * share)
-    squared = limits[1] / (4 * hardness)
-    return squared if limits[3] > 0 else np.sqrt(squared)
+        share = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)
+        hardness += share if state.code else 1 / (share * share)
+    squared = state.scale / (4 * hardness)
+    return squared if state.code else np.sqrt(squared)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def _two_largest(mean, spread, factor):
-    """The arms of largest and second largest mean + factor spread, ties to the first."""
-    K = mean.shape[0]
-    bounds = np.empty(K)
-    for k in range(K):
+@inlined
+def two_largest(mean, spread, factor, bounds):
+    """The arms of largest and second largest mean + factor spread, ties to the first; bounds : (K,), scratch."""
+    for k in range(bounds.shape[0]):
         bounds[k] = mean[k] + factor * spread[k]
     first = argmax(bounds)
     bounds[first] = -np.inf
     return first, argmax(bounds)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def choose(state):
-    """The less certain of J and j; -1 at the budget or a look."""
-    if state.settled[0] != state.clock[0]:
-        take_index(state)
-    if state.clock[0] >= state.clock[2] or state.clock[0] >= state.clock[1]:
-        return -1
-    leader, rival, spread = state.pair[0], state.pair[1], state.spread
-    return rival if spread[rival] > spread[leader] * (1 + TIE) else leader
+# J, j and B_J at this moment; the J of the least B_J of all times, and that index
+NOW = np.dtype([*CLOCK, ("leader", "i8"), ("rival", "i8"), ("index", "f8"), ("answer", "i8"), ("least", "f8")])
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update(state, arm, reward):
-    """Condition the posterior on one reward of `arm`: O(K^2)."""
-    mean, covariance, column = state.mean, state.covariance, state.column
-    K = mean.shape[0]
-    state.counts[arm] += 1
-    state.sums[arm] += reward
-    state.clock[0] += 1
-    if state.clock[0] % REFRESH == 0:
-        refresh(state)
-        return
-    scale = 1 / (covariance[arm, arm] + state.limits[0])
-    surprise = (reward - mean[arm]) * scale
-    for k in range(K):
-        column[k] = covariance[arm, k]
-        mean[k] += surprise * column[k]
-    for k in range(K):
-        weight = column[k] * scale
-        if weight != 0.0:
-            for i in range(K):
-                covariance[k, i] -= weight * column[i]
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    now: np.ndarray  # (1,), NOW
+    fit: Posterior
+    spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
+    bounds: np.ndarray  # (K,), scratch
+    scale: float  # (T - K) / sigma^2 + kappa / eta^2
+    epsilon: float
+    code: bool  # the published code's formula
+
+
+def _start(sample, fit, scale, epsilon, formula):
+    K, counts = len(sample.counts), sample.counts.astype(np.int64)
+    now = np.array([(counts.sum(), 0, 0, 0, np.inf, 0, np.inf)], NOW)
+    return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
+
+
+def _look(state):
+    return -float(state.now["index"][0]), 0.0, int(state.now["leader"][0])

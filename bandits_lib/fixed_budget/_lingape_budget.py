@@ -10,11 +10,9 @@ The published code of azizi2022 restricts it to w >= 0, which has no solution fo
 another: it multiplies by the variance where the deviation is meant (pass sigma=10 for noise of variance 10).
 """
 
-from math import log, sqrt
-from typing import NamedTuple
+from math import sqrt
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import (
     check_arms,
@@ -26,25 +24,12 @@ from bandits_lib.checks import (
     check_sigma,
 )
 from bandits_lib.design.allocations import Allocations, allocations
-from bandits_lib.numerics.ridge import Ridge, learn, products, ridge_regression
+from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
+from bandits_lib.numerics.kernels import inlined
+from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
-    counts: np.ndarray  # (K,)
-    clock: np.ndarray  # pulls so far, pulls at the next look, budget
-    fit: Ridge
-    pair: np.ndarray  # leader i and rival j
-    leads: np.ndarray  # (K,), upper bounds on the lead of each arm over the leader; scratch
-    toward: np.ndarray  # (2, K), scratch: x_i'A^-1 X', x_j'A^-1 X'
-    rows: np.ndarray  # (K, K), row of each pair in the table of allocations, -1: not solved yet
-    support: np.ndarray  # (C, r + 1), arms of the allocations
-    shares: np.ndarray  # (C, r + 1), the arms' shares; -1 after the last
-    limits: np.ndarray  # sigma, log(K^2 / delta), sqrt(ridge) theta_bound
+from bandits_lib.protocol import Result
 
 
 def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-8, rule="ratio", trace=0):
@@ -79,100 +64,25 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     arms = arms @ basis(arms)
-    table = allocations(arms) if rule == "ratio" else Allocations(arms[:0])  # greedy needs none
-    limits = np.array([sigma, log(len(arms) ** 2 / delta), sqrt(ridge) * theta_bound])
-    state, history = _start(arms, sample, budget, limits, ridge, table, trace), []
-    choose = choose_ratio if rule == "ratio" else choose_greedy
-    while True:
-        yield Loop(choose, update, state)
-        if trace and state.clock[0] >= state.clock[1]:
-            history.append(_look(state))
-            state.clock[1] += trace
-        if state.clock[0] >= budget:
-            return Result(int(argmax(state.fit.values)), tuple(history))
-        if rule == "ratio":
-            state = _with_allocation(state, table)
+    table = allocations(arms) if rule == "ratio" else Allocations(None, len(arms), 0)  # greedy needs none
+    fit, bias = ridge_regression(arms, ridge, sample), sqrt(ridge) * theta_bound
+    state = begin(sample, fit, table.table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
+    return (yield from explore(choose, learn, state, table, trace=trace, first=trace, budget=budget))
 
 
-def _start(arms, sample, budget, limits, ridge, table, trace):
-    K, pulls = len(arms), int(sample.counts.sum())
-    return State(
-        counts=sample.counts.astype(np.int64),
-        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget]),
-        fit=ridge_regression(arms, ridge, sample),
-        pair=np.array([-1, -1]),
-        leads=np.empty(K),
-        toward=np.empty((2, K)),
-        rows=table.rows,
-        support=table.support,
-        shares=table.shares,
-        limits=limits,
-    )
-
-
-def _look(state):
-    return Trace(
-        int(state.clock[0]), state.counts.copy(), -float(state.leads[state.pair[1]]), np.inf, int(state.pair[0])
-    )
-
-
-def _with_allocation(state, table):
-    """The state with the allocation p* of the pair at hand."""
-    table.solve(*map(int, state.pair))
-    return state._replace(support=table.support, shares=table.shares)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def select_pair(state):
-    """Leader i and rival j = argmax (x_j - x_i)'theta + ||x_j - x_i||_{A^-1} C_t (Alg. 1, select-direction).
-
-    C_t = sigma sqrt(2 log(K^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound.
-    """
-    values, squares, leads, limits = state.fit.values, state.fit.squares, state.leads, state.limits
-    leader = argmax(values)
-    products(state.fit, leader, state.toward[0])
-    width = limits[0] * np.sqrt(2 * (limits[1] + 0.5 * state.fit.logdet[0])) + limits[2]
-    for k in range(leads.shape[0]):
-        square = max(0.0, squares[k] + squares[leader] - 2 * state.toward[0, k])
-        leads[k] = values[k] - values[leader] + np.sqrt(square) * width
-    leads[leader] = -np.inf
-    state.pair[0], state.pair[1] = leader, argmax(leads)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def choose_ratio(state):
-    """The arm of the pair's allocation with the least counts / share; -1 at the budget, a look or a new pair."""
-    select_pair(state)
-    if state.clock[0] >= state.clock[1] or state.clock[0] >= state.clock[2]:
+@inlined
+def choose(state):
+    """The arm to pull; -1 at the budget, at a look, or at a pair whose allocation is not known."""
+    fit, now, apart, gains = state.fit, state.now[0], state.leads, state.gains
+    leader, squares, along = argmax(fit.values), fit.squares, fit.along
+    products(fit, leader, along)
+    for k in range(apart.shape[0]):
+        apart[k] = squares[k] + squares[leader] - 2 * along[k]
+    if not compare(state, leader, apart):
         return -1
-    row = state.rows[state.pair[0], state.pair[1]]
-    if row < 0 or row >= state.support.shape[0]:
-        return -1
-    counts, support, shares, lack = state.counts, state.support, state.shares, state.leads
-    lack[:] = -np.inf
-    n = 0
-    while shares[row, n] > 0:
-        lack[n] = -counts[support[row, n]] / shares[row, n]
-        n += 1
-    return support[row, argmax(lack)]
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def choose_greedy(state):
-    """The arm that shrinks ||x_i - x_j|| most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x); -1 at the budget or a look."""
-    select_pair(state)
-    if state.clock[0] >= state.clock[1] or state.clock[0] >= state.clock[2]:
-        return -1
-    squares, gains, toward = state.fit.squares, state.leads, state.toward
-    products(state.fit, state.pair[1], toward[1])
+    if not state.greedy:
+        return lagging(state)
+    products(fit, now.rival, gains)
     for k in range(gains.shape[0]):
-        gains[k] = (toward[0, k] - toward[1, k]) ** 2 / (1 + squares[k])
-    return argmax(gains)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update(state, arm, reward):
-    """Tell one reward: rank-one update of the regression."""
-    state.counts[arm] += 1
-    state.clock[0] += 1
-    learn(state.fit, state.counts, arm, reward, state.clock[0])
+        gains[k] = along[k] - gains[k]
+    return shrinking(state, squares)

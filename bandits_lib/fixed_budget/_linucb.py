@@ -10,28 +10,18 @@ reciprocal of Li et al.'s square root), for rewards in [0, 1].
 """
 
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
-from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
+from bandits_lib.fixed_budget.spending import CLOCK, spend
+from bandits_lib.numerics.kernels import inlined
+from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.protocol import Result
 
 DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
-    counts: np.ndarray  # (K,)
-    clock: np.ndarray  # pulls so far, pulls at the next look, budget
-    fit: Ridge  # disjoint: only its columns, values, squares, response (K,) and ridge are used
-    lengths: np.ndarray  # (K,), x'x
-    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
-    alpha: np.ndarray  # (1,)
 
 
 def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, trace=0):
@@ -65,15 +55,11 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
         return Result(0)
     check_ridge(arms, ridge)
 
-    state, history = _start(arms, budget, alpha, ridge, mode, trace), []
-    choose, update = (choose_arm, update_shared) if mode == "shared" else (choose_arm, update_disjoint)
-    while True:
-        yield Loop(choose, update, state)
-        if trace and state.clock[0] >= state.clock[1]:
-            history.append(_look(state))
-            state.clock[1] += trace
-        if state.clock[0] >= budget:
-            return Result(most_pulled(state.counts, state.fit.values), tuple(history))
+    make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
+    counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
+    state = State(counts, np.zeros(1, CLOCK), make(arms, ridge), bounds, float(alpha))
+    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
+    return Result(most_pulled(counts, state.fit.values), history)
 
 
 def most_pulled(counts, values):
@@ -82,59 +68,51 @@ def most_pulled(counts, values):
     return int(most[argmax(values[most])])
 
 
-def _start(arms, budget, alpha, ridge, mode, trace):
-    K = len(arms)
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    now: np.ndarray  # (1,), CLOCK
+    fit: Any  # Ridge or Disjoint
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
+    alpha: float
+
+
+class Disjoint(NamedTuple):
+    """A regression of its own for every arm."""
+
+    values: np.ndarray  # (K,), x'theta_x
+    squares: np.ndarray  # (K,), x'A_x^-1 x
+    sums: np.ndarray  # (K,), of rewards
+    lengths: np.ndarray  # (K,), x'x
+    ridge: float
+
+
+def disjoint(arms, ridge):
+    """The `Disjoint` of arms (K, d) before any pull."""
     lengths = (arms**2).sum(axis=1)
-    if mode == "shared":
-        fit = ridge_regression(arms, ridge)
-    else:
-        none = np.empty((0, K))
-        fit = Ridge(none, none, np.zeros(K), np.zeros(K), lengths / ridge, np.zeros(1), np.empty(0), np.array([ridge]))
-    return State(
-        counts=np.zeros(K, dtype=np.int64),
-        clock=np.array([0, trace or NO_LIMIT, budget]),
-        fit=fit,
-        lengths=lengths,
-        bounds=np.empty(K),
-        alpha=np.array([alpha]),
-    )
+    return Disjoint(np.zeros(len(arms)), lengths / ridge, np.zeros(len(arms)), lengths, ridge)
 
 
 def _look(state):
-    return Trace(
-        int(state.clock[0]),
-        state.counts.copy(),
-        float(state.bounds.max()),
-        np.inf,
-        most_pulled(state.counts, state.fit.values),
-    )
+    return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def choose_arm(state):
+@inlined
+def choose(state):
     """argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9 and 11); -1 at the budget or a look."""
-    values, squares, bounds, alpha = state.fit.values, state.fit.squares, state.bounds, state.alpha[0]
+    now, values, squares, bounds = state.now[0], state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
-        bounds[k] = values[k] + alpha * np.sqrt(squares[k])
-    if state.clock[0] >= state.clock[1] or state.clock[0] >= state.clock[2]:
-        return -1
-    return argmax(bounds)
+        bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])
+    return argmax(bounds) if now.pulls < now.due else -1
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update_shared(state, arm, reward):
-    """Tell one reward to the regression of all arms."""
+@inlined
+def learn_disjoint(state, arm, reward):
+    """Tell one reward to the arm's own regression: x'theta_x = |x|^2 S / (ridge + T |x|^2) after T pulls of sum S."""
+    now, fit = state.now[0], state.fit
     state.counts[arm] += 1
-    state.clock[0] += 1
-    learn(state.fit, state.counts, arm, reward, state.clock[0])
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def update_disjoint(state, arm, reward):
-    """Tell one reward to the arm's own regression: x'theta_a = |x|^2 S / (ridge + T |x|^2) after T pulls of sum S."""
-    state.counts[arm] += 1
-    state.clock[0] += 1
-    state.fit.response[arm] += reward
-    square = state.lengths[arm] / (state.fit.ridge[0] + state.counts[arm] * state.lengths[arm])
-    state.fit.squares[arm] = square
-    state.fit.values[arm] = state.fit.response[arm] * square
+    now.pulls += 1
+    fit.sums[arm] += reward
+    fit.squares[arm] = fit.lengths[arm] / (fit.ridge + state.counts[arm] * fit.lengths[arm])
+    fit.values[arm] = fit.sums[arm] * fit.squares[arm]

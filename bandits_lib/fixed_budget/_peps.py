@@ -20,39 +20,12 @@ from bandits_lib.checks import check_arms, check_budget, check_items, check_sigm
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.design.width import points_in
+from bandits_lib.fixed_budget.spending import CLOCK, spend
+from bandits_lib.numerics.kernels import along_all, inlined
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
-
-REFRESH = 1_000  # pulls between two fresh factorisations
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes, in coordinates in which the posterior of theta is a standard normal.
-
-    With RR' = V^-1, V = sum xx' over the pulls: arms and items are held as R'x and R'z, theta_hat as R^-1 theta_hat.
-    Scalars that change sit in arrays of length one.
-    """
-
-    arms: np.ndarray  # (K, r), in coordinates of their span
-    points: np.ndarray  # (M, r), items
-    white_arms: np.ndarray  # (K, r), arms @ R
-    white_points: np.ndarray  # (M, r), points @ R
-    counts: np.ndarray  # (K,)
-    clock: np.ndarray  # pulls so far, pulls at the next look (trace), budget
-    response: np.ndarray  # (r,), sum of x times reward
-    theta: np.ndarray  # (r,), R^-1 theta_hat = R' response
-    apart: np.ndarray  # (r,), R^-1 (theta_hat - theta~)
-    values: np.ndarray  # (M,), of the items under theta_hat
-    others: np.ndarray  # (M,), of the items under theta~
-    weights: np.ndarray  # (K,), lambda
-    fixed: np.ndarray  # (K,), the design that is mixed in
-    gains: np.ndarray  # (K,), scratch
-    nearest: np.ndarray  # the leader and its nearest rival
-    distance: np.ndarray  # (1,), squared standardised lead over that rival
-    limits: np.ndarray  # sigma, tries, sqrt(log K / budget)
-    largest: np.ndarray  # (1,), gain met so far
-    rng: Any  # draws samples and arms
+from bandits_lib.numerics.whitened import Whitened, learn, whitened
+from bandits_lib.protocol import Result
 
 
 def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
@@ -92,134 +65,22 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     sample = yield first
     check_told(first, sample, space.arms, space.arms)
     fixed = xy_design(arms, pairs(items)).weights
-    limits = np.array([sigma, tries, np.sqrt(np.log(max(2, len(arms))) / budget)])
-    state, history = _start(space.arms, points_in(space, items), sample, fixed, limits, budget, trace, rng), []
-    while True:
-        yield Loop(choose, update, state)
-        if state.clock[0] >= state.clock[1]:
-            history.append(_look(state))
-            state.clock[1] += trace
-        if state.clock[0] >= budget:
-            return Result(int(state.nearest[0]), tuple(history))
-
-
-def _start(arms, points, sample, fixed, limits, budget, trace, rng):
-    (K, r), pulls = arms.shape, int(sample.counts.sum())
-    state = State(
-        arms,
-        points,
-        white_arms=np.empty_like(arms),
-        white_points=np.empty_like(points),
-        counts=sample.counts.astype(np.int64),
-        clock=np.array([pulls, pulls if trace else NO_LIMIT, budget]),
-        response=arms.T @ sample.sums,
-        theta=np.empty(r),
-        apart=np.empty(r),
-        values=np.empty(len(points)),
-        others=np.empty(len(points)),
-        weights=0.5 * fixed + 0.5 / K,  # an arm of weight 0 would never be learnt about
-        fixed=np.array(fixed),
-        gains=np.empty(K),
-        nearest=np.array([0, 0]),
-        distance=np.zeros(1),
-        limits=limits,
-        largest=np.zeros(1),
-        rng=rng,
-    )
-    refresh(state)
-    return state
-
-
-def _look(state):
-    leader = int(state.nearest[0])
-    return Trace(int(state.clock[0]), state.counts.copy(), float(state.distance[0]) / 2, np.inf, leader)
-
-
-@njit(cache=True, error_model="numpy")
-def refresh(state):
-    """Compute R = L^-T, V = LL', and all that is held in its coordinates, afresh from counts and responses."""
-    root = np.linalg.inv(np.linalg.cholesky(np.dot(state.arms.T * state.counts, state.arms))).T.copy()
-    state.white_arms[:] = np.dot(state.arms, root)
-    state.white_points[:] = np.dot(state.points, root)
-    state.theta[:] = np.dot(root.T.copy(), state.response)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def products(rows, vector, values):
-    """rows (n, r) times vector (r,), into values (n,)."""
-    for m in range(rows.shape[0]):
-        values[m] = 0.0
-        for i in range(rows.shape[1]):
-            values[m] += rows[m, i] * vector[i]
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def compare(state):
-    """The leader, its rival of least standardised lead, and that lead squared."""
-    points, values, nearest, distance = state.white_points, state.values, state.nearest, state.distance
-    products(points, state.theta, values)
-    leader, closest = argmax(values), np.inf
-    nearest[0] = leader
-    for m in range(points.shape[0]):
-        square, lead = 0.0, values[leader] - values[m]
-        for i in range(points.shape[1]):
-            square += (points[leader, i] - points[m, i]) ** 2
-        if square > 0.0 and lead * lead < closest * square * (1 - TIE):
-            nearest[1], closest = m, lead * lead / square
-    distance[0] = closest / state.limits[0] ** 2
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def find_other(state):
-    """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
-    points, theta, apart, others, limits = state.white_points, state.theta, state.apart, state.others, state.limits
-    leader, rival, r = state.nearest[0], state.nearest[1], theta.shape[0]
-    tries = int(limits[1])
-    if 0.5 * state.distance[0] > np.log(1.0 + points.shape[0] * tries):  # less than one sample in `tries`
-        tries = 0
-    for _ in range(tries):
-        for i in range(r):
-            apart[i] = -limits[0] * state.rng.standard_normal()
-        products(points, apart, others)
-        for m in range(points.shape[0]):
-            others[m] = state.values[m] - others[m]
-        if argmax(others) != leader:
-            return
-    square = 0.0
-    for i in range(r):
-        apart[i] = points[leader, i] - points[rival, i]
-        square += apart[i] * apart[i]
-    for i in range(r):
-        apart[i] *= (state.values[leader] - state.values[rival]) / square
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def reweigh(state):
-    """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
-    weights, gains, largest, total = state.weights, state.gains, state.largest[0], 0.0
-    products(state.white_arms, state.apart, gains)
-    for k in range(gains.shape[0]):
-        gains[k] *= gains[k]
-        largest = max(largest, gains[k])
-    state.largest[0] = largest
-    if largest == 0.0:
-        return
-    for k in range(gains.shape[0]):
-        weights[k] *= np.exp(state.limits[2] * gains[k] / largest)
-        total += weights[k]
-    for k in range(gains.shape[0]):
-        weights[k] /= total
+    fit = whitened(space.arms, points_in(space, items), sample)
+    state = _start(fit, sample, fixed, rng, sigma, tries, budget)
+    history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
+    return Result(int(state.now["leader"][0]), history)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def choose(state):
     """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
+    now = state.now[0]
     compare(state)
-    if state.clock[0] >= state.clock[2] or state.clock[0] >= state.clock[1]:
+    if now.pulls >= now.due:
         return -1
     find_other(state)
     reweigh(state)
-    mixed, level, K = float(state.clock[0]) ** -0.25, state.rng.random(), state.counts.shape[0]
+    mixed, level, K = float(now.pulls) ** -0.25, state.rng.random(), state.counts.shape[0]
     for k in range(K):
         level -= (1 - mixed) * state.weights[k] + mixed * state.fixed[k]
         if level < 0:
@@ -227,36 +88,104 @@ def choose(state):
     return K - 1
 
 
+@inlined
+def compare(state):
+    """The leader, its rival of least standardised lead, and that lead squared."""
+    now, points, values, squares = state.now[0], state.fit.points, state.values, state.others
+    along_all(points, state.fit.theta, values)
+    leader, closest = argmax(values), np.inf
+    for m in range(values.shape[0]):
+        squares[m] = 0.0
+    for i in range(points.shape[0]):
+        for m in range(values.shape[0]):
+            squares[m] += (points[i, leader] - points[i, m]) ** 2
+    for m in range(values.shape[0]):
+        lead = values[leader] - values[m]
+        if squares[m] > 0.0 and lead * lead < closest * squares[m] * (1 - TIE):
+            now.rival, closest = m, lead * lead / squares[m]
+    now.leader, now.distance = leader, closest / state.sigma**2
+
+
 @njit(cache=True, forceinline=True, error_model="numpy")
-def update(state, arm, reward):
-    """Tell one reward: R <- R (I - a bb'), b = R'x, a = (1 - (1 + b'b)^-1/2) / b'b; O((K + M) r)."""
-    r, square = state.theta.shape[0], 0.0
-    state.counts[arm] += 1
-    state.clock[0] += 1
-    for i in range(r):
-        state.response[i] += reward * state.arms[arm, i]
-    if state.clock[0] % REFRESH == 0:
-        refresh(state)
+def find_other(state):
+    """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
+    now, points, apart, others = state.now[0], state.fit.points, state.apart, state.others
+    tries = state.tries
+    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # less than one sample in `tries`
+        tries = 0
+    for _ in range(tries):
+        for i in range(apart.shape[0]):
+            apart[i] = -state.sigma * state.rng.standard_normal()
+        along_all(points, apart, others)
+        for m in range(others.shape[0]):
+            others[m] = state.values[m] - others[m]
+        if argmax(others) != now.leader:
+            return
+    square = 0.0
+    for i in range(apart.shape[0]):
+        apart[i] = points[i, now.leader] - points[i, now.rival]
+        square += apart[i] * apart[i]
+    for i in range(apart.shape[0]):
+        apart[i] *= (state.values[now.leader] - state.values[now.rival]) / square
+
+
+@inlined
+def reweigh(state):
+    """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
+    now, weights, gains, total = state.now[0], state.weights, state.gains, 0.0
+    along_all(state.fit.arms, state.apart, gains)
+    for k in range(gains.shape[0]):
+        gains[k] *= gains[k]
+        now.largest = max(now.largest, gains[k])
+    if now.largest == 0.0:
         return
-    b, theta, along = state.apart, state.theta, 0.0
-    for i in range(r):
-        b[i] = state.white_arms[arm, i]
-        square += b[i] * b[i]
-        theta[i] += reward * b[i]
-        along += theta[i] * b[i]
-    share = (1 - 1 / np.sqrt(1 + square)) / square if square > 0 else 0.0
-    for i in range(r):
-        theta[i] -= share * along * b[i]
-    shrink(state.white_arms, b, share)
-    shrink(state.white_points, b, share)
+    for k in range(gains.shape[0]):
+        weights[k] *= np.exp(state.step * gains[k] / now.largest)
+        total += weights[k]
+    for k in range(gains.shape[0]):
+        weights[k] /= total
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def shrink(rows, b, share):
-    """rows (n, r) <- rows (I - share bb'), in place."""
-    for m in range(rows.shape[0]):
-        along = 0.0
-        for i in range(rows.shape[1]):
-            along += rows[m, i] * b[i]
-        for i in range(rows.shape[1]):
-            rows[m, i] -= share * along * b[i]
+# the leader and the nearest to it, the squared standardised lead over that; the largest gain met so far
+NOW = np.dtype([*CLOCK, ("leader", "i8"), ("rival", "i8"), ("distance", "f8"), ("largest", "f8")])
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    now: np.ndarray  # (1,), NOW
+    fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
+    apart: np.ndarray  # (r,), theta_hat - theta~
+    values: np.ndarray  # (M,), of the items under theta_hat
+    others: np.ndarray  # (M,), of the items under theta~; scratch
+    weights: np.ndarray  # (K,), lambda
+    fixed: np.ndarray  # (K,), the design that is mixed in
+    gains: np.ndarray  # (K,), scratch
+    rng: Any  # draws samples and arms
+    sigma: float
+    tries: int
+    step: float  # sqrt(log K / T)
+
+
+def _start(fit, sample, fixed, rng, sigma, tries, budget):
+    (r, M), K, pulls = fit.points.shape, len(fixed), sample.counts.sum()
+    return State(
+        counts=sample.counts.astype(np.int64),
+        now=np.array([(pulls, 0, 0, 0, 0.0, 0.0)], NOW),
+        fit=fit,
+        apart=np.empty(r),
+        values=np.empty(M),
+        others=np.empty(M),
+        weights=0.5 * fixed + 0.5 / K,  # an arm of weight 0 would never be learnt about
+        fixed=np.array(fixed),
+        gains=np.empty(K),
+        rng=rng,
+        sigma=float(sigma),
+        tries=int(tries),
+        step=float(np.sqrt(np.log(max(2, K)) / budget)),
+    )
+
+
+def _look(state):
+    return float(state.now["distance"][0]) / 2, np.inf, int(state.now["leader"][0])

@@ -27,28 +27,14 @@ from bandits_lib.checks import (
 )
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import check_successes, newton
+from bandits_lib.fixed_budget.spending import CLOCK, spend
+from bandits_lib.numerics.kernels import along_all, inlined
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.protocol import Result
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
-
-
-class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
-    counts: np.ndarray  # (K,)
-    clock: np.ndarray  # pulls so far, pulls at the next look, budget, rewards that were neither 0 nor 1
-    arms: np.ndarray  # (K, r)
-    weights: np.ndarray  # (K,), the counts as floats
-    sums: np.ndarray  # (K,), successes
-    theta: np.ndarray  # (r,), the logistic regression
-    hessian: np.ndarray  # (r, r), scratch
-    fit: Ridge  # only its squares x'V^-1 x are used
-    values: np.ndarray  # (K,), x'theta
-    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
-    limits: np.ndarray  # alpha, exponent of the norm, ridge
 
 
 def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=None, ridge=1e-3, trace=0):
@@ -86,17 +72,11 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     sample = yield each
     check_told(each, sample, arms, arms)
     check_successes(sample)
-    limits = np.array([alpha, 0.5 if width == "norm" else 1.0, ridge])
-    state, history = _start(arms @ basis(arms), sample, budget, limits, trace), []
-    while True:
-        yield Loop(choose, update, state)
-        if state.clock[3]:
-            raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
-        if trace and state.clock[0] >= state.clock[1]:
-            history.append(_look(state))
-            state.clock[1] += trace
-        if state.clock[0] >= budget:
-            return Result(most_pulled(state.counts, state.values), tuple(history))
+    state = _start(arms @ basis(arms), sample, alpha, 0.5 if width == "norm" else 1.0, ridge)
+    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
+    if state.now["refused"].any():
+        raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
+    return Result(most_pulled(state.counts, state.values), history)
 
 
 def _alpha(arms, budget, theta_bound, delta):
@@ -108,60 +88,72 @@ def _alpha(arms, budget, theta_bound, delta):
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
 
 
-def _start(arms, sample, budget, limits, trace):
-    (K, r), pulls = arms.shape, int(sample.counts.sum())
+NOW = np.dtype([*CLOCK, ("refused", "?")])  # whether a reward was neither 0 nor 1
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    now: np.ndarray  # (1,), NOW
+    arms: np.ndarray  # (K, r)
+    sums: np.ndarray  # (K,), successes
+    theta: np.ndarray  # (r,), the logistic regression
+    hessian: np.ndarray  # (r, r), scratch
+    fit: Ridge  # only its squares x'V^-1 x are used
+    values: np.ndarray  # (K,), x'theta
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
+    alpha: float
+    power: float  # of the squares
+    ridge: float
+
+
+def _start(arms, sample, alpha, power, ridge):
+    K, r = arms.shape
     state = State(
         counts=sample.counts.astype(np.int64),
-        clock=np.array([pulls, max(pulls, trace) if trace else NO_LIMIT, budget, 0]),
+        now=np.array([(sample.counts.sum(), 0, False)], NOW),
         arms=np.ascontiguousarray(arms),
-        weights=sample.counts.astype(float),
         sums=np.array(sample.sums, dtype=float),
         theta=np.zeros(r),
         hessian=np.empty((r, r)),
         fit=ridge_regression(arms, 0.0, sample),
         values=np.empty(K),
         bounds=np.empty(K),
-        limits=limits,
+        alpha=float(alpha),
+        power=power,
+        ridge=ridge,
     )
     refit(state)
     return state
 
 
 def _look(state):
-    leader = most_pulled(state.counts, state.values)
-    return Trace(int(state.clock[0]), state.counts.copy(), float(state.bounds.max()), np.inf, leader)
+    return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 
 @njit(cache=True, error_model="numpy")
 def refit(state):
     """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
-    newton(state.arms, state.weights, state.sums, state.limits[2], state.theta, state.hessian)
-    for k in range(state.arms.shape[0]):
-        state.values[k] = 0.0
-        for i in range(state.arms.shape[1]):
-            state.values[k] += state.arms[k, i] * state.theta[i]
+    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.hessian)
+    along_all(state.fit.columns, state.theta, state.values)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose(state):
     """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
-    values, squares, bounds, limits = state.values, state.fit.squares, state.bounds, state.limits
+    now, values, squares, bounds = state.now[0], state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
-        bounds[k] = values[k] + limits[0] * squares[k] ** limits[1]
-    if state.clock[0] >= state.clock[1] or state.clock[0] >= state.clock[2] or state.clock[3] > 0:
-        return -1
-    return argmax(bounds)
+        bounds[k] = values[k] + state.alpha * squares[k] ** state.power
+    return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def update(state, arm, reward):
     """Tell one reward: refit the logistic regression, rank-one update of the norms."""
-    state.counts[arm] += 1
-    state.clock[0] += 1
     if reward != 0.0 and reward != 1.0:
-        state.clock[3] += 1
+        state.now[0].refused = True
         return
-    state.weights[arm] += 1
     state.sums[arm] += reward
-    learn(state.fit, state.counts, arm, reward, state.clock[0])
+    learn(state, arm, reward)
     refit(state)

@@ -80,8 +80,8 @@ def check_successes(sample):
 def newton(arms, counts, sums, ridge, theta, hessian):
     """Maximise the penalised likelihood in place on `theta` (d,), from where it stands; returns the steps taken.
 
-    arms : (K, d); counts, sums : (K,) floats; ridge : positive. Leaves the penalised Hessian at the last point
-    evaluated in `hessian` (d, d).
+    arms : (K, d); counts, sums : (K,); ridge : positive. Leaves the penalised Hessian where the last step began in
+    `hessian` (d, d).
 
     >>> theta, counts = np.zeros(2), np.array([10.0, 10.0])
     >>> _ = newton(np.eye(2), counts, np.array([8.0, 3.0]), 1e-3, theta, np.zeros((2, 2)))
@@ -89,8 +89,9 @@ def newton(arms, counts, sums, ridge, theta, hessian):
     [1.39, -0.85]
     """
     gradient, trial = np.empty_like(theta), np.empty_like(theta)
-    value = _derivatives(arms, counts, sums, ridge, theta, gradient, hessian)
+    value = objective(arms, counts, sums, ridge, theta)
     for step in range(MOST_STEPS):
+        differentiate(arms, counts, sums, ridge, theta, gradient, hessian)
         direction = np.linalg.solve(hessian, gradient)
         decrement = direction @ gradient
         if not decrement > DECREMENT:
@@ -104,8 +105,7 @@ def newton(arms, counts, sums, ridge, theta, hessian):
             length /= 2
             if length < 1e-10:  # rounding: no step along the gradient gains any more
                 return step
-        theta[:] = trial
-        value = _derivatives(arms, counts, sums, ridge, theta, gradient, hessian)
+        theta[:], value = trial, reached
     return MOST_STEPS
 
 
@@ -113,7 +113,7 @@ def newton(arms, counts, sums, ridge, theta, hessian):
 def objective(arms, counts, sums, ridge, theta):
     """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2, without overflow.
 
-    arms : (K, d); counts, sums : (K,) floats, n and s; ridge : positive; theta : (d,), eta = arms @ theta. Returns a
+    arms : (K, d); counts, sums : (K,), n and s; ridge : positive; theta : (d,), eta = arms @ theta. Returns a
     float.
 
     >>> round(objective(np.eye(2), np.array([1.0, 1.0]), np.array([1.0, 0.0]), 1e-3, np.zeros(2)), 4)
@@ -130,14 +130,13 @@ def objective(arms, counts, sums, ridge, theta):
 
 
 @njit(cache=True, error_model="numpy")
-def _derivatives(arms, counts, sums, ridge, theta, gradient, hessian):
-    """The objective at theta; its gradient and minus its second derivative are left in the arrays given."""
+def differentiate(arms, counts, sums, ridge, theta, gradient, hessian):
+    """The objective's gradient (d,) at theta and minus its second derivative (d, d), into the arrays given."""
     d = theta.shape[0]
     gradient[:] = -ridge * theta
     hessian[:] = 0.0
     for i in range(d):
         hessian[i, i] = ridge
-    value = -0.5 * ridge * (theta @ theta)
     for k in range(arms.shape[0]):
         if counts[k] > 0:
             eta = 0.0
@@ -145,10 +144,8 @@ def _derivatives(arms, counts, sums, ridge, theta, gradient, hessian):
                 eta += arms[k, i] * theta[i]
             small = np.exp(-abs(eta))
             p = 1 / (1 + small) if eta >= 0 else small / (1 + small)
-            value += sums[k] * eta - counts[k] * (max(eta, 0.0) + np.log1p(small))
             residual, weight = sums[k] - counts[k] * p, counts[k] * small / (1 + small) ** 2
             for i in range(d):
                 gradient[i] += residual * arms[k, i]
                 for j in range(d):
                     hessian[i, j] += weight * arms[k, i] * arms[k, j]
-    return value

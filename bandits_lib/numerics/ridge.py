@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.kernels import inlined
+
 REFRESH = 1_000  # pulls between two fresh solutions
 
 
 class Ridge(NamedTuple):
-    """The regression's arrays; scalars that change sit in arrays of length one."""
+    """The regression's arrays; the log-determinant, a scalar that changes, sits in an array of length one."""
 
     columns: np.ndarray  # (d, K), the arms
     gram: np.ndarray  # (d, K), A^-1 X'
@@ -23,7 +25,7 @@ class Ridge(NamedTuple):
     squares: np.ndarray  # (K,), x'A^-1 x
     logdet: np.ndarray  # (1,), log det(A / ridge)
     along: np.ndarray  # (K,), scratch: x_a'A^-1 x, x over the arms
-    ridge: np.ndarray  # (1,), 0 allowed once the pulled arms span R^d (log-determinant then inf)
+    ridge: float  # 0 allowed once the pulled arms span R^d (log-determinant then inf)
 
 
 def ridge_regression(arms, ridge, sample=None):
@@ -39,7 +41,7 @@ def ridge_regression(arms, ridge, sample=None):
         squares=np.empty(K),
         logdet=np.empty(1),
         along=np.empty(K),
-        ridge=np.array([float(ridge)]),
+        ridge=float(ridge),
     )
     solve(fit, counts)
     return fit
@@ -51,22 +53,23 @@ def solve(fit, counts):
     columns, (d, K) = fit.columns, fit.columns.shape
     information = (columns * counts) @ columns.T
     for i in range(d):
-        information[i, i] += fit.ridge[0]
+        information[i, i] += fit.ridge
     fit.gram[:] = np.linalg.solve(information, columns)
     fit.values[:] = fit.response @ fit.gram
     fit.squares[:] = 0.0
     for i in range(d):
         for k in range(K):
             fit.squares[k] += columns[i, k] * fit.gram[i, k]
-    fit.logdet[0] = np.linalg.slogdet(information)[1] - d * np.log(fit.ridge[0])
+    fit.logdet[0] = np.linalg.slogdet(information)[1] - d * np.log(fit.ridge)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def products(fit, arm, along):
     """x_a'A^-1 x for x over the arms, into `along` (K,)."""
     columns, gram = fit.columns, fit.gram
     d, K = columns.shape
-    along[:] = 0.0
+    for k in range(K):
+        along[k] = 0.0
     for i in range(d):
         weight = columns[i, arm]
         if weight != 0.0:
@@ -75,24 +78,32 @@ def products(fit, arm, along):
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def learn(fit, counts, arm, reward, pulls):
-    """Tell one reward of `arm`, pull number `pulls`, which `counts` (K,) hold already."""
-    columns, gram, values, squares, along = fit.columns, fit.gram, fit.values, fit.squares, fit.along
-    d, K = columns.shape
-    for i in range(d):
-        fit.response[i] += reward * columns[i, arm]
-    if pulls % REFRESH == 0:
-        solve(fit, counts)
-        return
+def learn(state, arm, reward):
+    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
+    fit, now = state.fit, state.now[0]
+    state.counts[arm] += 1
+    now.pulls += 1
+    for i in range(fit.response.shape[0]):
+        fit.response[i] += reward * fit.columns[i, arm]
+    if now.pulls % REFRESH == 0:
+        solve(fit, state.counts)
+    else:
+        shift(fit, arm, reward)
+
+
+@inlined
+def shift(fit, arm, reward):
+    """One reward of `arm` by rank-one updates."""
+    gram, values, squares, along = fit.gram, fit.values, fit.squares, fit.along
     products(fit, arm, along)
     gain = 1 + along[arm]
     surprise = (reward - values[arm]) / gain
-    for i in range(d):
+    for i in range(gram.shape[0]):
         scaled = gram[i, arm] / gain
         if scaled != 0.0:
-            for k in range(K):
+            for k in range(along.shape[0]):
                 gram[i, k] -= scaled * along[k]
-    for k in range(K):
+    for k in range(along.shape[0]):
         values[k] += surprise * along[k]
         squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
     fit.logdet[0] += np.log(gain)

@@ -127,7 +127,7 @@ def runner(choose, update, draw):
     >>> from bandits_lib.problem import draw_gaussian
     >>> request = next(linucb(np.eye(2), budget=10))
     >>> runner(request.choose, request.update, draw_gaussian).__name__
-    '_loop-fixed_budget._linucb.choose_arm-fixed_budget._linucb.update_shared-problem.draw_gaussian'
+    '_loop-fixed_budget._linucb.choose-numerics.ridge.learn-problem.draw_gaussian'
     """
     parts = {"choose": choose, "update": update, "draw": draw}
     addresses = [_address(part) for part in parts.values()]

@@ -136,19 +136,19 @@ def regressions(lab):
         evidence = state.evidence
         yield evidence.arms, evidence.counts, evidence.response, evidence.theta, 0.0
     elif lab.experiment.rule == "lingape":
-        yield state.arms, state.counts, state.response, state.theta, state.limits[4]
+        yield state.fit.arms, state.counts, state.fit.response, state.fit.theta, state.fit.ridge
     elif lab.experiment.rule == "peps":
-        root = np.linalg.lstsq(state.arms, state.white_arms, rcond=None)[0]
-        yield state.arms, state.counts, state.response, root @ state.theta, 0.0
+        root = np.linalg.lstsq(state.fit.given_arms, state.fit.arms.T, rcond=None)[0]
+        yield state.fit.given_arms, state.counts, state.fit.response, root @ state.fit.theta, 0.0
+    elif lab.experiment.rule == "bayes_gap":
+        sample = total(lab.log)
+        np.testing.assert_array_equal(state.counts, sample.counts)
+        np.testing.assert_allclose(state.fit.sums, sample.sums, atol=1e-12)
     elif hasattr(state, "fit") and lab.experiment.arguments.get("mode") != "disjoint":
         fit, arms = state.fit, state.fit.columns.T
         if lab.experiment.rule != "ucb_glm":
             theta = np.linalg.lstsq(arms, fit.values, rcond=None)[0]
-            yield arms, state.counts, fit.response, theta, float(fit.ridge[0])
-    elif lab.experiment.rule == "bayes_gap":
-        sample = total(lab.log)
-        np.testing.assert_array_equal(state.counts, sample.counts)
-        np.testing.assert_allclose(state.sums, sample.sums, atol=1e-12)
+            yield arms, state.counts, fit.response, theta, fit.ridge
 
 
 def state_inside(lab):
@@ -203,7 +203,7 @@ def test_a_rule_begins_with_the_opening_that_was_pulled(make, problem, tmp_path)
     assert again.ask().tolist() == lab.ask().tolist()
     check_estimates(again, problem)
     state = state_inside(again)
-    pulls = state.evidence.now.pulls if hasattr(state, "evidence") else state.clock[0]
+    pulls = state.evidence.now.pulls if hasattr(state, "evidence") else state.now["pulls"][0]
     assert pulls == total(again.log).counts.sum()
 
 

@@ -25,7 +25,13 @@ PROBLEMS = {
     "sphere": instances.sphere(12, RNG(1), d=3, mix=0.01),
     "basis": LinearBandit(np.eye(5), theta=[0.6, 0.5, 0.3, 0.0, -0.2]),
 }
-LOGISTIC = {d: instances.logistic(d, RNG(d)) for d in (3, 5, 10)}
+LOGISTIC = {d: instances.logistic(d, RNG(d)) for d in (3, 5, 10, 12)}
+ELSEWHERE = {
+    "more dimensions than arms": LinearBandit(RNG(2).standard_normal((4, 7)), theta=np.ones(7)),
+    "duplicates": LinearBandit(np.repeat(np.eye(3), 2, axis=0), theta=[0.5, 0.0, 0.0]),
+    "sphere": instances.sphere(30, RNG(1), d=4, mix=0.01),
+}
+each_elsewhere = pytest.mark.parametrize("problem", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 each_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 each_logistic = pytest.mark.parametrize("problem", LOGISTIC.values(), ids=LOGISTIC.keys())
 two_seeds = pytest.mark.parametrize("seed", range(2))
@@ -77,6 +83,13 @@ def test_the_pulls_are_those_of_the_fast_rule(rule, problem, budget, seed):
         rules.append(make(problem.arms, budget=budget, **told(problem), **rng))
     run = same(*rules, problem, seed)
     assert budget / 2 < run.counts.sum() <= budget
+
+
+@two_seeds
+@each_elsewhere
+def test_linucb_where_arms_are_few_or_alike(problem, seed):
+    told = {"budget": 400, "alpha": 1.3}
+    same(linucb(problem.arms, **told), fixed_budget.linucb(problem.arms, **told), problem, seed)
 
 
 # ---- GSE: explorers, survivors that span less, eta, the logistic model

@@ -1,0 +1,124 @@
+"""LinGapE's gaps (Xu, Honda, Sugiyama 2018, Algorithm 1), with fixed confidence or with a budget.
+
+The leader i is compared with its most ambiguous rival j, and the arm is pulled that the optimal allocation for the
+single direction z_i - z_j lacks most ("ratio") or that shrinks the norm of that direction most ("greedy"). Both rules
+bring a regression each, with `values` of the items and a `logdet`: the one has to be precise, the other cheap.
+"""
+
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandits_lib.design.allocations import Table
+from bandits_lib.numerics.kernels import inlined, kernel
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+
+# pulls so far; at which the loop ends for a look or a budget; leader; rival; the pair's row in the table of
+# allocations, -1 if it is not there; B, the upper bound on the rival's lead
+NOW = np.dtype([("pulls", "i8"), ("due", "i8"), ("leader", "i8"), ("rival", "i8"), ("row", "i8"), ("lead", "f8")])
+
+
+class State(NamedTuple):
+    """What the compiled loop reads and writes."""
+
+    counts: np.ndarray  # (K,)
+    now: np.ndarray  # (1,), NOW
+    fit: Any  # the regression
+    table: Table
+    leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
+    gains: np.ndarray  # (K,), scratch of the greedy rule
+    lack: np.ndarray  # (r + 1,), scratch: minus counts over share, along an allocation
+    sigma: float
+    union: float  # log(M^2 / delta)
+    bias: float  # sqrt(ridge) theta_bound
+    epsilon: float  # the lead that is accepted
+    greedy: bool
+
+
+def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
+    """The State after a first Sample that `fit` knows."""
+    K, M, size = len(sample.counts), len(fit.values), table.shares.shape[1]
+    now = np.array([(sample.counts.sum(), NO_LIMIT, -1, -1, -1, np.inf)], dtype=NOW)
+    scratch = np.empty(M), np.empty(K), np.empty(size)
+    constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
+    return State(sample.counts.astype(np.int64), now, fit, table, *scratch, *constants)
+
+
+def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
+    """Pull until no rival may lead by more than epsilon, or the budget is spent; returns the Result.
+
+    A Trace is recorded every `trace` pulls, from `first` on; 0, never.
+    """
+    history, now = [], state.now[0]
+    look = max(first, now["pulls"]) if trace else NO_LIMIT
+    while True:
+        now["due"] = min(look, budget)
+        yield Loop(choose, update, state)
+        pulls, leader, lead = int(now["pulls"]), int(now["leader"]), float(now["lead"])
+        if pulls >= look:
+            history.append(Trace(pulls, state.counts.copy(), -lead, -state.epsilon, leader))
+            look += trace
+        if lead <= state.epsilon or pulls >= budget:
+            return Result(leader, tuple(history))
+        if now["row"] < 0 and not state.greedy:
+            now["row"] = allocations.enter(leader, int(now["rival"]))
+            state = state._replace(table=allocations.table)
+
+
+@inlined
+def compare(state, leader, apart):
+    """The rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum; returns whether to go on.
+
+    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound (Alg. 1,
+    select-direction). apart : (M,), squared norms of the differences from the leader.
+    """
+    now, values, leads = state.now[0], state.fit.values, state.leads
+    width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
+    ahead = values[leader]
+    for m in range(leads.shape[0]):
+        leads[m] = values[m] - ahead + np.sqrt(max(0.0, apart[m])) * width
+    leads[leader] = -np.inf
+    rival = argmax(leads)
+    if now.leader != leader or now.rival != rival:
+        now.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
+    now.leader, now.rival, now.lead = leader, rival, leads[rival]
+    return now.lead > state.epsilon and now.pulls < now.due
+
+
+@kernel
+def find(table, key):
+    """The row of a pair in a table of allocations, by bisection; -1 if it is not there."""
+    keys, low, high = table.keys, 0, table.keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return table.rows[low] if low < keys.shape[0] and keys[low] == key else -1
+
+
+@inlined
+def lagging(state):
+    """The arm of the pair's allocation with the least counts / share; -1 at a pair that is not in the table."""
+    row, n, counts, lack, shares = state.now[0].row, 0, state.counts, state.lack, state.table.shares
+    if row < 0:
+        return -1
+    while n < lack.shape[0] and shares[row, n] > 0:
+        lack[n] = -counts[state.table.support[row, n]] / shares[row, n]
+        n += 1
+    return state.table.support[row, argmax(lack[:n])]
+
+
+@inlined
+def shrinking(state, norms):
+    """The arm that shrinks ||y||, y = z_i - z_j, most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x).
+
+    state.gains : (K,), y'A^-1 x; norms : (K,), x'A^-1 x.
+    """
+    gains = state.gains
+    for k in range(gains.shape[0]):
+        gains[k] = gains[k] * gains[k] / (1 + norms[k])
+    return argmax(gains)

@@ -1,0 +1,104 @@
+"""A Gaussian process on a finite set of arms: its kernels, and its posterior, kept pull by pull for O(K^2)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.spatial.distance import pdist, squareform
+
+from bandits_lib.checks import check_matrix, check_option, check_positive
+from bandits_lib.numerics.kernels import inlined
+
+KERNELS = ("linear", "exponential", "matern")
+REFRESH = 1_000  # pulls between two fresh posteriors
+
+
+class Posterior(NamedTuple):
+    """The posterior of the values of K arms."""
+
+    prior: np.ndarray  # (K, K), covariance of the values before any pull
+    sums: np.ndarray  # (K,), of rewards
+    mean: np.ndarray  # (K,)
+    covariance: np.ndarray  # (K, K)
+    column: np.ndarray  # (K,), scratch
+    noise: float  # variance of a reward
+
+
+def posterior(prior, noise, sample):
+    """The `Posterior` after a first Sample, from a prior covariance (K, K) and the variance of the noise."""
+    K, sums = len(prior), sample.sums.astype(float)
+    fit = Posterior(np.ascontiguousarray(prior), sums, np.empty(K), np.empty((K, K)), np.empty(K), float(noise))
+    refresh(fit, sample.counts.astype(np.int64))
+    return fit
+
+
+@njit(cache=True, error_model="numpy")
+def refresh(fit, counts):
+    """Compute the posterior afresh: C = P - P D (noise I + D P D)^-1 D P with D = diag(counts)^(1/2)."""
+    root = np.sqrt(counts.astype(np.float64))
+    scaled = fit.prior * root
+    inner = (scaled.T * root).T.copy()
+    for k in range(len(root)):
+        inner[k, k] += fit.noise
+    covariance = fit.prior - np.dot(scaled, np.linalg.solve(inner, scaled.T.copy()))
+    fit.covariance[:] = (covariance + covariance.T) / 2
+    fit.mean[:] = np.dot(fit.covariance, fit.sums) / fit.noise
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def learn(state, arm, reward):
+    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
+    fit, now = state.fit, state.now[0]
+    state.counts[arm] += 1
+    now.pulls += 1
+    fit.sums[arm] += reward
+    if now.pulls % REFRESH == 0:
+        refresh(fit, state.counts)
+    else:
+        shift(fit, arm, reward)
+
+
+@inlined
+def shift(fit, arm, reward):
+    """One reward of `arm` by a rank-one update."""
+    mean, covariance, column = fit.mean, fit.covariance, fit.column
+    scale = 1 / (covariance[arm, arm] + fit.noise)
+    surprise = (reward - mean[arm]) * scale
+    for k in range(mean.shape[0]):
+        column[k] = covariance[arm, k]
+        mean[k] += surprise * column[k]
+    for k in range(mean.shape[0]):
+        weight = column[k] * scale
+        if weight != 0.0:
+            for i in range(mean.shape[0]):
+                covariance[k, i] -= weight * column[i]
+
+
+def covariance_of(arms, kernel, length, squared=False):
+    """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`; `squared`: the Matern kernel's square."""
+    if not isinstance(kernel, str):
+        return _check_covariance(kernel, len(arms))
+    check_option("kernel", kernel, KERNELS)
+    if kernel == "linear":
+        return arms @ arms.T
+    if length is None:
+        raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
+    length, distances = check_positive("length", length), squareform(pdist(arms))
+    if kernel == "exponential":
+        return np.exp(-(distances**2) / length)
+    near = np.sqrt(3) * distances / length
+    covariance = (1 + near) * np.exp(-near)
+    return covariance @ covariance if squared else covariance
+
+
+def _check_covariance(kernel, K):
+    covariance = check_matrix("kernel", kernel)
+    if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNELS)} or a symmetric ({K}, {K}) covariance matrix of the arms; "
+            f"got shape {covariance.shape}"
+        )
+    values = np.linalg.eigvalsh(covariance)
+    if values[0] < -1e-9 * max(values[-1], 1e-300):
+        raise ValueError(f"kernel must have no negative eigenvalue, being a covariance; got {values[0]:.3g}")
+    return covariance

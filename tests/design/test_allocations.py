@@ -1,0 +1,52 @@
+"""The signed program of LinGapE, and the tables of its solutions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from bandits_lib import instances
+from bandits_lib.design import allocations
+from bandits_lib.design.allocations import Allocations, signed_program
+
+ARMS = {f"normal {seed}": np.random.default_rng(seed).standard_normal((15, 4)) for seed in range(3)}
+ARMS |= {
+    "adaptive": instances.benchmark(9, angle=0.1).arms,
+    "independent": instances.sphere(7, np.random.default_rng(0), d=7).arms,
+}
+
+
+@pytest.mark.parametrize("arms", ARMS.values(), ids=ARMS.keys())
+def test_allocations_solve_the_signed_program(arms):
+    """||w||_1 is least among all signed w with X'w = x_i - x_j (HiGHS), and more pairs make the table grow."""
+    (K, r), known = arms.shape, Allocations(signed_program(arms), *arms.shape)
+    for i in range(K):
+        for j in range(i):
+            row = known.enter(i, j)
+            shares = known.table.shares[row]
+            used = shares > 0
+            signed, y = np.hstack([arms.T, -arms.T]), arms[i] - arms[j]
+            least = linprog(np.ones(2 * K), A_eq=signed, b_eq=y).fun
+            support = arms[known.table.support[row][used]]
+            inverse = np.linalg.pinv((support.T * shares[used]) @ support)
+            assert used.sum() <= r and shares[used].sum() == pytest.approx(1)
+            assert y @ inverse @ y == pytest.approx(least**2, rel=1e-6), "Elfving's theorem"
+    assert len(known.table.keys) == K * (K - 1) // 2 <= len(known.table.support)
+
+
+def test_most_pairs_have_no_solution_of_positive_amounts():
+    """Why the published program, w >= 0, is not the one that is analysed."""
+    arms = instances.sphere(16, np.random.default_rng(0), d=10).arms
+    signed = [linprog(np.ones(16), A_eq=arms.T, b_eq=arms[i] - arms[j]).status for i in range(16) for j in range(i)]
+    assert np.mean(np.array(signed) == 2) > 0.5, "status 2: infeasible"
+
+
+def test_nearly_parallel_arms_fall_back_on_a_general_solver(monkeypatch):
+    def singular(arms, direction):
+        raise np.linalg.LinAlgError
+
+    arms = np.random.default_rng(0).standard_normal((9, 3))
+    exact = signed_program(arms)(2, 5)
+    monkeypatch.setattr(allocations, "single_direction", singular)
+    general = signed_program(arms)(2, 5)
+    np.testing.assert_allclose(general, exact)
+    assert (general > 0).sum() == (exact > 0).sum() == 3

@@ -18,6 +18,7 @@ from time import perf_counter  # noqa: E402
 
 import numpy as np  # noqa: E402
 
+from bandits_lib import instances  # noqa: E402
 from bandits_lib.design import cache_off, frank_wolfe_design, g_design, pairs, xy_design  # noqa: E402
 
 
@@ -177,6 +178,8 @@ def compare(full):
         xy_row(f"XY pairs, benchmark d={d}", soare(d))
     xy_row("XY pairs, many arms n=1000 d=2", many_arms(1000), "RAGE, all phases: 1.85 s")
     xy_row("XY pairs, many arms n=30,000 d=2", many_arms(30_000), "needs > 14 GB", skip=True)
+    spread = instances.many_arms(30_000, np.random.default_rng(0), "variance.09").arms  # nearly all nearly tight
+    xy_row("XY pairs, text's angles n=30,000 d=2", spread, "needs > 14 GB", skip=True)
     g_row("G, FWG, n=200 d=10", small, g_frank_wolfe, 1e-2, ".34 s to 14.8 %")
     g_row("G, FWG, n=1000 d=20", large, g_frank_wolfe, 1e-3, "7 s to .4 %; conic solver 3.8 s")
     g_row("G, REX, n=200 d=10", small, g_rex, 1e-3)

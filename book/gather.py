@@ -32,7 +32,8 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
     *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo", "play")),
     *(f"lab.{name}" for name in ("lab", "measurements", "panel", "standings")),
     *(f"papers.{name}" for name in ("data", "heteroskedastic")),
-    *(f"companion.{name}" for name in ("bars", "claims", "errata", "ledger", "listing", "results", "statements", "style")),
+    *(f"companion.{name}" for name in ("bars", "claims", "errata", "ledger", "listing")),
+    *(f"companion.{name}" for name in ("results", "statements", "style")),
 )
 PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "figures/README", "api", "CONTRIBUTING", "CHANGELOG"]
 

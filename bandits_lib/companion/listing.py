@@ -28,9 +28,12 @@ def algorithm(*names):
     >>> algorithm("wynn").data.splitlines()[:2]
     ['```python', '# bandits_lib/plain/wynn.py']
     """
-    folder = files("bandits_lib.plain")
-    for name in names:
-        if not folder.joinpath(f"{name}.py").is_file():
-            raise ValueError(f"no file bandits_lib/plain/{name}.py")
-    sources = {name: folder.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in names}
-    return Markdown("\n\n".join(f"```python\n# bandits_lib/plain/{name}.py\n{text}```" for name, text in sources.items()))
+    return Markdown("\n\n".join(f"```python\n# bandits_lib/plain/{name}.py\n{_source(name)}```" for name in names))
+
+
+def _source(name):
+    """The text of a file of `bandits_lib.plain`."""
+    file = files("bandits_lib.plain").joinpath(f"{name}.py")
+    if not file.is_file():
+        raise ValueError(f"there is no file bandits_lib/plain/{name}.py")
+    return file.read_text(encoding="utf-8")

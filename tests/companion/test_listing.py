@@ -14,7 +14,8 @@ FOLDER = Path(bandits_lib.plain.__file__).parent
 def test_what_is_shown_are_the_files_whole():
     shown = algorithm("rage", "glr").data
     blocks = [block.partition("```")[0] for block in shown.split("```python\n")[1:]]
-    assert blocks == [f"# bandits_lib/plain/{n}.py\n" + (FOLDER / f"{n}.py").read_text("utf-8") for n in ("rage", "glr")]
+    texts = [f"# bandits_lib/plain/{n}.py\n" + (FOLDER / f"{n}.py").read_text("utf-8") for n in ("rage", "glr")]
+    assert blocks == texts
     assert all(ast.parse(block) for block in blocks)
 
 

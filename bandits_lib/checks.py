@@ -12,7 +12,23 @@ SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 def check_matrix(name, rows):
     """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite and of a size that can be squared.
 
-    name : what they are called in the message; rows : array-like. Returns (n, d). Raises ValueError for anything else.
+    Parameters
+    ----------
+    name : str
+        What the vectors are called in the message.
+    rows : (n, d) array_like
+        Vectors, one per row.
+
+    Returns
+    -------
+    (n, d) float array
+        The vectors.
+
+    Raises
+    ------
+    ValueError
+        For anything else: another shape, no entry, one that is not finite, or a row whose largest entry is beyond 1e100
+        in size, or below 1e-100 and not 0.
     """
     rows = np.ascontiguousarray(rows, dtype=float)
     if rows.ndim != 2:
@@ -33,7 +49,20 @@ def check_matrix(name, rows):
 def check_arms(arms):
     """The `arms` as a float array (K, d), at least one of them non-zero.
 
-    arms : array-like. Returns (K, d). Raises ValueError as `check_matrix`, and if all are zero.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row.
+
+    Returns
+    -------
+    (K, d) float array
+        The arms.
+
+    Raises
+    ------
+    ValueError
+        As `check_matrix`, and if all arms are zero.
     """
     arms = check_matrix("arms", arms)
     check_some_nonzero("arms", arms)
@@ -43,7 +72,17 @@ def check_arms(arms):
 def check_some_nonzero(name, rows):
     """Refuse vectors that are all zero.
 
-    name : what they are called; rows : (n, d). Raises ValueError.
+    Parameters
+    ----------
+    name : str
+        What the vectors are called in the message.
+    rows : (n, d) float array
+        Vectors, one per row.
+
+    Raises
+    ------
+    ValueError
+        If every entry is 0.
     """
     if not rows.any():
         raise ValueError(f"{name} must not all be zero: nothing could be learnt from their rewards")
@@ -52,7 +91,19 @@ def check_some_nonzero(name, rows):
 def check_same_dimension(name, rows, arms):
     """Refuse vectors with more or fewer entries than the arms.
 
-    name : what they are called; rows : (n, d'); arms : (K, d). Raises ValueError.
+    Parameters
+    ----------
+    name : str
+        What the vectors are called in the message.
+    rows : (n, d') float array
+        Vectors, one per row.
+    arms : (K, d) float array
+        Arms, one per row.
+
+    Raises
+    ------
+    ValueError
+        If d' is not d.
     """
     if rows.shape[1] != arms.shape[1]:
         raise ValueError(f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}")
@@ -61,8 +112,25 @@ def check_same_dimension(name, rows, arms):
 def check_items(items, arms, distinct=True):
     """The `items` as a float array (M, d), default the arms, whose differences lie in the span of the arms.
 
-    items : array-like or None; arms : (K, d), checked; distinct : refuse identical rows, which have no unique best item
-    (fixed confidence). Returns (M, d). Raises ValueError that says which rows, and the way out.
+    Parameters
+    ----------
+    items : (M, d) array_like or None
+        Items, one per row; None for the arms.
+    arms : (K, d) float array
+        Arms, checked.
+    distinct : bool, default True
+        Whether to refuse identical rows, which have no unique best item (fixed confidence).
+
+    Returns
+    -------
+    (M, d) float array
+        The items.
+
+    Raises
+    ------
+    ValueError
+        As `check_matrix`, if the items have another dimension than the arms, if two of them are identical, or if a
+        difference is outside the span; it says which rows, and the way out.
     """
     if items is None:
         items = arms
@@ -79,7 +147,15 @@ def check_items(items, arms, distinct=True):
 def check_distinct(items):
     """Refuse identical rows: no rule with fixed confidence can tell them apart.
 
-    items : (M, d). Raises ValueError that names two such rows.
+    Parameters
+    ----------
+    items : (M, d) float array
+        Items, one per row.
+
+    Raises
+    ------
+    ValueError
+        If two rows are identical; it names them.
     """
     order = np.lexsort(items.T)
     same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
@@ -92,9 +168,22 @@ def check_distinct(items):
 def check_span(directions, arms, name, scale=None):
     """Refuse directions outside the span of the arms: their values cannot be estimated.
 
-    directions : (n, d); arms : (K, d); name : of the directions in the message; scale : what a distance from the span
-    is compared with (RANK_TOL of it is rounding errors), default the length of each direction.
-    Raises ValueError that names the worst.
+    Parameters
+    ----------
+    directions : (n, d) float array
+        Directions, one per row.
+    arms : (K, d) float array
+        Arms, one per row.
+    name : str
+        What the directions are called in the message.
+    scale : float, optional
+        What a distance from the span is compared with (RANK_TOL of it is rounding errors), by default each direction's
+        own length.
+
+    Raises
+    ------
+    ValueError
+        If a direction is outside; it names the worst.
     """
     axes = basis(arms)
     scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
@@ -110,10 +199,24 @@ def check_span(directions, arms, name, scale=None):
 def check_ridge(arms, ridge, name="ridge"):
     """Refuse arms whose values a ridge would keep near 0 whatever their rewards, so that the ridge names the best.
 
-    arms : (K, d); ridge : the lambda of A = lambda I + sum xx'; name : of what sets it, in the message. These arms
-    alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most a tenth
-    of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
-    Raises ValueError that names them.
+    Parameters
+    ----------
+    arms : (K, d) float array
+        Arms, one per row.
+    ridge : float
+        The lambda of A = lambda I + sum xx'.
+    name : str, default "ridge"
+        What sets the ridge, in the message.
+
+    Raises
+    ------
+    ValueError
+        If there are such arms; it names them.
+
+    Notes
+    -----
+    These arms alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at
+    most a tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
     """
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
@@ -131,8 +234,26 @@ def check_ridge(arms, ridge, name="ridge"):
 def check_told(asked, sample, arms, directions):
     """Whether a sample has the counts asked for; refuse another, out of a log, that leaves a direction unmeasured.
 
-    asked : counts (K,) that the rule computed; sample : Sample that came; arms : (K, d); directions : (n, d) that the
-    rule estimates from it. Returns a bool. Raises ValueError if the counts differ and the arms pulled do not span them.
+    Parameters
+    ----------
+    asked : (K,) int array
+        Pulls of each arm that the rule computed.
+    sample : Sample
+        What came.
+    arms : (K, d) float array
+        Arms, one per row.
+    directions : (n, d) float array
+        Directions that the rule estimates from the sample.
+
+    Returns
+    -------
+    bool
+        True if the counts are those asked for.
+
+    Raises
+    ------
+    ValueError
+        If the counts differ and the arms pulled do not span the directions.
     """
     if np.array_equal(asked, sample.counts):
         return True
@@ -148,7 +269,20 @@ def check_told(asked, sample, arms, directions):
 def check_delta(delta):
     """The error probability allowed, `delta`, as a float in (0, 1).
 
-    delta : number. Returns a float. Raises ValueError for anything else.
+    Parameters
+    ----------
+    delta : float
+        Error probability allowed.
+
+    Returns
+    -------
+    float
+        The probability.
+
+    Raises
+    ------
+    ValueError
+        For anything that is not a number strictly between 0 and 1.
     """
     if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
         raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
@@ -158,8 +292,26 @@ def check_delta(delta):
 def check_sigma(sigma, K, name="sigma", zero=False):
     """The noise as a float array (K,), from one standard deviation or one per arm.
 
-    sigma : scalar or (K,); K : number of arms; name : in the message; zero : True admits 0.
-    Returns (K,). Raises ValueError for another shape, and for what is negative or not finite.
+    Parameters
+    ----------
+    sigma : float or (K,) array_like
+        Noise: one standard deviation for all arms, or one per arm.
+    K : int
+        Number of arms.
+    name : str, default "sigma"
+        What the noise is called in the message.
+    zero : bool, default False
+        Whether 0 is admitted.
+
+    Returns
+    -------
+    (K,) float array
+        A new array, one standard deviation per arm.
+
+    Raises
+    ------
+    ValueError
+        For another shape, and for what is negative, not finite, or 0 where that is not admitted.
     """
     sigma = np.asarray(sigma, dtype=float)
     if sigma.shape not in ((), (K,)):
@@ -173,7 +325,24 @@ def check_sigma(sigma, K, name="sigma", zero=False):
 def check_theta(name, theta, d):
     """A parameter as a float array of `d` finite numbers.
 
-    name : in the message; theta : array-like. Returns (d,). Raises ValueError for anything else.
+    Parameters
+    ----------
+    name : str
+        What the parameter is called in the message.
+    theta : (d,) array_like
+        The parameter.
+    d : int
+        Number of its entries.
+
+    Returns
+    -------
+    (d,) float array
+        The parameter.
+
+    Raises
+    ------
+    ValueError
+        For another shape, or an entry that is not finite.
     """
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (d,) or not np.isfinite(theta).all():
@@ -184,9 +353,26 @@ def check_theta(name, theta, d):
 def check_budget(budget, least, why, name="budget"):
     """A whole number of pulls as an int.
 
-    budget : int, or a float without fraction; least : the smallest that runs; why : says why it is;
-    name : in the message.
-    Returns an int. Raises ValueError for anything else.
+    Parameters
+    ----------
+    budget : int
+        Number of pulls; a float without fraction will do.
+    least : int
+        The smallest number of pulls that runs.
+    why : str
+        Why it is the smallest, for the message.
+    name : str, default "budget"
+        What the number is called in the message.
+
+    Returns
+    -------
+    int
+        The number of pulls.
+
+    Raises
+    ------
+    ValueError
+        For a fraction, what is no number, fewer pulls than `least` or more than 2^62.
     """
     number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
     if not number or budget % 1 or not least <= budget <= MOST:
@@ -199,7 +385,19 @@ def check_budget(budget, least, why, name="budget"):
 def check_dimension(name, value, least):
     """Refuse a `value` that is not an integer of at least `least`.
 
-    name : in the message. Raises ValueError.
+    Parameters
+    ----------
+    name : str
+        What the value is called in the message.
+    value : int
+        The value; a float without fraction will do.
+    least : int
+        The smallest value admitted.
+
+    Raises
+    ------
+    ValueError
+        For a fraction, or a value below `least`.
     """
     if int(value) != value or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
@@ -208,7 +406,22 @@ def check_dimension(name, value, least):
 def check_positive(name, value):
     """A `value` as a positive, finite float.
 
-    name : in the message. Returns a float. Raises ValueError for anything else.
+    Parameters
+    ----------
+    name : str
+        What the value is called in the message.
+    value : float
+        The value.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If it is not positive or not finite.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be positive and finite; got {value}")
@@ -218,7 +431,24 @@ def check_positive(name, value):
 def check_option(name, value, options):
     """A `value`, one of the `options`.
 
-    name : in the message. Returns the value. Raises ValueError that lists the options.
+    Parameters
+    ----------
+    name : str
+        What the value is called in the message.
+    value : object
+        The value.
+    options : sequence
+        Values admitted.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    ValueError
+        If it is none of the options; it lists them.
     """
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
@@ -228,7 +458,20 @@ def check_option(name, value, options):
 def check_tolerance(tol):
     """A relative duality gap, `tol`, as a float in (0, 1).
 
-    tol : number. Returns a float. Raises ValueError for anything else.
+    Parameters
+    ----------
+    tol : float
+        Relative gap.
+
+    Returns
+    -------
+    float
+        The gap.
+
+    Raises
+    ------
+    ValueError
+        For anything that is not a number strictly between 0 and 1.
     """
     if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
         raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to .1 %")
@@ -238,7 +481,20 @@ def check_tolerance(tol):
 def check_weights(weights):
     """Shares of pulls, (K,) and non-negative, divided by their sum, which is 1 to six digits.
 
-    weights : array-like. Returns (K,). Raises ValueError for anything else.
+    Parameters
+    ----------
+    weights : (K,) array_like
+        Shares of the pulls.
+
+    Returns
+    -------
+    (K,) float array
+        The shares, of sum 1.
+
+    Raises
+    ------
+    ValueError
+        For another shape, an entry that is negative or not finite, or a sum further than 1e-6 from 1.
     """
     weights = np.ascontiguousarray(weights, dtype=float)
     if weights.ndim != 1 or weights.size == 0:

@@ -3,8 +3,10 @@
 Both answer the same questions about a norm ||y||_{A^-1} = |S y|: the largest squared norm, and which
 directions exceed a level. For differences of n items these are far pairs among the points w_i = S z_i. If c is
 any centre, |w_i - w_j| <= |w_i - c| + |w_j - c|, so pairs whose radii add up to less than the level are
-skipped; the rest is scanned block by block through a Gram matrix, and what is found is recomputed from the
-differences themselves. Time O(n^2 r) at worst, memory O(BLOCK).
+skipped, with c the midpoint of a walk from far point to far point; the rest is scanned block by block, from the outside
+in, through a Gram matrix. That is a filter, which errs on the safe side by SAFE of its largest entry: what passes is
+measured again from the differences themselves. Of points as far as the farthest, to the tie, the first as given counts.
+Time O(n^2 r) at worst, memory O(BLOCK).
 """
 
 from typing import NamedTuple
@@ -33,18 +35,21 @@ def pairs(items):
 
     Parameters
     ----------
-    items : (n, d) array. The n(n-1)/2 differences are never formed.
+    items : (n, d) array_like
+        Items, one per row. Their n(n-1)/2 differences are never formed.
 
     Returns
     -------
     Pairs
-        To be handed to a design.
+        To be handed to a design, which refuses pairs of fewer than two distinct items.
 
     Raises
     ------
     ValueError
-        If `items` is not a finite 2-D array. Designs refuse pairs of fewer than two distinct items.
+        If `items` is not a finite, non-empty 2-D array.
 
+    Examples
+    --------
     >>> from bandits_lib.design import xy_design
     >>> round(xy_design(np.eye(3), pairs(np.eye(3))).value, 2)
     6.0
@@ -157,10 +162,7 @@ def _squared(points, i, j):
 
 
 def _walk(points):
-    """Farthest-point walk: from i to the farthest j, from j to the farthest, until the distance stops growing.
-
-    Returns i, j and their squared distance.
-    """
+    """Farthest-point walk: indices i, j and their squared distance, once it stops growing from one to the other."""
     j = argmax(squares(points - points.mean(axis=0)))
     i, reached = j, 0.0
     while True:
@@ -172,12 +174,7 @@ def _walk(points):
 
 
 def _scan(points, level, far, near, every=False):
-    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i.
-
-    The midpoint of the walk's pair (far, near) is the centre; rows go outwards in, so both ends of every
-    pair that is skipped have radii adding up to less than sqrt(level). The Gram matrix is a filter that errs on the
-    safe side by SAFE of the largest entry; what passes is measured again by the caller.
-    """
+    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i."""
     points = points - (points[far] + points[near]) / 2
     radius = np.sqrt(squares(points))
     reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
@@ -216,11 +213,7 @@ def _all_above(gram, floor, start):
 
 @njit(cache=True, error_model="numpy")
 def _farthest_above(gram, top, floor, start, slack, points, order):
-    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point.
-
-    Entries within `slack` of the largest are measured; of those as far as the farthest, to the tie, it is the one that
-    comes first among the points as given (`order`).
-    """
+    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
     rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
     for i in range(len(gram)):
         if top[i] > floor[i]:

@@ -64,6 +64,8 @@ def _size(design):
 def cache_clear():
     """Forget every design.
 
+    Examples
+    --------
     >>> from bandits_lib.design import g_design
     >>> first = g_design(np.eye(2))
     >>> cache_clear()
@@ -78,8 +80,13 @@ def cache_clear():
 def cache_off():
     """Inside `with cache_off():` every design is computed anew and none is remembered.
 
-    Returns a context manager.
+    Yields
+    ------
+    None
+        It returns a context manager, which gives nothing.
 
+    Examples
+    --------
     >>> from bandits_lib.design import g_design
     >>> with cache_off():
     ...     twice = g_design(np.eye(2)), g_design(np.eye(2))

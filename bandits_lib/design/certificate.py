@@ -5,7 +5,8 @@ For weights lambda on the arms, A(lambda) = sum lambda_x xx', the value is rho =
 Lower bound. Let v be weights on directions, M = sum v_y yy', and H >= 0 with x'Hx <= 1 for all arms. For every
 design lambda' and A' = A(lambda'): tr(HA') <= 1, so by Cauchy-Schwarz
     rho(lambda') >= tr(A'^-1 M) >= tr(A'^-1 M) tr(H A') >= ( tr (M^1/2 H M^1/2)^1/2 )^2,
-and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives  rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x  for any A, v.
+and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives  rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x  for any A, v not all 0.
+The pressures h_x = x'A^-1MA^-1x / tr(A^-1 M) are at most 1 at an optimum, and 1 on its support.
 For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
 """
 
@@ -21,11 +22,24 @@ from bandits_lib.numerics.span import RANK_TOL, basis, outside
 class Design(NamedTuple):
     """A design and its certificate.
 
-    weights : (K,) array, non-negative, sum 1, zero off the support; read-only.
-    value : max over directions of the squared norm ||y||^2_{A(weights)^-1}, computed at these weights.
-    lower_bound : a number that the value of no design on these arms can be below.
-    iterations : steps of the solver (Newton steps, exchanges, pivots or Frank-Wolfe steps).
+    Attributes
+    ----------
+    weights : (K,) float array
+        Shares of the pulls: non-negative, sum 1, zero off the support; read-only where runs share the design.
+    value : float
+        Maximum over directions of the squared norm ||y||^2_{A(weights)^-1}, computed at these weights.
+    lower_bound : float
+        Number that the value of no design on these arms can be below.
+    iterations : int
+        Steps of the solver (Newton steps, sweeps of exchanges, pivots or Frank-Wolfe steps).
 
+    Notes
+    -----
+    `frank_wolfe_design` has options under which the weights add up to less than 1, or the value is that before the last
+    step; the value of `width_design` is a squared width.
+
+    Examples
+    --------
     >>> Design(np.array([0.5, 0.5]), 2.0, 2.0, 1).weights.sum().item()
     1.0
     """
@@ -37,10 +51,7 @@ class Design(NamedTuple):
 
 
 def inverse_root(arms, weights):
-    """(r', r) matrix S with S'S = A(weights)^-1 on the span of the arms of positive weight (rank r').
-
-    ||S y||^2 is then ||y||^2_{A^-1}, for y in that span (see `estimable`).
-    """
+    """S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span of the arms of positive weight (rank r')."""
     return span.inverse_root(arms[weights > 0], weights[weights > 0])[0]
 
 
@@ -57,13 +68,7 @@ def value_of(arms, weights, directions):
 
 
 def lower_bound(arms, root, rotated, masses):
-    """tr(A^-1 M)^2 / max_x x'A^-1MA^-1x for M = sum of masses_y yy' over directions y, A^-1 = root'root.
-
-    rotated : (q, r'), a row root y for every direction; masses : (q,), their weights, not all zero.
-
-    Returns the bound and the (K,) array x'A^-1MA^-1x / tr(A^-1 M), which is at most 1 at an optimum and
-    is 1 on the support.
-    """
+    """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
     masses = masses / total(masses)
     trace = total(masses * squares(rotated))
     measured = product(arms, transposed(root))

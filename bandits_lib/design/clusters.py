@@ -17,9 +17,32 @@ MOST = 100  # of Lloyd's iterations
 def clusters_design(arms):
     """Equal shares for clusters of arms, and equal shares within them (azizi2022, appendix H): no optimality claimed.
 
-    arms : (K, d) of rank r; k-means looks for r clusters, from r arms each the farthest from the span of those before.
-    Returns a Design whose value is computed and whose lower bound is r. Raises ValueError for bad arms.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero; r is their rank.
 
+    Returns
+    -------
+    Design
+        Its value is computed, its lower bound is r.
+
+    Raises
+    ------
+    ValueError
+        If `arms` is not a finite, non-empty 2-D array with a non-zero row.
+
+    Notes
+    -----
+    k-means looks for r clusters, from r arms each the farthest from the span of those before.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix H.
+
+    Examples
+    --------
     >>> arms = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
     >>> clusters_design(arms).weights.tolist()
     [0.25, 0.25, 0.5]

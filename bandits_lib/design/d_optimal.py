@@ -6,7 +6,8 @@ arm l to arm k multiplies det A by  1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2), 
     a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)),  at most lambda_l
 (Boehning 1986). A sweep pairs the arms of largest q with the arms of the support of least q, the best with the
 worst, and makes the best move for each pair in turn, with A^-1 kept up to date: O(r^2) a move, O(Kr^2) a sweep
-(in the manner of the randomised exchanges of Harman, Filova and Richtarik 2020, without the randomness).
+(in the manner of the randomised exchanges of Harman, Filova and Richtarik 2020, without the randomness). The start is r
+spanning arms, so the support stays small (Kumar and Yildirim 2005).
 """
 
 import numpy as np
@@ -80,10 +81,7 @@ def _move(arms, inverse, weights, first, second):
 
 @njit(cache=True, error_model="numpy")
 def d_optimal(arms, tol, most):
-    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the number of sweeps.
-
-    Starts from r spanning arms, so the support stays small (Kumar and Yildirim 2005). Gives up after `most` sweeps.
-    """
+    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
     rank = arms.shape[1]
     weights = np.zeros(len(arms))
     weights[spanning_arms(arms)] = 1.0 / rank

@@ -47,31 +47,48 @@ def frank_wolfe_design(
 
     Parameters
     ----------
-    arms : (K, d) array, not all zero.
-    directions : (n, d) array in the span of the arms, or `pairs(items)`.
-    sigma : None, positive scalar or (K,) standard deviations: A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023).
-    prune : weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
-    pruned : what becomes of the mass of the pruned weights: "rescaled", the others are scaled to sum 1 (the text);
-        "lost" (fiez2019's code of RAGE; the weights then add up to less than 1); "largest", it goes to the largest
-        weight (fiez2019's code of XY-static and the oracle).
-    value_at : "last", the value at the returned weights, or "before", the value that the last step saw before it
-        moved (fiez2019's code).
-    stop : relative change of the weights, in Euclidean norm, at which it ends.
-    max_iter : steps at most, >= 1.
-    start : (K,) non-negative weights of arms that span all, scaled to sum 1; None: uniform (jedra2020 begins at the
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    directions : (n, d) array_like or Pairs
+        Directions in the span of the arms, or `pairs(items)` for all differences of items. Zero directions are ignored.
+    sigma : float or (K,) array_like, optional
+        Positive standard deviation of the noise, one for all arms or one per arm, by default 1:
+        A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023).
+    prune : float, default 1e-5
+        Weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
+    pruned : {"rescaled", "lost", "largest"}, default "rescaled"
+        What becomes of the mass of the pruned weights: "rescaled", the others are scaled to sum 1 (the text); "lost"
+        (fiez2019's code of RAGE; the weights then add up to less than 1); "largest", it goes to the largest weight
+        (fiez2019's code of XY-static and the oracle).
+    value_at : {"last", "before"}, default "last"
+        "last", the value at the returned weights, or "before", the value that the last step saw before it moved
+        (fiez2019's code).
+    stop : float, default 0.01
+        Relative change of the weights, in Euclidean norm, below which it ends.
+    max_iter : int, default 5000
+        Steps at most, at least 1.
+    start : (K,) array_like, optional
+        Non-negative weights of arms that span all, scaled to sum 1; by default uniform (jedra2020 begins at the
         allocation before).
 
     Returns
     -------
     Design
-        `value` is inf if pruning made a direction inestimable. `lower_bound` is a true one, usually
-        well below the optimum; compare `xy_design(...).lower_bound`. `iterations` is the k it stopped at.
+        `value` is inf if pruning made a direction inestimable. `lower_bound` is a true one, usually well below the
+        optimum; compare `xy_design(...).lower_bound`. `iterations` is the k it stopped at.
 
     Raises
     ------
     ValueError
         As `weighted_design`, and if an option is out of range.
 
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits".
+       NeurIPS 2019. Appendix F.
+
+    Examples
+    --------
     >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])
     >>> frank_wolfe_design(arms, arms[:1] - arms[2:]).weights.round(2).tolist()
     [0.05, 0.95, 0.0]

@@ -33,11 +33,32 @@ GOLDEN = 0.6180339887498949
 def fwg_design(arms, *, steps=STEPS, line_search="exact"):
     """G-optimal design by Frank-Wolfe on max_x ||x||^2_{V^-1} itself, from uniform (azizi2022, Algorithm 2).
 
-    arms : (K, d), not all zero; steps : N of the paper, fewer if a step is 0 (it stalls);
-    line_search : "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
-    Returns Design: its value is at least, and at the optimum equals, lower_bound = rank of the arms.
-    Raises ValueError for bad arms, steps < 1 or an unknown line search.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    steps : int, default 100
+        The paper's N, as in the published code; fewer are taken if a step is 0 (it stalls).
+    line_search : {"exact", "grid"}, default "exact"
+        How far a step goes: "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
 
+    Returns
+    -------
+    Design
+        Its value is at least, and at the optimum equals, `lower_bound`, the rank of the arms.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`, and if `steps` is below 1 or `line_search` unknown.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Algorithm 2.
+
+    Examples
+    --------
     >>> design = fwg_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
     >>> design.weights.round(2).tolist(), design.lower_bound
     ([0.33, 0.33, 0.33], 2.0)
@@ -52,10 +73,34 @@ def fwg_design(arms, *, steps=STEPS, line_search="exact"):
 def wynn_design(arms, *, tol=1e-3):
     """G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
 
-    arms : (K, d), not all zero; tol : relative distance of the value from the rank at which it ends, positive.
-    Returns Design with value <= (1 + tol) rank and lower_bound = rank. Unlike `g_design` it never takes weight off an
-    arm entirely and needs about 1 / tol steps. Raises ValueError for bad arms or tol.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    tol : float, default 1e-3
+        Relative distance of the value from the rank at which it ends, in (0, 1).
 
+    Returns
+    -------
+    Design
+        `value` <= (1 + tol) rank and `lower_bound` = rank.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`, and if `tol` is outside (0, 1).
+
+    Notes
+    -----
+    Unlike `g_design` it never takes weight off an arm entirely. It needs about 1 / tol steps, 100 000 at most.
+
+    References
+    ----------
+    .. [1] Wynn. "The sequential generation of D-optimum experimental designs". Ann. Math. Statist. 41, 1970.
+    .. [2] Fedorov. "Theory of optimal experiments". Academic Press 1972.
+
+    Examples
+    --------
     >>> wynn_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]), tol=0.1).value < 2.2
     True
     """

@@ -1,8 +1,10 @@
 """LinGapE's gaps (Xu, Honda, Sugiyama 2018, Algorithm 1), with fixed confidence or with a budget.
 
-The leader i is compared with its most ambiguous rival j, and the arm is pulled that the optimal allocation for the
-single direction z_i - z_j lacks most ("ratio") or that shrinks the norm of that direction most ("greedy"). Both rules
-bring a regression each, with `values` of the items and a `logdet`: the one has to be precise, the other cheap.
+The leader i is compared with its most ambiguous rival j, at which (z_j - z_i)'theta + ||z_j - z_i|| C_t is largest,
+    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound;
+this maximum is B (select-direction). The arm is pulled that the optimal allocation for the single direction z_i - z_j
+lacks most ("ratio") or that shrinks the norm of that direction most ("greedy"). Both rules bring a regression each,
+with `values` of the items and a `logdet`: the one has to be precise, the other cheap.
 """
 
 from math import log
@@ -47,10 +49,7 @@ def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
 
 
 def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
-    """Pull until no rival may lead by more than epsilon, or the budget is spent; returns the Result.
-
-    A Trace is recorded every `trace` pulls, from `first` on; 0, never.
-    """
+    """Loops, then the Result: no rival may lead by more than epsilon, or the budget is spent. `trace` 0: no Trace."""
     history, now = [], state.now[0]
     look = max(first, now["pulls"]) if trace else NO_LIMIT
     while True:
@@ -69,11 +68,7 @@ def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIM
 
 @inlined
 def compare(state, leader, apart):
-    """The rival j = argmax (z_j - z_i)'theta + ||z_j - z_i|| C_t and B, that maximum; returns whether to go on.
-
-    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound (Alg. 1,
-    select-direction). apart : (M,), squared norms of the differences from the leader.
-    """
+    """Set the rival j, the argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and that maximum, B; whether to go on."""
     now, values, leads = state.now[0], state.fit.values, state.leads
     width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
     ahead = values[leader]
@@ -114,10 +109,7 @@ def lagging(state):
 
 @inlined
 def shrinking(state, norms):
-    """The arm that shrinks ||y||, y = z_i - z_j, most: argmax (y'A^-1 x)^2 / (1 + x'A^-1 x).
-
-    state.gains : (K,), y'A^-1 x; norms : (K,), x'A^-1 x.
-    """
+    """The arm that shrinks ||y||, y = z_i - z_j, most: argmax gains^2 / (1 + norms), gains y'A^-1x, norms x'A^-1x."""
     gains = state.gains
     for k in range(gains.shape[0]):
         gains[k] = gains[k] * gains[k] / (1 + norms[k])

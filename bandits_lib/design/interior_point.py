@@ -14,12 +14,13 @@ which A is the identity, G the rows svec(c_y c_y') and M = CVC', W = FG' and the
     F (2 (I (x) M) + G' diag(v/s - 2v/g) G) F' + diag(z/mu),
 so that a step costs O(K m^2) for many arms (`newton`), and not O(K^3).
 Every iterate carries its own proof: value sum(mu) / min g, and the lower bound of `certificate` with
-weights v g^2 on the directions, which reads (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
+weights v g^2 on the directions, which reads (v'g)^2 / (sum(v g^2) max_x (Wv)_x); the caller computes both anew.
 
 Optima are often many: every design of a face has the same value. One is chosen by its definition, and not by the way
 there: `centred` ends near the minimum of sum mu - tau sum log mu_x over the same constraints, which is one point for
 every tau > 0, goes to the analytic centre of the optimal face with tau, and knows nothing of directions that are not
-tight.
+tight. This tau is a power of two times a squared length of the directions, so neither rounding errors nor units move
+it, and falls where the gap is too wide.
 """
 
 import math
@@ -61,10 +62,7 @@ class Solution(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def interior_point(arms, directions, weights, tol):
-    """Solve the XY-design problem for arms (p, r) and directions (q, r), from positive starting weights (p,).
-
-    Stops when value <= (1 + tol) lower bound; both are recomputed by the caller. Returns the `Solution`.
-    """
+    """`Solution` for arms (p, r), directions (q, r) from positive weights (p,): value <= (1 + tol) lower bound."""
     return _followed(arms, directions, _start(arms, directions, weights), tol, 0.0)
 
 
@@ -93,11 +91,7 @@ def _followed(arms, directions, point, tol, least):
 
 @njit(cache=True, error_model="numpy")
 def centred(arms, directions, point, tol, unit):
-    """The `Solution` that is chosen among the optima, at a gap of tol / 64 to tol / 8, from any point inside.
-
-    tau is a power of two times `unit`, a squared length of the directions: neither rounding errors nor units move it.
-    It falls where the gap is too wide. For tol above 1e-6.
-    """
+    """The `Solution` chosen among the optima, at a gap of tol / 64 to tol / 8 (tol > 1e-6), from any point inside."""
     tau, steps = _tau(point, arms.shape[1], tol, unit), 0
     for _ in range(3):
         point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
@@ -133,16 +127,13 @@ def _lifted(point, tau_z, tau_s):
 
 @njit(cache=True, error_model="numpy")
 def _harder(arms, directions, point, tau):
-    """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps.
-
-    Where rounding errors leave nothing of a step, the s v before is the least. The multipliers feel them first.
-    """
+    """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
     p, q, steps, first = len(point.mu), len(point.s), 0, point
     for k in range(len(HARDER)):
         enough = CENTRED if k == len(HARDER) - 1 else NEARLY
         next, length, more = _newton(arms, directions, point, np.full(p, tau), np.full(q, tau * HARDER[k]), enough)
         steps += more
-        if k > 0 and not length < NEARLY:
+        if k > 0 and not length < NEARLY:  # rounding errors left nothing of the step: the s v before is the least
             target_s = np.full(q, tau * HARDER[k - 1])
             point, _, more = _newton(arms, directions, point, np.full(p, tau), target_s, CENTRED)
             steps += more
@@ -152,7 +143,7 @@ def _harder(arms, directions, point, tau):
             break
         if k == 0:
             first = next
-    return point, Point(point.mu, point.z, first.s, first.v), steps
+    return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
 
 
 @njit(cache=True, error_model="numpy")

@@ -35,32 +35,26 @@ TIGHT = 1e4  # v/s of a direction whose multiplier is not eliminated, at least
 
 
 class Geometry(NamedTuple):
-    """At masses mu, in coordinates in which A is the identity; the two forms of W that are not used are empty.
+    """At masses mu, in coordinates in which A is the identity; the two forms of W that are not used are empty."""
 
-    measured (p, r) : arms; rays (q, r) : c_y; g (q,); W (p, q), Wt (q, p) : gradient of g, of few arms;
-    F (p, m), G (q, m) : svec of the squares of arms and of rays, of many.
-    """
-
-    measured: np.ndarray
-    rays: np.ndarray
-    g: np.ndarray
-    W: np.ndarray
-    Wt: np.ndarray
-    F: np.ndarray
-    G: np.ndarray
+    measured: np.ndarray  # (p, r), the arms
+    rays: np.ndarray  # (q, r), the c_y
+    g: np.ndarray  # (q,)
+    W: np.ndarray  # (p, q), gradient of g, of few arms
+    Wt: np.ndarray  # (q, p)
+    F: np.ndarray  # (p, m), svec of the squares of the arms, of many
+    G: np.ndarray  # (q, m), svec of the squares of the rays, of many
 
 
 class Factor(NamedTuple):
-    """Of few arms: `upper` (p, p), Cholesky's. Of many: K, U (m, m), Cholesky's factor of I + UKU' in `upper`, of q'
-    `tight` directions E = upper'^-1 U T' (m, q') and `small` (q', q'), Cholesky's of E'E + diag(s/v). Else empty.
-    """
+    """What is factored once for a step's predictor and corrector; what the form in use does not need is empty."""
 
-    upper: np.ndarray
-    K: np.ndarray
-    U: np.ndarray
-    tight: np.ndarray
-    E: np.ndarray
-    small: np.ndarray
+    upper: np.ndarray  # Cholesky's factor, of few arms of the matrix (p, p), of many of I + UKU' (m, m)
+    K: np.ndarray  # (m, m), this and the following of many arms
+    U: np.ndarray  # (m, m)
+    tight: np.ndarray  # (q',), indices of the tight directions
+    E: np.ndarray  # (m, q'), upper'^-1 U T'
+    small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
 
 
 @njit(cache=True, error_model="numpy")

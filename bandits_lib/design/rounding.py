@@ -30,23 +30,35 @@ def round_design(weights, n, method="pukelsheim", arms=None):
 
     Parameters
     ----------
-    weights : (K,) array, non-negative, sum 1 (within 1e-6).
-    n : int >= 1, pulls to give out.
-    method : "pukelsheim" (for n below the support size: largest remainder), "regret" (needs `arms`; for n below
-        their rank: largest remainder), or "largest_remainder".
-    arms : (K, d) array, for "regret".
+    weights : (K,) array_like
+        Shares of the pulls: non-negative, sum 1 (within 1e-6).
+    n : int
+        Pulls to give out, at least 1.
+    method : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
+        How to round. For n below the support size "pukelsheim", and for n below the rank of the arms "regret", give way
+        to the largest remainder.
+    arms : (K, d) array_like, optional
+        Arms of the design, one per row; needed by "regret" and ignored by the others.
 
     Returns
     -------
-    (K,) int64 array
-        Sums to n exactly. "pukelsheim" with n >= 2p, p the support size: every squared norm is at most 1 + 2p/n times
-        that of the weights. "regret": arms without weight may get pulls, if they lie in the span of those with.
+    (K,) int array
+        Pulls of each arm, n in all. "pukelsheim" with n >= 2p, p the support size: every squared norm is at most
+        1 + 2p/n times that of the weights. "regret": arms without weight may get pulls, if they lie in the span of
+        those with.
 
     Raises
     ------
     ValueError
         If `weights` is no distribution, `n` no integer >= 1, `method` unknown, or "regret" lacks matching `arms`.
 
+    References
+    ----------
+    .. [1] Pukelsheim, Rieder. "Efficient rounding of approximate designs". Biometrika 79, 1992.
+    .. [2] Allen-Zhu, Li, Singh, Wang. "Near-optimal design of experiments via regret minimization". ICML 2017.
+
+    Examples
+    --------
     >>> round_design(np.array([0.5, 0.3, 0.2]), 101).tolist()
     [51, 30, 20]
     """
@@ -152,10 +164,7 @@ def _whitened(arms, mass):
 
 
 def _swap_scores(v, counts, spectrum, axes, alpha):
-    """What adding one pull of each arm gains and what taking one loses, (K,) each; 1e300 where none can be taken.
-
-    spectrum : (r,); axes : (r, r), eigenvectors in its rows.
-    """
+    """What one pull more of each arm gains and one less loses (1e300: it has none), (K,) each; axes: rows of (r, r)."""
     root = 1 / (_leader_shift(alpha * spectrum) + alpha * spectrum)  # P^1/2 in the eigenbasis
     squares = product(v, transposed(axes)) ** 2
     quadratic, linear = apply(squares, root**2), 2 * alpha * apply(squares, root)

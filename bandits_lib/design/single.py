@@ -2,9 +2,11 @@
 
 For a single y,  min over lambda of y'A(lambda)^-1 y = min { ||w||_1^2 : X'w = y },  reached at lambda = |w| / ||w||_1,
 and the dual  max { (y'c)^2 : |x'c| <= 1 for all arms }  proves it: for any c, (y'c)^2 / max_x (x'c)^2 is a lower bound.
-Revised simplex over bases of r signed arms: c solves x'c = sign on the basis, the arm of largest |x'c| enters. A pivot
-costs O(Kr + r^3). Differences of items often lie in a face (e_1 - x' needs two of d arms): such ties are broken by
-moving the direction by PERTURBATION along the first basis; amounts and value are those of the direction itself.
+Revised simplex over bases of r signed arms: c solves x'c = sign on the basis, the arm of largest |x'c| enters. ||w||_1
+falls at first; an amount that passes through zero adds twice its rate to the slope (Barrodale and Roberts 1973) and
+changes sign, and the way is followed until the slope is no longer negative. A pivot costs O(Kr + r^3). Differences of
+items often lie in a face (e_1 - x' needs two of d arms): such ties are broken by moving the direction by PERTURBATION
+along the first basis; amounts and value are those of the direction itself.
 """
 
 import numpy as np
@@ -20,11 +22,7 @@ PERTURBATION = 1e-10  # relative to ||w||_1
 
 @njit(cache=True)
 def _leaving(w, rate, slope):
-    """Position that leaves as w - t rate, t >= 0 grows, and those passed before, which change sign.
-
-    ||w||_1 falls at `slope` < 0 first; an amount that passes through zero adds twice its rate to the slope
-    (Barrodale and Roberts 1973), so the way is followed until the slope is no longer negative.
-    """
+    """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling, and those that change sign."""
     rising = np.flatnonzero(rate > 1e-12)
     ratio = np.maximum(w[rising], 0.0) / rate[rising]
     order = np.argsort(ratio, kind="mergesort")  # the perturbation has left no ties
@@ -40,10 +38,7 @@ def _leaving(w, rate, slope):
 
 @njit(cache=True)
 def signed_basis(arms, direction, most):
-    """Arms (r,), amounts w (r,) and dual c (r,): sum of w x over the arms = direction, ||w||_1 = direction'c is least.
-
-    Gives up after `most` pivots; w and c prove what they are worth all the same. Also returns the number of pivots.
-    """
+    """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis = spanning_arms(arms)
     signed = arms[basis].T.copy()
     w = solve(signed, direction)

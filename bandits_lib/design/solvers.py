@@ -34,8 +34,10 @@ def g_design(arms, tol=1e-3):
 
     Parameters
     ----------
-    arms : (K, d) array, not all zero; they need not span R^d.
-    tol : float in (0, 1), relative gap.
+    arms : (K, d) array_like
+        Arms, one per row, not all zero; they need not span R^d.
+    tol : float, default 1e-3
+        Relative gap between value and lower bound, in (0, 1).
 
     Returns
     -------
@@ -53,6 +55,12 @@ def g_design(arms, tol=1e-3):
     RuntimeWarning
         If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
 
+    References
+    ----------
+    .. [1] Kiefer, Wolfowitz. "The equivalence of two extremum problems". Canad. J. Math. 12, 1960.
+
+    Examples
+    --------
     >>> design = g_design(np.vstack([np.eye(2), [0.1, 0.1]]))
     >>> design.weights.round(3).tolist(), round(design.value, 2)
     ([0.5, 0.5, 0.0], 2.0)
@@ -65,16 +73,18 @@ def xy_design(arms, directions, tol=1e-3):
 
     Parameters
     ----------
-    arms : (K, d) array, what can be pulled, not all zero.
-    directions : (n, d) array in the span of the arms, or `pairs(items)` for all differences of items. Zero
-        directions are ignored. Divided by their gaps, directions give the oracle design.
-    tol : float in (0, 1), relative gap.
+    arms : (K, d) array_like
+        Arms, one per row, what can be pulled; not all zero.
+    directions : (n, d) array_like or Pairs
+        Directions in the span of the arms, or `pairs(items)` for all differences of items. Zero directions are ignored.
+        Divided by their gaps, directions give the oracle design.
+    tol : float, default 1e-3
+        Relative gap between value and lower bound, in (0, 1).
 
     Returns
     -------
     Design
-        lower_bound <= optimum <= value <= (1 + tol) lower_bound, at most r(r+1)/2 atoms. A single direction is solved
-        exactly, by a linear program. A(weights) may be singular; every direction is estimable under it.
+        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms, r the rank of the arms.
 
     Raises
     ------
@@ -87,6 +97,18 @@ def xy_design(arms, directions, tol=1e-3):
     RuntimeWarning
         If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
 
+    Notes
+    -----
+    A single direction is solved exactly, by a linear program. A(weights) may be singular; every direction is estimable
+    under it.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits".
+       NeurIPS 2019. Algorithm 1.
+
+    Examples
+    --------
     >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])
     >>> xy_design(arms, arms[:1] - arms[2:]).weights.round(2).tolist()
     [0.05, 0.95, 0.0]
@@ -99,20 +121,38 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
 
     Parameters
     ----------
-    arms, directions, tol : as for `xy_design`.
-    sigma : positive scalar or (K,) array of standard deviations.
+    arms : (K, d) array_like
+        As for `xy_design`.
+    directions : (n, d) array_like or Pairs
+        As for `xy_design`.
+    sigma : float or (K,) array_like
+        Positive standard deviation of the noise, one for all arms or one per arm.
+    tol : float, default 1e-3
+        As for `xy_design`.
 
     Returns
     -------
     Design
-        As for `xy_design`; `weights` are shares of pulls. With `sigma` the same for all arms the design is that
-        of `xy_design` and the value sigma^2 times as large.
+        As for `xy_design`; `weights` are shares of pulls. With `sigma` the same for all arms the design is that of
+        `xy_design` and the value sigma^2 times as large.
 
     Raises
     ------
     ValueError
         As for `xy_design`, and if `sigma` is not positive or not one number per arm.
 
+    Warns
+    -----
+    RuntimeWarning
+        As for `xy_design`.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 4.
+
+    Examples
+    --------
     >>> weighted_design(np.eye(2), np.array([[1.0, -1.0]]), [1.0, 3.0]).weights.round(2).tolist()
     [0.25, 0.75]
     """
@@ -120,12 +160,18 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
 
 
 def design_value(arms, weights, directions, sigma=1.0):
-    """max over directions of ||y||^2_{A^-1} for weights or counts at hand: what a design promises, or a rounding keeps.
+    """Largest ||y||^2_{A^-1} of the directions for weights or counts: what a design promises, or a rounding keeps.
 
     Parameters
     ----------
-    arms, directions, sigma : as for `weighted_design`.
-    weights : (K,) non-negative: shares of pulls, or counts (the value is then per experiment and not per pull).
+    arms : (K, d) array_like
+        As for `weighted_design`.
+    weights : (K,) array_like
+        Non-negative shares of pulls, or counts (the value is then per experiment and not per pull).
+    directions : (n, d) array_like or Pairs
+        As for `weighted_design`.
+    sigma : float or (K,) array_like, default 1.0
+        Positive standard deviation of the noise, one for all arms or one per arm.
 
     Returns
     -------
@@ -137,6 +183,8 @@ def design_value(arms, weights, directions, sigma=1.0):
     ValueError
         As `weighted_design`, and if `weights` are not one finite, non-negative number per arm, or all zero.
 
+    Examples
+    --------
     >>> round(design_value(np.eye(2), [0.5, 0.5], np.array([[1.0, -1.0]])), 6)
     4.0
     """

@@ -4,6 +4,8 @@
    of what goes, relative to A, is at most its trace: the value grows by at most 1 / (1 - eta). No absolute threshold.
 2. Caratheodory: more than r(r+1)/2 atoms are linearly dependent as matrices xx', so weights can move within the null
    space, never raising their sum, until one of them is zero, with A unchanged. Renormalising then only helps.
+   The null space is given by its orthogonal projector, so that no choice of a basis enters: a move is the projection of
+   the axis nearest to it, and the space then loses the directions that leave the zero.
 """
 
 import math
@@ -61,11 +63,7 @@ def _eliminate(atoms, cost, limit):
 
 @njit(cache=True, error_model="numpy")
 def _walk_to_zeros(projector, dimension, cost):
-    """Multipliers (n,), started at one, after `dimension` moves within a subspace, each until an entry is zero.
-
-    The subspace is given by its orthogonal projector (n, n), so that no choice of a basis enters: a move is the
-    projection of the axis nearest to it, and the subspace then loses the directions that leave the zero.
-    """
+    """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     u, least = np.ones(len(projector)), 1e-9 * np.sqrt(total(cost**2))
     for _ in range(dimension):
         axis = argmax(np.diag(projector))

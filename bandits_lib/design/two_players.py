@@ -7,7 +7,8 @@ and both sums are scaled to one (the power stands in for an exponential, whose l
 of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular where the directions do not need all
 dimensions, which is where the interior-point method stalls (few items left on the corners of a cube), and costs at most
 tol / 10. Value and bound of `certificate` are known at every step; every LOOK steps the bound of the average masses is
-tried as well, which settle where the masses go on cycling among many optima.
+tried as well, which settle where the masses go on cycling among many optima. It ends when value <= (1 + tol) bound, or
+after STEPS steps, with the best weights and the best bound seen.
 """
 
 import numpy as np
@@ -28,10 +29,7 @@ LOOK = 10
 
 
 def two_players(arms, directions, tol):
-    """Weights (K,) and a lower bound, for arms (K, r) of rank r and directions (n, r): value <= (1 + tol) bound.
-
-    Ends after STEPS steps at the latest, with the best weights and the best bound seen.
-    """
+    """Weights (K,), a lower bound and the steps, for arms (K, r) of rank r and directions (n, r)."""
     K, n = len(arms), len(directions)
     weights, masses, average = np.full(K, 1 / K), np.full(n, 1 / n), np.zeros(n)
     best_value, best_weights, best_bound = np.inf, weights, 0.0

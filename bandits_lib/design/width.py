@@ -17,7 +17,11 @@ h_x = -2 (d width / d lambda_x) / width, which average to 1 under lambda, the op
 for any lambda: the tangent at c lambda, with the best c. It holds up to the error of the batch.
 
 Descent is entropic, in the logarithm of the width: lambda_x <- lambda_x h_x^p / norm, p falling whenever the width
-rose. At the optimum it stands still, so a design of a similar set is a good start.
+rose. At the optimum it stands still, so a design of a similar set is a good start. With a `target` it ends as soon as
+it is known on which side of it the least value lies (value <= target says which), else at the gap `tol`.
+
+Atoms go in two steps: to at most r(r+1)/2 with the same A, then the lightest, as many as can go. Widths follow
+variances (Sudakov and Fernique), so gamma grows by no more than they do.
 """
 
 import numpy as np
@@ -51,12 +55,35 @@ PRUNED = 0.01  # variances may grow by this much when atoms are dropped
 def width_design(arms, items, *, draws=1024, rng):
     """Design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020), on a batch of `draws` normals.
 
-    arms : (K, d), not all zero; items : (M, d), differences in the span of the arms; draws : even, normals in the
-    batch; rng : draws the batch.
-    Returns Design(weights, value gamma, lower_bound, iterations), to 1 % or after 200 steps; value and bound are means
-    over the batch, the bound with its random error. Raises ValueError as `xy_design`, and for `draws` that are not even
-    and positive.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    items : (M, d) array_like
+        Items, one per row, with differences in the span of the arms.
+    draws : int, default 1024
+        Normals in the batch, an even number.
+    rng : numpy.random.Generator
+        Draws the batch.
 
+    Returns
+    -------
+    Design
+        To 1 % or after 200 steps. `value`, gamma, and `lower_bound` are means over the batch, the bound with its random
+        error.
+
+    Raises
+    ------
+    ValueError
+        As `xy_design`, and for `draws` that are not even and positive.
+
+    References
+    ----------
+    .. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An empirical process approach to the union bound: practical algorithms
+       for combinatorial and linear bandits". NeurIPS 2020.
+
+    Examples
+    --------
     >>> design = width_design(np.eye(2), np.eye(2), draws=64, rng=np.random.default_rng(0))
     >>> design.lower_bound <= design.value, design.weights.sum().round(6).item()
     (True, 1.0)
@@ -86,11 +113,7 @@ def batch(draws, r, rng):
 
 
 def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60):
-    """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n).
-
-    start : (K,) weights to begin with, default uniform. target : stop as soon as it is known on which side of it the
-    least value lies (0: at the gap `tol`); `value <= target` says which. At most `most` steps; weights are not pruned.
-    """
+    """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n); not pruned."""
     K = len(arms)
     first = np.full(K, 1 / K) if start is None else (1 - WARM) * start + WARM / K
     return Design(*descend(arms, points, normals, first, target, tol, most))
@@ -177,11 +200,7 @@ def _extremes(heights, normals, white):
 
 
 def fewer_atoms(arms, weights, points):
-    """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %.
-
-    First at most r(r+1)/2 atoms with the same A, then without the lightest, as many as can go. Widths follow variances
-    (Sudakov and Fernique), so gamma grows by at most 1 % too.
-    """
+    """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %."""
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
     before = product(inverse_root(arms, weights), needed)

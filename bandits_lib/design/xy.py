@@ -2,10 +2,11 @@
 
 min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). An optimum needs
 at most r(r+1)/2 arms and as many directions, so a working set of each is solved, the design is tested on *all*
-directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem.
-What violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Of all optima one is
-then chosen, on all arms. Where the interior point stalls, because the directions left do not need all dimensions,
-the game of `two_players` goes on from there.
+directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem. What
+violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Of all optima one is then
+chosen, on the nearly tight of all arms (or the working set, where there is no room) and of the directions, and what
+turns out to be larger than these; it has to be certified as well. Where the interior point stalls, because the
+directions left do not need all dimensions, the game of `two_players` goes on from there.
 """
 
 import warnings
@@ -138,12 +139,7 @@ def _attempt(arms, directions, chosen, rows, solution, most):
 
 
 def _chosen(arms, directions, found, bound, tol, most):
-    """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`.
-
-    All arms take part that are nearly tight, or the working set where there is no room; of the directions those that
-    are nearly tight, and what turns out to be larger than all of these. What comes out has to be certified as `found`
-    was.
-    """
+    """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`."""
     chosen = found.chosen
     if _room(arms):
         chosen = np.union1d(chosen, np.flatnonzero(found.pressure > NEAR * found.pressure.max()))
@@ -208,12 +204,10 @@ def _exchange_arms(here, most):
 
 
 def _fewer_atoms(arms, weights, directions, tol, bound):
-    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound.
-
-    What the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it.
-    """
+    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
     weights = snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
     order = ranked(weights)
+    # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
     slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
     for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
         lighter = weights.copy()

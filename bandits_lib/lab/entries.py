@@ -10,31 +10,23 @@ COLUMNS = "request,arm,asked,count,sum,squares"
 
 
 class Row(NamedTuple):
-    """Pulls of one arm that a request asked for (`asked`), or that came back (`count`, `sum`, `squares`).
+    """Pulls of one arm that a request asked for (`asked`), or that came back (`count`, `sum`, `squares`)."""
 
-    line : in the file, 0 if not from one; request : its number, from 1; arm : 0..K-1; asked, count : pulls, one of them
-    0; sum, squares : of the rewards and of their squares, in units of reward.
-    """
-
-    line: int
-    request: int
-    arm: int
-    asked: int
+    line: int  # in the file, 0 if not from one
+    request: int  # its number, from 1
+    arm: int  # 0..K-1
+    asked: int  # pulls; of asked and count one is 0
     count: int  # type: ignore[assignment]
-    sum: float
-    squares: float
+    sum: float  # of the rewards
+    squares: float  # of the rewards: their sum
 
 
 class Entry(NamedTuple):
-    """What one step of an experiment adds to its log.
+    """What one step of an experiment adds to its log."""
 
-    told : Rows of one Sample, none at the beginning; asked : Rows of the request that is open since then, none if it
-    was open before; done : number of the request after which the algorithm was done, None if it was not.
-    """
-
-    told: tuple[Row, ...]
-    asked: tuple[Row, ...] = ()
-    done: int | None = None
+    told: tuple[Row, ...]  # of one Sample, none at the beginning
+    asked: tuple[Row, ...] = ()  # of the request that is open since then, none if it was open before
+    done: int | None = None  # number of the request after which the algorithm was done, None if it was not
 
 
 def entry(request, sample=None, asked=None, done=False):

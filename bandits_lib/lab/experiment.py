@@ -5,7 +5,8 @@ numbers would not do: however many digits are kept, some number lies where the r
 Two arrays are the same if no entry differs by more than 1e-12 of the largest in its column (a feature has its own unit)
 or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
 the same numbers are the same.
-Functions of this package count by name, a user's by source, defaults and the values it refers to.
+Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
+log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
 """
 
 import hashlib
@@ -34,31 +35,16 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
 
 
 class Experiment(NamedTuple):
-    """A rule and what it was called with, in terms of JSON.
+    """A rule and what it was called with, in terms of JSON."""
 
-    rule : name of the generator function; arguments : dict of all of them, arrays as lists; defaults : dict of those
-    that have one; version_1 : the hash by which logs of version 1 know it.
-
-    >>> Experiment("rage", {"delta": 0.05}).arguments
-    {'delta': 0.05}
-    """
-
-    rule: str
-    arguments: dict[str, Any]
-    defaults: dict[str, Any] = {}
-    version_1: str = ""
+    rule: str  # name of the generator function
+    arguments: dict[str, Any]  # all of them, arrays as lists
+    defaults: dict[str, Any] = {}  # of those that have one
+    version_1: str = ""  # the hash by which logs of version 1 know it
 
 
 def identify(algorithm):
-    """The experiment that a fresh generator stands for.
-
-    algorithm : for example `rage(arms, delta=0.05)`. Returns an Experiment. Raises ValueError for anything else, and
-    for a generator that has been advanced.
-
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> identify(rage(np.eye(2), delta=0.05)).arguments["arms"]
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """The `Experiment` of a fresh generator, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
     if not inspect.isgenerator(algorithm):
         raise ValueError(
             f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
@@ -71,16 +57,7 @@ def identify(algorithm):
 
 
 def differences(logged, here):
-    """What tells two experiments apart.
-
-    logged, here : Experiments. Returns a list of clauses, empty if they are the same; an argument that the log does not
-    know is no difference where it has its default, nor one that the rule has no more (`GONE`) at its value.
-
-    >>> from bandits_lib.lab.experiment import Experiment
-    >>> first, second = Experiment("rage", {"delta": 0.05}), Experiment("rage", {"delta": 0.1})
-    >>> differences(first, second)
-    ['delta is 0.05 in the log and 0.1 here']
-    """
+    """What tells two `Experiment`s apart, as a list of clauses, empty if they are the same."""
     if logged.rule != here.rule:
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
     gone = _describe(GONE.get(here.rule, {}))

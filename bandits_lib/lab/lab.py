@@ -18,9 +18,17 @@ HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(count
 class ReplayWarning(UserWarning):
     """A log was replayed, but not all is as when it was written.
 
-    The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
-    message : which, where, and why, as a rule.
+    Parameters
+    ----------
+    message : str
+        Which, where, and why, as a rule.
 
+    Notes
+    -----
+    The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
+
+    Examples
+    --------
     >>> import warnings
     >>> warnings.simplefilter("error", ReplayWarning)
     """
@@ -34,19 +42,42 @@ class Lab:
 
     Parameters
     ----------
-    algorithm : a fresh generator, for example `rage(arms, delta=0.05)`.
-    log : Samples told before, or the path of a csv written by `save`; replayed into the algorithm.
+    algorithm : generator
+        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    log : iterable of Sample, or path, default ()
+        Samples told before, or the path of a csv written by `save`; replayed into the algorithm.
 
     Attributes
     ----------
-    log : list of the Samples told so far; requests : list of the number of the request each of them answered;
-    result : Result, None until the algorithm is done; experiment : rule and arguments, an Experiment.
+    log : list of Sample
+        What was told so far.
+    requests : list of int
+        Number of the request that each of them answered.
+    result : Result or None
+        None until the algorithm is done.
+    experiment : Experiment
+        Rule and arguments.
 
+    Raises
+    ------
+    ValueError
+        For an algorithm that is no fresh generator, a log of another experiment (it says what differs), a row that
+        cannot be right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
+    FileNotFoundError
+        If there is no file at the path.
+
+    Warns
+    -----
+    ReplayWarning
+        If a log is replayed and not all is as when it was written.
+
+    Notes
+    -----
     The log holds what was asked. Where the algorithm, on another machine, asks for other pulls than it did there, what
     the log says was asked and told holds, the rule fits that, and a ReplayWarning says where.
-    Raises FileNotFoundError; ValueError for a log of another experiment (it says what differs), a row that cannot be
-    right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
 
+    Examples
+    --------
     >>> from bandits_lib.fixed_confidence import rage
     >>> Lab(rage(np.eye(2), delta=0.05)).ask().tolist()
     [86, 86]
@@ -73,8 +104,15 @@ class Lab:
                 self.tell(sample)
 
     def ask(self):
-        """What to pull next: returns counts (K,) of pulls still wanted of each arm, or None when the algorithm is done.
+        """What to pull next.
 
+        Returns
+        -------
+        (K,) int array or None
+            Pulls still wanted of each arm; None when the algorithm is done.
+
+        Examples
+        --------
         >>> from bandits_lib.fixed_confidence import rage
         >>> Lab(rage(np.eye(3), delta=0.05)).ask().tolist()
         [101, 100, 100]
@@ -84,10 +122,19 @@ class Lab:
     def tell(self, sample: Sample):
         """Hand over rewards: a Sample of some or all of the pulls asked for; partial answers are welcome.
 
-        sample : Sample, counts (K,) at most those asked for, sums and squares in units of reward and its square.
-        Raises ValueError, and changes nothing, for pulls that were not asked for or numbers that cannot be rewards; for
-        rewards that the algorithm refuses, which leaves them out of the log (make the Lab again from it).
+        Parameters
+        ----------
+        sample : Sample
+            Counts (K,), at most those asked for, with sums and squares in units of reward and its square.
 
+        Raises
+        ------
+        ValueError
+            For pulls that were not asked for or numbers that cannot be rewards: nothing is changed. For rewards that
+            the algorithm refuses: they stay out of the log (make the Lab again from it).
+
+        Examples
+        --------
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
@@ -104,11 +151,25 @@ class Lab:
     def save(self, path):
         """Write the log as a csv that a person can read (`bandits_lib.lab.log` shows one), or add to it what is new.
 
-        path : the file. What stands in it is never replaced: it must be the beginning of this log. A kill at any byte
-        loses nothing that was saved before.
-        Raises ValueError, and leaves the file as it is, if it holds what this Lab was not told (another Lab has saved
-        there), another experiment, or no log; FileNotFoundError, PermissionError, TimeoutError if it cannot be written.
+        Parameters
+        ----------
+        path : path or str
+            The file. What stands in it is never replaced: it must be the beginning of this log.
 
+        Raises
+        ------
+        ValueError
+            If the file holds what this Lab was not told (another Lab has saved there), another experiment, or no log;
+            it is left as it is.
+        FileNotFoundError, PermissionError, TimeoutError
+            If it cannot be written.
+
+        Notes
+        -----
+        A kill at any byte loses nothing that was saved before.
+
+        Examples
+        --------
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))

@@ -22,16 +22,7 @@ else:
 
 @contextmanager
 def locked(path, patience=PATIENCE):
-    """Hold the lock of a file, by means of a file `<path>.lock` beside it, which is there only as long.
-
-    path : Path of the file; patience : seconds to wait for another holder.
-    Returns a context manager. Raises TimeoutError if the other does not let go.
-
-    >>> from pathlib import Path
-    >>> with locked(Path("log.csv")):
-    ...     print(Path("log.csv.lock").exists())
-    True
-    """
+    """Hold the lock of a file, a file `<path>.lock` beside it; TimeoutError after `patience` seconds of another's."""
     beside, end = path.with_name(path.name + ".lock"), time.monotonic() + patience
     while (file := _held(beside)) is None:
         if time.monotonic() > end:

@@ -15,7 +15,8 @@ request,arm,asked,count,sum,squares
 An entry ends with an empty line: what follows the last one was cut short by a kill and does not count. The first entry
 asks; each of the others is one Sample, and what was asked next if that answered its request. Other lines that begin
 with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request
-and arm `asked` and `count` add up.
+and arm `asked` and `count` add up. `Lab(rage(**arguments(path)), path)` makes the experiment once more from its log,
+with functions and random generators to be given anew.
 """
 
 import json
@@ -35,18 +36,14 @@ MACHINE = "another processor, version of the library or rounding of the arms"
 
 
 class Log(NamedTuple):
-    """A log as it was read.
+    """A log as it was read."""
 
-    version : 1 or 2; experiment : Experiment, of version 1 with its hash alone; head : text of the first lines; entries
-    : list of Entry; size : bytes up to the end of the last whole entry; torn : text after it, cut short by a kill.
-    """
-
-    version: int
-    experiment: Experiment
-    head: str
+    version: int  # 1 or 2
+    experiment: Experiment  # of version 1 with its hash alone
+    head: str  # text of the first lines
     entries: list[Entry]
-    size: int
-    torn: str
+    size: int  # bytes up to the end of the last whole entry
+    torn: str  # text after it, cut short by a kill
 
 
 def head(experiment):
@@ -56,17 +53,7 @@ def head(experiment):
 
 
 def read(path):
-    """The log in a file.
-
-    path : written by `Lab.save`, in this version of the format or the one before. Returns a Log.
-    Raises FileNotFoundError, and ValueError with the line number for what is no log.
-
-    >>> from bandits_lib import Lab
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> read("log.csv").experiment.arguments["delta"]
-    0.05
-    """
+    """The `Log` that `Lab.save` wrote to a file; a ValueError names the line of what is no log."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
@@ -79,16 +66,7 @@ def read(path):
 
 
 def arguments(path):
-    """What an experiment was called with, to make its algorithm once more.
-
-    path : of a log. Returns a dict of the arguments that are numbers, words or None, lists of numbers as arrays;
-    functions and random generators are left out. Raises ValueError for a log of version 1, which does not hold them.
-
-    >>> from bandits_lib import Lab
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> lab = Lab(rage(**arguments("log.csv")), "log.csv")
-    """
+    """The arguments in a log that are numbers, words, None or lists of numbers (as arrays), to make its rule again."""
     log = read(path)
     if log.version == 1:
         raise ValueError(f"{path} is a log of version 1, which holds no arguments but a hash of them")

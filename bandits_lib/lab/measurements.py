@@ -15,13 +15,29 @@ COUNTED = ["arm", "count", "sum", "squares"]
 def read(path, names, wanted=None):
     """One file of measurements as a Sample.
 
-    path : a csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in
-    a row: how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are equal).
-    names : K labels of the arms, as they stand in the file; wanted : counts (K,) that were asked for (`lab.ask()`).
+    Parameters
+    ----------
+    path : path or str
+        A csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in a row:
+        how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are equal).
+    names : sequence
+        K labels of the arms, as they stand in the file.
+    wanted : (K,) int array_like, optional
+        Pulls that were asked for (`lab.ask()`); by default any number will do.
 
-    Returns a Sample. Raises ValueError with the line number for other columns, an unknown arm, a number that is none,
-    squares below sum^2 / count, or more pulls of an arm than `wanted`. Nothing is kept of a file that is refused.
+    Returns
+    -------
+    Sample
+        Counts, sums and squares of the K arms.
 
+    Raises
+    ------
+    ValueError
+        With the line number, for other columns, an unknown arm, a number that is none, squares below sum^2 / count, or
+        more pulls of an arm than `wanted`. Nothing is kept of a file that is refused.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("day.csv", index=False)
     >>> read("day.csv", ["plain", "bold"]).sums.tolist()

@@ -17,9 +17,27 @@ COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e7
 def weights_of(design, arms, theta):
     """Shares of the pulls under a design that is called by its name.
 
-    design : "XY", "G", "oracle" (for theta) or "uniform"; arms : (K, d); theta : (d,). Returns (K,).
-    Raises ValueError for another name, and as the designs do.
+    Parameters
+    ----------
+    design : {"XY", "G", "oracle", "uniform"}
+        Name of the design; the oracle's is for `theta`.
+    arms : (K, d) array_like
+        Arms, one per row, also the items.
+    theta : (d,) array_like
+        Parameter.
 
+    Returns
+    -------
+    (K,) float array
+        Shares of the pulls.
+
+    Raises
+    ------
+    ValueError
+        For another name, and as the designs do.
+
+    Examples
+    --------
     >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
     >>> weights_of("G", arms, theta).round(2).tolist()
     [0.16, 0.36, 0.47]
@@ -34,12 +52,33 @@ def weights_of(design, arms, theta):
 def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
     """A figure of two panels: the shares of the pulls, and what they say about theta.
 
-    arms : (K, 2), also the items; theta : (2,); design : "XY", "G", "oracle" or "uniform"; delta : error probability;
-    pulls : number of them. Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the
-    grey cone is where the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019,
-    section 2.1). Returns a matplotlib Figure.
-    Raises ValueError for arms not in the plane, two best arms or arms on one line (the ellipse is open).
+    Parameters
+    ----------
+    arms : (K, 2) array_like
+        Arms, one per row, also the items; they span the plane.
+    theta : (2,) array_like
+        Parameter.
+    design : {"XY", "G", "oracle", "uniform"}, default "XY"
+        Name of the design.
+    delta : float, default 0.05
+        Error probability allowed.
+    pulls : int, default 200
+        Number of pulls.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the grey cone is where
+        the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019, section 2.1).
+
+    Raises
+    ------
+    ValueError
+        For arms not in the plane or on one line (the ellipse is open), and as the designs do: the oracle's refuses two
+        best arms.
+
+    Examples
+    --------
     >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
     >>> picture(arms, theta, pulls=400).axes[1].get_aspect()
     1.0
@@ -81,9 +120,25 @@ def _draw_ellipse(ax, arms, weights, theta, radius, colour):
 def panel(arms, theta):
     """Sliders that move one arm, the confidence and the pulls, above the picture that follows them.
 
-    arms : (K, 2); theta : (2,). Returns an ipywidgets box; its attribute `controls` names the sliders, and the last
-    child is the image. Raises ValueError as `picture` does.
+    Parameters
+    ----------
+    arms : (K, 2) array_like
+        Arms, one per row, also the items.
+    theta : (2,) array_like
+        Parameter.
 
+    Returns
+    -------
+    ipywidgets.VBox
+        Its attribute `controls` names the sliders, and the last child is the image.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`. What `picture` refuses is shown above the image.
+
+    Examples
+    --------
     >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
     >>> sorted(panel(arms, theta).controls)
     ['arm', 'delta', 'design', 'pulls', 'x1', 'x2']

@@ -8,18 +8,7 @@ from bandits_lib.protocol import Sample
 
 
 def replay(lab, log, path):
-    """Take a log into a fresh Lab.
-
-    lab : Lab that was told nothing; log : Log; path : of its file, for messages. Returns a list of what to warn of.
-    Raises ValueError with the line number for another experiment, and for rows that cannot be right or be used.
-
-    >>> from bandits_lib import Lab
-    >>> from bandits_lib.lab import log
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> replay(Lab(rage(np.eye(2), delta=0.05)), log.read("log.csv"), "log.csv")
-    []
-    """
+    """Take a `Log` into a `Lab` that was told nothing: what to warn of. A ValueError names the line in `path`."""
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)

@@ -20,15 +20,46 @@ from bandits_lib.numerics.ties import argmax
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
     """Every item beside the leader: how far it is behind, with an interval, and whether it may still be the best.
 
-    arms : (K, d); sample : Sample of all pulls so far (`total(lab.log)`); items : (M, d), default the arms;
-    sigma : standard deviation of the noise, or a bound on it (1/2 for rewards in [0, 1]); delta : probability that
-    any interval, at any time, is wrong; u : the free constant of eq. 9; names : M labels, default 0..M-1.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row.
+    sample : Sample
+        All pulls so far (`total(lab.log)`).
+    items : (M, d) array_like, optional
+        Items, one per row, by default the arms.
+    sigma : float or (K,) array_like, default 1.0
+        Positive standard deviation of the noise, or a bound on it (1/2 for rewards in [0, 1]); of several the largest
+        counts.
+    delta : float, default 0.05
+        Error probability allowed: that any interval, at any time, is wrong.
+    u : float, default 1.0
+        Free constant of eq. 9, positive.
+    names : sequence, optional
+        M labels, by default 0..M-1.
 
-    Returns a DataFrame indexed by `names` with estimate (z'theta_hat), behind ((leader - z)'theta_hat), low and high
-    (interval of the true lead of the leader over z, units of reward), in_play (low <= 0). Until the pulled arms span
-    what the arms span, the interval is the whole line and all items are in play.
-    Raises ValueError for bad arguments. Source: jedra2020, Proposition 2 and eq. 9, made into intervals here.
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by `names`, with estimate (z'theta_hat), behind ((leader - z)'theta_hat), low and high (interval of the
+        true lead of the leader over z, units of reward), in_play (low <= 0).
 
+    Raises
+    ------
+    ValueError
+        If an argument is refused by its check.
+
+    Notes
+    -----
+    Until the pulled arms span what the arms span, the interval is the whole line and all items are in play. The bound
+    is jedra2020's, Proposition 2 and eq. 9, made into intervals here.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Proposition 2.
+
+    Examples
+    --------
     >>> from bandits_lib import Sample
     >>> sample = Sample(np.array([200, 200]), np.array([200.0, 0.0]), np.array([400.0, 200.0]))
     >>> intervals(np.eye(2), sample).loc[1, ["behind", "low", "high"]].round(2).tolist()

@@ -1,4 +1,8 @@
-"""Eigenvectors that are a function of the matrix: those of a multiple eigenvalue are taken from its projector."""
+"""Eigenvectors that are a function of the matrix: those of a multiple eigenvalue are taken from its projector.
+
+Principal axes whose eigenvalues differ by less than SAME of the largest are those of `independent` on that projector;
+of each the entry of largest size is positive.
+"""
 
 import numpy as np
 from numba import njit
@@ -51,11 +55,7 @@ def squared_extents(rows):
 
 
 def principal_axes(rows, most):
-    """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: (most, d), orthonormal.
-
-    Eigenvalues that differ by less than 1e-9 of the largest count as one; the axes of its space are those of
-    `independent` on its projector. Signs: the entry of largest size is positive.
-    """
+    """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: orthonormal (most, d)."""
     rows = np.ascontiguousarray(rows)
     lower = lower_product(transposed(rows), rows)
     values, vectors = jacobi(np.tril(lower) + np.tril(lower, -1).T)

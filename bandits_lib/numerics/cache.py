@@ -4,7 +4,8 @@ numba recompiles a kernel when its own file has changed. But a kernel holds the 
 and those may have changed. So every state of the files that kernels are made of has a folder of its own,
 bandits_lib-<hash of these files>, in NUMBA_CACHE_DIR if that is set, else in .numba_cache of the checkout, else in the
 user's cache folder. Imported before any kernel is declared; other processes inherit the choice, and make it anew if
-their source differs.
+their source differs: an inherited NUMBA_CACHE_DIR stands for its parent. A process whose folder goes compiles again
+what it needs. A package's __init__ re-exports; it counts among the files where it defines something itself.
 """
 
 import functools
@@ -27,13 +28,7 @@ IDLE = 3600  # seconds since a process last began to use a folder before it may 
 
 
 def choose_folder():
-    """The folder of this source, made if it was not there, in the first of `roots` that can be written.
-
-    Returns a Path. Raises OSError if nothing can be written, not even a temporary folder.
-
-    >>> choose_folder().name == f"bandits_lib-{kernel_fingerprint()}"
-    True
-    """
+    """The folder of this source, made if it was not there, in the first of `roots` that can be written, or OSError."""
     for root in roots():
         folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
         new = not folder.exists()
@@ -50,13 +45,7 @@ def choose_folder():
 
 
 def roots():
-    """Where to keep kernels, in order of preference: the folder asked for, the checkout's, the user's, a temporary one.
-
-    Yields Paths. A NUMBA_CACHE_DIR inherited from a process that has imported this package stands for its parent.
-
-    >>> next(roots()).is_absolute()
-    True
-    """
+    """Folders to keep kernels in, the best first: the one asked for, the checkout's, the user's, a temporary one."""
     if asked := os.environ.get("NUMBA_CACHE_DIR") or settings.CACHE_DIR:
         folder = Path(asked).absolute()
         yield folder.parent if re.fullmatch(rf"{PACKAGE}-[0-9a-f]{{16}}", folder.name) else folder
@@ -76,13 +65,7 @@ def _temporary():
 
 
 def forget(root):
-    """Remove the folders of other sources from `root`, but for the newest and those that may be in use.
-
-    root : Path. A process whose folder goes compiles again what it needs.
-
-    >>> from pathlib import Path
-    >>> forget(Path("nowhere"))
-    """
+    """Remove the folders of other sources from `root`, but for the newest and those that may be in use."""
     folders = {folder: _last_use(folder) for folder in root.glob(f"{PACKAGE}-" + "[0-9a-f]" * 16)}
     newest_first = sorted(folders, key=folders.__getitem__, reverse=True)
     for folder in newest_first[1 + KEPT :]:
@@ -100,24 +83,12 @@ def _last_use(folder):
 
 @functools.cache
 def kernel_fingerprint():
-    """A hash of the source files that a compiled kernel may hold code or constants of: kernels, and all they import.
-
-    Returns 16 hex digits.
-
-    >>> len(kernel_fingerprint())
-    16
-    """
+    """A hash, 16 hex digits, of the files that a kernel may hold code or constants of: kernels, and all they import."""
     return digest_of(kernel_sources(HOME))
 
 
 def kernel_sources(home):
-    """The files in `home`, the folder of a package, that use numba or that one of these imports, directly or not.
-
-    Returns a sorted list of Paths. A package's __init__ re-exports; it counts where it defines something itself.
-
-    >>> [file.name for file in kernel_sources(HOME) if file.name in ("_rage.py", "_lingape.py")]
-    ['_lingape.py']
-    """
+    """Sorted files of a package in `home` that use numba or that one of these imports, directly or not."""
     files = {_dotted(home, file): file for file in home.rglob("*.py")}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     waiting = [name for name, text in texts.items() if re.search(r"^\s*(from|import) numba\b", text, re.MULTILINE)]

@@ -1,8 +1,7 @@
 """The loops of `ordered`, into arrays at hand.
 
-Inner loops run along rows, over independent entries, so that they are vectorised although no sum is reordered. An entry
-takes its terms one after another, whatever is done at the same time: four terms to a pass and two rows share what is
-loaded. Kernels make no arrays and count no references, which small matrices are mostly spent on otherwise.
+Inner loops run along rows, over independent entries: vectorised, with no sum reordered, as an entry takes its terms
+one by one. Four terms to a pass and two rows share what is loaded. References are not counted (see `kernels`).
 """
 
 import numpy as np
@@ -117,11 +116,7 @@ def symmetric_products(left, right, out):
 
 @kernel
 def factor(upper, least):
-    """Cholesky's factor R of R'R = A in the place of A (n, n), whose upper triangle is read, zero below.
-
-    Rows whose pivot is not above `least` (n,) are zero; returns how many. Four pivots at a time, so that the rest of
-    the matrix is passed through a quarter as often.
-    """
+    """Cholesky's R, R'R = A, in the place of A (n, n); rows of pivot <= least (n,) become 0: returns how many."""
     n, skipped = upper.shape[0], 0
     for start in range(0, n, 4):
         stop = min(start + 4, n)
@@ -151,7 +146,7 @@ def _factor_rows(upper, start, stop, least):
 
 @kernel
 def _take_four(upper, start):
-    """Take four finished rows from those below; what this writes left of the diagonal is not read."""
+    """Take four finished rows from those below, in one pass; what it writes left of the diagonal is not read."""
     n = upper.shape[0]
     x, y, z, w = upper[start], upper[start + 1], upper[start + 2], upper[start + 3]
     i = start + 4

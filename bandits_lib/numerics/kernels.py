@@ -5,7 +5,12 @@ NamedTuple or sliced, atomically, dozens of times a pull: with them, a pull of L
 d = 5. Whoever calls a kernel holds on to the arrays that it is given (those of a Loop belong to its state), so there is
 nothing to count. A kernel cannot make arrays: numba refuses to compile it.
 
-What a rule remembers is a NamedTuple: arrays, numbers that never change, and one `record` of those that do.
+What a rule remembers is a NamedTuple: arrays, numbers that never change, and one `record` of those that do: whoever is
+handed it, a kernel too, writes into this one.
+
+Sherman and Morrison: after a pull of x with gain 1 + x'u, u = A^-1 x before it, log det A has grown by log(gain) and
+y'A^-1 y falls by (y'u)^2 / gain for every y. `cholesky` and `inverse_from` stand in for LAPACK, whose wrappers take
+most of the time to compile a loop.
 """
 
 from collections.abc import Callable
@@ -20,15 +25,7 @@ inlined: Callable[..., Any] = partial(kernel, forceinline=True)
 
 
 def record(**values):
-    """Numbers that change, by name in Python and in kernels alike: a numpy record of integers, floats and bools.
-
-    values : a number for each name. Returns an np.record; whoever is handed it, a kernel too, writes into this one.
-
-    >>> now = record(pulls=2, done=False)
-    >>> now.pulls += 1
-    >>> now.pulls.item(), now.done.item()
-    (3, False)
-    """
+    """Numbers that change, by name in Python and in kernels alike: a numpy record of integers, floats and bools."""
     fields = np.dtype([(name, np.asarray(value).dtype) for name, value in values.items()], align=True)
     return np.array([tuple(values.values())], dtype=fields).view(np.recarray)[0]
 
@@ -89,10 +86,7 @@ def squared_norms(columns, inverse, squares):
 
 @inlined
 def largest(values):
-    """The largest of `values` (n,), n >= 1.
-
-    Returns a float.
-    """
+    """The largest of `values` (n,), n >= 1."""
     top = values[0]
     for k in range(values.shape[0]):
         top = max(top, values[k])
@@ -154,16 +148,7 @@ def shrink_squares(squares, along, gain):
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def rank_one_update(inverse, theta, arm, reward, u):
-    """Sherman-Morrison: add one pull of `arm` (d,) with `reward` to inverse (d, d) and theta (d,), in place.
-
-    reward : in the units of theta' arm. Leaves inverse @ arm (before the update) in `u` (d,) and returns the gain 1 +
-    arm'u: the log-determinant of the information matrix grows by log(gain), and y'inverse y falls by (y'u)^2 / gain for
-    every y.
-
-    >>> inverse, theta, u = np.eye(2), np.zeros(2), np.zeros(2)
-    >>> rank_one_update(inverse, theta, np.array([1.0, 0.0]), 3.0, u), theta.tolist(), inverse.tolist()
-    (2.0, [1.5, 0.0], [[0.5, 0.0], [0.0, 1.0]])
-    """
+    """Add a pull to `inverse` (d, d) and `theta` (d,), in place; inverse @ arm of before into `u`, returns the gain."""
     gain, residual = 1.0, reward
     times_vector(inverse, arm, u)
     for i in range(theta.shape[0]):
@@ -177,16 +162,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
 
 @njit(cache=True, error_model="numpy")
 def cholesky(matrix, scale, shift, factor):
-    """Cholesky's factor of matrix / scale + shift I, in place in `factor` (d, d), lower triangle.
-
-    matrix : (d, d), symmetric; scale, shift : floats. Returns the log-determinant, -inf if the matrix is not positive
-    definite. In compiled loops this and `inverse_from` stand in for LAPACK, whose wrappers take most of the time to
-    compile one.
-
-    >>> factor = np.zeros((2, 2))
-    >>> round(cholesky(np.diag([8.0, 2.0]), 2.0, 0.0, factor), 6), factor.tolist()
-    (1.386294, [[2.0, 0.0], [0.0, 1.0]])
-    """
+    """Into `factor` (d, d), lower: Cholesky's of matrix / scale + shift I; log-determinant, -inf if indefinite."""
     d = matrix.shape[0]
     logdet = 0.0
     for i in range(d):
@@ -208,15 +184,7 @@ def cholesky(matrix, scale, shift, factor):
 
 @njit(cache=True, error_model="numpy")
 def inverse_from(factor, inverse):
-    """The inverse of the matrix whose Cholesky factor is given: two triangular systems.
-
-    factor : (d, d), lower triangular; inverse : (d, d), written in place.
-
-    >>> inverse = np.zeros((2, 2))
-    >>> inverse_from(np.diag([2.0, 1.0]), inverse)
-    >>> inverse.tolist()
-    [[0.25, 0.0], [0.0, 1.0]]
-    """
+    """Into `inverse` (d, d): that of the matrix whose Cholesky factor, lower triangular, is given."""
     d = factor.shape[0]
     for k in range(d):
         for i in range(d):

@@ -1,4 +1,8 @@
-"""Matrix games, solved by the simplex method in compiled loops."""
+"""Matrix games, solved by the simplex method (Bland's rule, so it ends) in compiled loops.
+
+It solves the opponent's program: maximise sum q, payoffs'q <= 1, q >= 0, for payoffs shifted to be positive. The
+mixture z is proportional to its dual solution.
+"""
 
 import numpy as np
 from numba import njit
@@ -8,11 +12,7 @@ from bandits_lib.numerics.kernels import kernel
 
 @njit(cache=True, error_model="numpy")
 def maximin(payoffs, z):
-    """The mixture z (K,) of columns that maximises the least of payoffs @ z over the rows (J, K): a matrix game.
-
-    The simplex method (Bland's rule, so it ends) on the opponent's program: maximise sum q, payoffs'q <= 1, q >= 0,
-    for payoffs shifted to be positive; z is proportional to its dual solution.
-    """
+    """Into z (K,), the mixture of columns that maximises the least of payoffs @ z over the rows of payoffs (J, K)."""
     J, K = payoffs.shape
     table = simplex_table(payoffs)
     rows, columns = np.arange(J, J + K), np.arange(J)  # names of the basic and of the non-basic variables

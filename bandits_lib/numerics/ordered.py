@@ -3,7 +3,11 @@
 BLAS and LAPACK choose the order of their sums, and whether a product is fused with the sum it goes into, by processor.
 That moves the last bit, and where two arms tie, the last bit chooses. Here every sum runs in the order in which it is
 written and nothing is fused: compiled without leave to reorder, IEEE 754 then fixes every bit. The loops themselves,
-into arrays at hand, are in `in_place`.
+into arrays at hand, are in `in_place`. Of a symmetric matrix the lower triangle is read.
+
+Independent rows: each is the first of those farthest from the span of the ones before, by the shared rule for ties,
+until nothing is farther than a tolerance times the longest row. Orthonormal columns: Cholesky's factor of the Gram
+matrix, twice; independent ones alone where they depend on each other.
 """
 
 import numpy as np
@@ -114,10 +118,7 @@ def cholesky(matrix):
 
 @njit(cache=True, error_model="numpy")
 def semidefinite_factor(matrix, flat):
-    """Upper triangular R with R'R = matrix, positive semidefinite, of which the lower triangle is read.
-
-    Pivots of at most `flat` times the diagonal entry are taken for rounding errors of zero.
-    """
+    """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
     upper = transposed(matrix)
     in_place.factor(upper, flat * np.diag(matrix))
     return upper
@@ -206,11 +207,7 @@ def triangle(rows):
 
 @njit(cache=True, error_model="numpy")
 def independent(rows, tol):
-    """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span.
-
-    Each is the first of those farthest from the span of the ones before, by the shared rule for ties; it ends when
-    nothing is farther than `tol` times the longest row.
-    """
+    """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
     rest, lengths = transposed(rows), squares(rows)
     chosen, basis = np.empty(min(n, k), np.int64), np.empty((min(n, k), k))
@@ -235,10 +232,7 @@ def mild(upper):
 
 @njit(cache=True, error_model="numpy")
 def outside_projector(columns):
-    """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m.
-
-    Cholesky's factor of the Gram matrix, twice, makes them orthonormal; where they depend on each other, `independent`.
-    """
+    """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
     n, k = columns.shape
     basis = columns
     for _ in range(2):

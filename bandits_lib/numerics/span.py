@@ -7,7 +7,9 @@ before, until all lie within RANK_TOL of it. So every arm lies in the span of th
 Designs work in coordinates of the span: with V (d, r) an orthonormal basis, x -> R^-T V'x where R'R = (XV)'(XV). In
 these coordinates the arms have orthonormal columns, so a change of basis or of units in the input changes nothing, and
 norms ||y||_{A(lambda)^-1} are those of the original problem. Least squares rests on the same: `inverse_root` takes
-R from the weighted arms. No matrix A is formed or inverted there, which would square the ratio of their scales.
+R from the weighted arms; neither their lengths nor weights matter to the span. No matrix A is formed or inverted there,
+which would square the ratio of their scales. Rules that keep A and its inverse work in an orthonormal basis, or in the
+coordinates above where the arms in it are far apart: values z'theta and norms ||z|| in A^-1 do not depend on it.
 """
 
 from typing import NamedTuple
@@ -102,11 +104,7 @@ def far_apart(rows):
 
 
 def scaled_axes(arms):
-    """Coordinates (d, r) for rules that keep A and its inverse: x -> axes'x, A then has no scales far apart.
-
-    arms : (K, d), not all zero. An orthonormal basis V of the span, or VR^-1, the coordinates of `Span`, where the arms
-    in it are `far_apart`. Values z'theta and norms ||z|| in A^-1 do not depend on it.
-    """
+    """Axes (d, r) of coordinates x -> axes'x for rules that keep A and A^-1: A then has no scales far apart."""
     space = span(arms)
     if not far_apart(space.scale):
         return space.basis
@@ -122,11 +120,7 @@ def outside(vectors, axes):
 
 
 def inverse_root(rows, weights):
-    """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that.
-
-    rows : (n, d); weights : (n,), positive. The range is the span of the rows by the rank rule: neither their lengths
-    nor their weights matter to it. ||S y||^2 is the squared norm of y in A^-1, for y in that span.
-    """
+    """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that."""
     axes = basis(rows)
     weighted = np.sqrt(weights)[:, None] * product(np.ascontiguousarray(rows, dtype=float), axes)
     upper = triangle(weighted[ranked(-np.abs(weighted).max(axis=1))])

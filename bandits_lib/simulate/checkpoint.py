@@ -1,4 +1,8 @@
-"""Finished runs on disk, so that a kill loses none: JSON lines under the hash of the experiment that they belong to."""
+"""Finished runs on disk, so that a kill loses none: JSON lines under the hash of the experiment that they belong to.
+
+The first line is the hash, each of the others one finished run. The place is the path of the file, or a folder (it is
+there, or the path ends in /) in which the hash names the file; "" or None for no file.
+"""
 
 import json
 import os
@@ -7,11 +11,7 @@ from typing import TextIO
 
 
 class Checkpoint:
-    """A file of JSON lines: the hash of the experiment, then one line per finished run; or no file at all.
-
-    place : path of the file, or a folder (it is there, or the path ends in /) in which the hash names the file; "" or
-    None for no file; identity : the hash. As a context it is open for `append`.
-    """
+    """The file, or none, at a `place` of the experiment whose hash is `identity`; as a context open for `append`."""
 
     def __init__(self, place, identity):
         self.identity = identity

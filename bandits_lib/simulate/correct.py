@@ -11,8 +11,20 @@ from bandits_lib.checks import check_positive
 def best_item(problem, recommendation):
     """Whether the recommended row of items has the best true value; any maximiser is correct.
 
-    problem : LinearBandit; recommendation : int. Returns a bool.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth.
+    recommendation : int
+        Row of an item.
 
+    Returns
+    -------
+    bool
+        True if no item's value is larger, by more than rounding errors.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> best_item(instances.benchmark(2), 0)
     True
@@ -22,10 +34,16 @@ def best_item(problem, recommendation):
 
 
 class correct_level(NamedTuple):
-    """A `correct` for level sets: is the recommended (M,) of bool the set of items of value above `threshold`?
+    """A `correct` for level sets: whether the recommended (M,) of bool is the set of items of value above `threshold`.
 
-    threshold : reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before any pull.
+    Attributes
+    ----------
+    threshold : float
+        Level, in units of reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before
+        any pull.
 
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit
     >>> correct_level(0.5)(LinearBandit(np.eye(2), theta=[0.9, 0.1]), np.array([True, False]))
     True
@@ -36,8 +54,18 @@ class correct_level(NamedTuple):
     def check(self, problem):
         """Refuse a problem with an item whose value is the threshold, to 12 digits.
 
-        problem : LinearBandit. Raises ValueError that names the item.
+        Parameters
+        ----------
+        problem : LinearBandit
+            The truth.
 
+        Raises
+        ------
+        ValueError
+            If an item's value is the threshold; it names the item.
+
+        Examples
+        --------
         >>> from bandits_lib import LinearBandit
         >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
         """
@@ -56,11 +84,29 @@ class correct_level(NamedTuple):
 
 
 def correct_sphere(epsilon):
-    """A `correct` for unit vectors recommended on the unit sphere: is the regret at most epsilon (jedra2020, Def. 2)?
+    """A `correct` for unit vectors on the unit sphere: whether the regret is at most epsilon (jedra2020, Definition 2).
 
-    epsilon : accepted regret, in units of reward. Returns function (problem, recommendation (d,)) -> bool.
-    Raises ValueError for an epsilon that is not positive.
+    Parameters
+    ----------
+    epsilon : float
+        Regret accepted, positive, in units of reward.
 
+    Returns
+    -------
+    callable
+        Function (problem, recommendation) -> bool, recommendation (d,).
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive or not finite.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Definition 2.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit
     >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
     True
@@ -75,9 +121,25 @@ def _regret_within(problem, recommendation, *, epsilon):
 def sphere_regret(problem, recommendation):
     """How much worse than the best unit vector `recommendation` (d,) is: |theta| - theta'recommendation.
 
-    problem : LinearBandit. Returns a float, in units of reward.
-    Raises ValueError for a problem without theta, and for anything but a unit vector.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth, with a theta.
+    recommendation : (d,) array_like
+        Unit vector.
 
+    Returns
+    -------
+    float
+        The regret, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        For a problem without theta, and for anything but a unit vector.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit
     >>> round(float(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8]))), 6)
     0.8

@@ -13,12 +13,55 @@ STEP = 2**0.25  # between one length tried and the next
 
 
 def within_half(problem, estimate):
-    """Whether all variances of a VarianceEstimate are off by at most half of the true ones."""
+    """Whether all variances of a VarianceEstimate are off by at most half of the true ones.
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth.
+    estimate : VarianceEstimate
+        What a burn-in recommends.
+
+    Returns
+    -------
+    bool
+        True if every |sigma_hat_x^2 - sigma_x^2| <= sigma_x^2 / 2.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> from bandits_lib.variance import VarianceEstimate
+    >>> estimate = VarianceEstimate(np.array([1.1, 0.9]), np.eye(2), 2, np.array([50, 50]))
+    >>> within_half(LinearBandit(np.eye(2), theta=[1.0, 0.5]), estimate)
+    True
+    """
     return bool((np.abs(estimate.sigma**2 - problem.sigma**2) <= problem.sigma**2 / 2).all())
 
 
 def one_burn_in(problem, budget, rng):
-    """The VarianceEstimate of one simulated burn-in by HEAD, told the true bounds on sigma."""
+    """The VarianceEstimate of one simulated burn-in by HEAD, told the true bounds on sigma.
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth.
+    budget : int
+        Number of pulls.
+    rng : numpy.random.Generator
+        Draws the rewards.
+
+    Returns
+    -------
+    VarianceEstimate
+        What HEAD recommends.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
+    >>> one_burn_in(problem, 400, np.random.default_rng(0)).sigma.shape
+    (3,)
+    """
     rule = head(problem.arms, budget=budget, sigma_min=problem.sigma.min(), sigma_max=problem.sigma.max())
     result = play(rule, problem, rng).result
     assert result is not None
@@ -28,9 +71,32 @@ def one_burn_in(problem, budget, rng):
 def coverage(problem, budget, *, runs, seed=0):
     """How often HEAD, told the true bounds on sigma, has all variances within half of the truth (weltz2023, Alg. 2).
 
-    problem : LinearBandit; budget : pulls; runs : experiments; seed : run r draws from SeedSequence(seed,
-    spawn_key=(r,)), whatever the budget, so that two budgets see the same normals. Returns rate, low, high (Wilson).
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth.
+    budget : int
+        Number of pulls of each burn-in.
+    runs : int
+        Number of burn-ins.
+    seed : int, default 0
+        Run r draws from SeedSequence(seed, spawn_key=(r,)), whatever the budget, so that two budgets see the same
+        normals.
 
+    Returns
+    -------
+    rate : float
+        Share of the runs that cover.
+    low, high : float
+        Wilson's interval, of confidence 0.95.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 2.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit
     >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
     >>> tuple(round(value, 2) for value in coverage(problem, 400, runs=20))
@@ -46,11 +112,38 @@ def coverage(problem, budget, *, runs, seed=0):
 def shortest_burn_in(problem, *, delta, runs, seed=0):
     """The shortest burn-in that is seen to cover: the lower end of its coverage is at least 1 - delta / 2.
 
-    A yardstick beside the lengths of `burn_in` (weltz2023, appendix D), no rule, since it needs the truth.
-    problem : LinearBandit; delta : error probability allowed; runs : experiments per length; seed : as for `coverage`.
-    Lengths 100 * 2^(k/4), k = 0, 1, ..., by bisection. Returns pulls (int). Raises ValueError if `runs` cannot show
-    such a coverage.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The truth.
+    delta : float
+        Error probability allowed.
+    runs : int
+        Number of burn-ins per length.
+    seed : int, default 0
+        As for `coverage`.
 
+    Returns
+    -------
+    int
+        Number of pulls, one of 100 * 2^(k/4), k = 0, 1, ..., found by bisection.
+
+    Raises
+    ------
+    ValueError
+        If `runs` cannot show such a coverage.
+
+    Notes
+    -----
+    A yardstick beside the lengths of `burn_in` (weltz2023, appendix D), no rule, since it needs the truth.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Appendix D.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit
     >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
     >>> shortest_burn_in(problem, delta=0.5, runs=20)

@@ -3,7 +3,8 @@
 What is hashed is a text that describes the values in full and is the same in every process: numbers and arrays by their
 digits, other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this
 package count by name. Those of anyone else count by their code, with everything their names lead to: globals, closures,
-attributes of modules, base classes; modules of anyone else by their file.
+attributes of modules, base classes; modules of anyone else by their file. So editing a parameter in a notebook or a
+line of a module changes the hash.
 """
 
 import dis
@@ -49,29 +50,14 @@ UNTOLD = {  # of a class: where and how it was written, not what it does
 
 
 def fingerprint(*parts):
-    """A short hash of arguments: arrays, numbers, strings, containers, functions, partials, rngs, objects.
-
-    parts : any number of them. Returns 16 hex digits.
-    Functions of this package and of libraries count by name; a user's functions and classes by their code, defaults and
-    the values they refer to, so that editing a parameter in a notebook or a line of a module changes the hash.
-    Equal in every process. Raises nothing.
-
-    >>> fingerprint(1, "a") == fingerprint(1, "a"), fingerprint(1, "a") == fingerprint(1, "b")
-    (True, False)
-    """
+    """A short hash, 16 hex digits, of any number of arguments, equal in every process."""
     described = map(_Description(), parts)
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def source_fingerprint():
-    """A hash of this package's own source files, names and contents: results drawn by other code are never resumed.
-
-    Returns 16 hex digits.
-
-    >>> len(source_fingerprint())
-    16
-    """
+    """A hash, 16 hex digits, of this package's own source: results drawn by other code are never resumed."""
     return digest_of(sorted(HOME.rglob("*.py")))
 
 

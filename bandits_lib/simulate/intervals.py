@@ -8,11 +8,24 @@ from scipy import stats
 def summary(table, by=(), level=0.95):
     """Estimates with intervals, per algorithm (and per value of the column or columns `by`).
 
-    table : as `monte_carlo` returns it; level : of confidence. Returns a DataFrame indexed by (*by, algorithm), in the
-    table's order, with runs, mean pulls, se (ddof 1), low, high (Student), error_rate among the runs that stopped,
-    error_low, error_high (Wilson), and not_stopped, the number of runs that were cut off (their pulls count in the mean
-    as they are).
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per algorithm and run, as `monte_carlo` returns it.
+    by : str or sequence of str, default ()
+        Columns that hold the settings.
+    level : float, default 0.95
+        Confidence of the intervals, two-sided.
 
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (*by, algorithm), in the table's order, with runs, mean pulls, se (ddof 1), low, high (Student),
+        error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number of runs that
+        were cut off (their pulls count in the mean as they are).
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"algorithm": "a", "pulls": [90, 110], "correct": True, "stopped": True})
     >>> summary(table).loc["a", ["mean", "se", "error_rate"]].tolist()
@@ -37,8 +50,24 @@ def _estimates(rows, level):
 def student_interval(values, level=0.95):
     """Mean of a sample with its standard error (ddof 1) and Student's interval; one value: an infinite interval.
 
-    values : (n,); level : of confidence. Returns mean, standard error, low, high, in the units of the values.
+    Parameters
+    ----------
+    values : (n,) array_like
+        The sample.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
 
+    Returns
+    -------
+    mean : float
+        Mean, in the units of the values.
+    se : float
+        Standard error, in the units of the values; nan of one value.
+    low, high : float
+        Interval, in the units of the values.
+
+    Examples
+    --------
     >>> tuple(round(value, 2) for value in student_interval([1.0, 2.0, 3.0]))
     (2.0, 0.58, -0.48, 4.48)
     """
@@ -56,8 +85,22 @@ def student_interval(values, level=0.95):
 def wilson_interval(successes, trials, level=0.95):
     """A binomial proportion with Wilson's score interval.
 
-    successes, trials : whole numbers; level : of confidence. Returns rate, low, high; without trials nan, 0, 1.
+    Parameters
+    ----------
+    successes, trials : int
+        Whole numbers, the first at most the second.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
 
+    Returns
+    -------
+    rate : float
+        Share of successes; nan without trials.
+    low, high : float
+        Interval; 0 and 1 without trials.
+
+    Examples
+    --------
     >>> tuple(round(value, 3) for value in wilson_interval(2, 50))
     (0.04, 0.011, 0.135)
     """
@@ -68,14 +111,38 @@ def wilson_interval(successes, trials, level=0.95):
 
 
 def paired_ratio(table, first, second, by=None, worst=max, level=0.95, value="pulls"):
-    """How many times the pulls of `second` does `first` take, run by run on the same problem?
+    """How many times the pulls of `second` the algorithm `first` takes, run by run on the same problem.
 
-    first, second : algorithms; level : of confidence; table : as `monte_carlo` returns it, with a column `by` when it
-    holds several settings. Runs that only one of the two has played are left out. value : the column compared, positive
-    numbers. The ratio is the geometric mean over runs (the mean of paired log-ratios, Student). With several settings,
-    `worst` (max or min) of the ratios, with Bonferroni's simultaneous interval. Returns estimate, low, high.
-    Raises ValueError if they have no run in common.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the two
+        has played are left out.
+    first, second : str
+        Names of the algorithms.
+    by : str or list of str, optional
+        Columns that hold the settings; by default the table holds one.
+    worst : callable, default max
+        Which ratio stands for several settings: max or min, with Bonferroni's simultaneous interval.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
+    value : str, default "pulls"
+        Column that is compared; it holds positive numbers.
 
+    Returns
+    -------
+    estimate : float
+        Geometric mean of the ratio over runs.
+    low, high : float
+        Interval, Student's for the mean of the paired log-ratios.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
     >>> tuple(round(value, 2) for value in paired_ratio(table, "a", "b"))
@@ -97,11 +164,31 @@ def _log_ratio(rows, first, second, level, value):
 
 
 def growth_exponent(table, algorithm, x, against=None, level=0.95):
-    """Exponent a in pulls ~ x^a: slope of log pulls against log x over all runs. Returns estimate, low, high.
+    """Exponent a in pulls ~ x^a: slope of log pulls against log x over all runs.
 
-    table : as `monte_carlo` returns it with a column `x`; level : of confidence; against : the exponent of the ratio of
-    `algorithm`'s pulls to those of this one, paired by run. The interval is Student's for the slope.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it, with a column `x`.
+    algorithm : str
+        Name of the algorithm.
+    x : str
+        Column of the setting; it holds positive numbers.
+    against : str, optional
+        Name of another algorithm: the exponent is then that of the ratio of `algorithm`'s pulls to those of this one,
+        paired by run.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
 
+    Returns
+    -------
+    estimate : float
+        Exponent.
+    low, high : float
+        Interval, Student's for the slope.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 40, 40], "pulls": [9, 11, 21, 19]})
     >>> tuple(round(value, 2) for value in growth_exponent(table, "a", "n"))
@@ -115,14 +202,41 @@ def growth_exponent(table, algorithm, x, against=None, level=0.95):
 
 
 def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
-    """By how much more often than `second` is `first` right, on the same problem and run?
+    """By how much more often `first` is right than `second`, on the same problem and run.
 
-    first, second : algorithms; level : of confidence; table : as `monte_carlo` returns it, with a column `by` when it
-    holds several settings. Runs that only one of the two has played are left out. The interval is that of Agresti and
-    Min (2005) for matched pairs, which keeps its level where they hardly ever differ. With several settings, `worst`
-    (min or max) of the differences, with Bonferroni's simultaneous interval. Returns estimate, low, high. Raises
-    ValueError if they have no run in common.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it, with a column `by` when it holds several settings. Runs that only one of the two
+        has played are left out.
+    first, second : str
+        Names of the algorithms.
+    by : str or list of str, optional
+        Columns that hold the settings; by default the table holds one.
+    worst : callable, default min
+        Which difference stands for several settings: min or max, with Bonferroni's simultaneous interval.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
 
+    Returns
+    -------
+    estimate : float
+        Difference of the shares of right answers.
+    low, high : float
+        Interval of Agresti and Min (2005) for matched pairs, which keeps its level where they hardly ever differ.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    References
+    ----------
+    .. [1] Agresti, Min. "Simple improved confidence intervals for comparing matched proportions". Statist. Med. 24,
+       2005.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"algorithm": [*"aaaaaabbbbbb"], "run": 2 * [*range(6)]})
     >>> table["correct"] = 6 * [True] + 3 * [True, False]
@@ -137,9 +251,28 @@ def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
 def accuracy_slope(table, first, x, second=None, level=0.95):
     """Change of the accuracy of `first`, or of its lead over `second`, per doubling of the setting `x`, over all runs.
 
-    table : as `monte_carlo` returns it with a column `x`; level : of confidence. The interval is Student's for the
-    slope of correct (0 or 1), or of the paired difference, against log2 x. Returns estimate, low, high.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it, with a column `x`.
+    first : str
+        Name of the algorithm.
+    x : str
+        Column of the setting; it holds positive numbers.
+    second : str, optional
+        Name of another algorithm, compared with `first` by run; by default none.
+    level : float, default 0.95
+        Confidence of the interval, two-sided.
 
+    Returns
+    -------
+    estimate : float
+        Slope of correct (0 or 1), or of the paired difference, against log2 x.
+    low, high : float
+        Interval, Student's for the slope.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"algorithm": "a", "run": [*range(4)], "n": [10, 10, 20, 20]})
     >>> table["correct"] = [True, True, True, False]

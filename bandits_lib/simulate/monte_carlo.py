@@ -38,25 +38,52 @@ def monte_carlo(
 
     Parameters
     ----------
-    algorithms : {name: make}, make(problem, rng) -> a fresh generator; rng is the rule's own.
-    make_problem : function (rng) -> LinearBandit, the same problem for every algorithm of a run; or a LinearBandit, for
-        all runs.
-    by : name of a column, to play in several settings: make_problem is then {setting: function or LinearBandit}, and
-        algorithms may be a function (setting) -> {name: make}. Of settings that are tuples, a list of names.
-    runs, seed : run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so adding an
-        algorithm, a setting, or more runs, changes no other row.
-    n_jobs : processes (joblib); scheduler : address of a dask scheduler in their place, "" or None for none.
-    correct : function (problem, recommendation) -> bool; measure : function (problem, Run) -> {column: number}.
-    max_pulls : cut every run off there. progress : a bar on standard error after a minute.
-    checkpoint : a file that survives a kill: finished runs are appended and not played again. Its first line holds a
-        hash of everything that decides the rows (the library's source included); a file of another experiment is
-        refused. A folder (it exists, or the path ends in /; with `by`, always): the file is named by the hash, so none
-        is ever refused. "" or None: nothing is kept.
+    algorithms : dict of {str: callable}, or callable
+        By name, make(problem, rng) -> a fresh generator; rng is the rule's own. With `by` it may be a function
+        (setting) -> {name: make}.
+    make_problem : LinearBandit, callable, or dict of these
+        Function (rng) -> LinearBandit, the same problem for every algorithm of a run; or a LinearBandit, for all runs.
+        With `by`, {setting: function or LinearBandit}.
+    by : str or list of str, optional
+        Name of a column, to play in several settings; of settings that are tuples, a list of names.
+    runs : int, default 20
+        Number of runs, at least 1.
+    seed : int, default 0
+        Run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so adding an algorithm,
+        a setting, or more runs, changes no other row.
+    n_jobs : int, default 1
+        Number of processes (joblib).
+    correct : callable, default best_item
+        Function (problem, recommendation) -> bool.
+    measure : callable, optional
+        Function (problem, Run) -> {column: number}; by default nothing more is measured.
+    max_pulls : int, optional
+        Number of pulls at which every run is cut off; by default none.
+    checkpoint : path or str, optional
+        A file that survives a kill: finished runs are appended and not played again. Its first line holds a hash of
+        everything that decides the rows (the library's source included); a file of another experiment is refused. A
+        folder (it exists, or the path ends in /; with `by`, always): the file is named by the hash, so none is ever
+        refused. "" or None: nothing is kept.
+    scheduler : str, optional
+        Address of a dask scheduler in the place of the processes; "" or None for what DASK_SCHEDULER_ADDRESS says, or
+        none.
+    progress : bool, default True
+        Whether to show a bar on standard error after a minute.
 
-    Returns a DataFrame with columns algorithm, run, pulls, correct, stopped, recommendation, seconds, those of
-    `measure` and `by`, ordered by setting and algorithm (as given) and run. `correct` is False for runs that did not
-    stop. Raises ValueError for no algorithms, runs < 1, settings without `by`, or a checkpoint of another experiment.
+    Returns
+    -------
+    pandas.DataFrame
+        Columns algorithm, run, pulls, correct, stopped, recommendation, seconds, those of `measure` and `by`, ordered
+        by setting and algorithm (as given) and run. `correct` is False for runs that did not stop.
 
+    Raises
+    ------
+    ValueError
+        For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, or a problem that
+        `correct` refuses.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> from bandits_lib.fixed_confidence import rage
     >>> players = {"rage": lambda problem, rng: rage(problem.arms, delta=0.05)}
@@ -107,8 +134,34 @@ def _threads():
 def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
     """One run, as plain JSON values, so that computed, sent and resumed rows are the same to the digit.
 
-    r : number of the run; algorithms, make_problem, seed, correct, measure, max_pulls : as for `monte_carlo`.
-    Returns (r, list of rows). Raises ValueError for a problem that `correct` refuses.
+    Parameters
+    ----------
+    r : int
+        Number of the run.
+    algorithms : dict of {str: callable}
+        As for `monte_carlo`.
+    make_problem : LinearBandit or callable
+        As for `monte_carlo`.
+    seed : int
+        As for `monte_carlo`.
+    correct : callable
+        As for `monte_carlo`.
+    measure : callable or None
+        As for `monte_carlo`.
+    max_pulls : int or None
+        As for `monte_carlo`.
+
+    Returns
+    -------
+    r : int
+        Number of the run.
+    rows : list of dict
+        One row per algorithm.
+
+    Raises
+    ------
+    ValueError
+        For a problem that `correct` refuses.
     """
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
     with _threads().limit(limits=1):

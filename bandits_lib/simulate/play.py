@@ -32,11 +32,30 @@ draw: Any = None
 def play(algorithm: Algorithm, problem, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
     """Simulate `algorithm` on `problem` (a `LinearBandit`) until it returns or max_pulls come first.
 
-    algorithm : a fresh generator; rng : draws the rewards, nothing else; max_pulls : pulls, None for no limit.
-    Returns Run(result, counts (K,), stopped). stopped is False, and result None, when max_pulls came first;
-    a batch that would pass max_pulls is not pulled at all.
-    Raises ValueError for a request that is neither a Loop nor (K,) non-negative integers.
+    Parameters
+    ----------
+    algorithm : generator
+        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    problem : LinearBandit
+        The truth, from which rewards are drawn.
+    rng : numpy.random.Generator
+        Draws the rewards, nothing else.
+    max_pulls : int, optional
+        Number of pulls at which the run is cut off; by default none.
 
+    Returns
+    -------
+    Run
+        `stopped` is False, and `result` None, when `max_pulls` came first; a batch that would pass `max_pulls` is not
+        pulled at all.
+
+    Raises
+    ------
+    ValueError
+        For a request that is neither a Loop nor (K,) non-negative integers.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> from bandits_lib.fixed_confidence import rage
     >>> problem = instances.benchmark(2, angle=1.0)
@@ -83,11 +102,30 @@ def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
 def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
     """Play a Loop pull by pull, in chunks of about a tenth of a second; where they end changes no reward and no pull.
 
-    loop : Loop; problem : LinearBandit; rng : np.random.Generator. counts (K,) and pulls (1,) belong to the simulator
-    and grow in place; max_pulls : the total at which to stop; chunks : a dictionary, empty at first, that remembers
-    from Loop to Loop how many pulls a chunk has.
-    Returns True when `choose` was negative, False when max_pulls came first.
+    Parameters
+    ----------
+    loop : Loop
+        What the rule yielded.
+    problem : LinearBandit
+        The truth, from which rewards are drawn.
+    rng : numpy.random.Generator
+        Draws the rewards.
+    counts : (K,) int array
+        Pulls of each arm so far, the simulator's own; grows in place.
+    pulls : (1,) int array
+        Pulls so far, the simulator's own; grows in place.
+    max_pulls : int
+        Number of pulls in all at which to stop.
+    chunks : dict
+        Empty at first; remembers from Loop to Loop how many pulls a chunk has.
 
+    Returns
+    -------
+    bool
+        True when `choose` was negative, False when `max_pulls` came first.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> from bandits_lib.fixed_budget import linucb
     >>> world, counts, pulls = instances.benchmark(2), np.zeros(3, np.int64), np.zeros(1, np.int64)
@@ -108,8 +146,20 @@ def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
 def next_chunk(chunk, seconds):
     """Pulls of the next chunk, after one of `chunk` pulls took `seconds`: at least 1, at most 16 times as many.
 
-    Returns an int.
+    Parameters
+    ----------
+    chunk : int
+        Number of pulls of the chunk before.
+    seconds : float
+        Time that it took.
 
+    Returns
+    -------
+    int
+        Number of pulls that take about a tenth of a second.
+
+    Examples
+    --------
     >>> next_chunk(64, 1e-6), next_chunk(10_000, 0.2), next_chunk(64, 100.0)
     (1024, 5000, 1)
     """
@@ -120,9 +170,20 @@ def next_chunk(chunk, seconds):
 def runner(choose, update, draw):
     """The compiled loop of a rule and a noise: function (state, means, sigma, rng, counts, pulls, max_pulls, pause_at).
 
-    choose, update : numba functions of a Loop; draw : numba function (mean, sigma, rng) -> reward.
-    Returns a numba function that returns OVER, CUT_OFF or PAUSED; the same for the same three.
+    Parameters
+    ----------
+    choose, update : numba function
+        Those of a Loop.
+    draw : numba function
+        Noise: (mean, sigma, rng) -> reward.
 
+    Returns
+    -------
+    numba function
+        It returns OVER, CUT_OFF or PAUSED, and is the same for the same three.
+
+    Examples
+    --------
     >>> from bandits_lib.fixed_budget import linucb
     >>> from bandits_lib.problem import draw_gaussian
     >>> request = next(linucb(np.eye(2), budget=10))

@@ -4,12 +4,15 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 sys.path.insert(0, str(Path(__file__).parent))
+from gather import public_names  # noqa: E402
 
 project = "bandits_lib"
 author = "the bandits_lib authors"
 release = metadata.version("bandits_lib")
-extensions = ["myst_nb", "sphinx.ext.autodoc", "mathml", "plain_docstrings"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_names"]
 exclude_patterns = ["README.md", "figures/*/*.md"]
 
 nb_execution_mode = "off"
@@ -17,9 +20,19 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]
+smartquotes = False  # quotes in docstrings are values, and x'theta is a product
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autosummary_generate = False
+default_role = "py:obj"  # a name in backticks is a link if the reference has it, else code
+numpydoc_show_class_members = False  # autodoc shows them
+numpydoc_xref_param_type = True  # of types, the library's classes are links; other words stay as they are
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = dict(zip(DEFAULT_LINKS, DEFAULT_LINKS, strict=True)) | {
+    name: f":obj:`{name}`" for names in public_names().values() for name in names if name[0].isupper()
+}
+
 html_theme = "furo"
 html_title = "bandits_lib"
 html_copy_source = False

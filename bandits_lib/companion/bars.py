@@ -8,10 +8,22 @@ from bandits_lib.companion.style import look
 def pulls(ax, estimates, unit=1e6):
     """Mean pulls of each rule, one bar a row, from the top, with its 95 % interval; a paler part is burn-in.
 
-    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone, with a column `burn_in` (pulls); unit :
-    pulls per axis unit.
-    Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by algorithm alone, with a column burn_in (pulls).
+    unit : float, default 1e6
+        Pulls per unit of the axis.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> estimates = pd.DataFrame({"mean": [3e6], "low": [2e6], "high": [4e6], "burn_in": [1e6]}, index=["h_rage"])
@@ -35,8 +47,20 @@ def pulls(ax, estimates, unit=1e6):
 def shares(ax, designs):
     """The share of pulls that each arm gets, designs side by side.
 
-    ax : of matplotlib; designs : DataFrame, one row per arm (its label), one column per algorithm. Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    designs : DataFrame
+        Shares, one row per arm (its label) and one column per algorithm.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> shares(plt.subplots()[1], pd.DataFrame({"h_rage": [0.5, 0.5], "rage": [0.4, 0.6]})).get_ylabel()
@@ -52,11 +76,24 @@ def shares(ax, designs):
 
 
 def pooled_error_rates(ax, estimates, delta):
-    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate `delta`.
+    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate allowed.
 
-    ax : of matplotlib; estimates : a `summary` indexed by algorithm alone; delta : error probability allowed.
-    Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by algorithm alone.
+    delta : float
+        Error probability allowed.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> from bandits_lib import summary
@@ -77,11 +114,27 @@ def pooled_error_rates(ax, estimates, delta):
 
 
 def settings(axes, estimates, by, labels, pooled, delta):
-    """A panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates. Returns the axes.
+    """A panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates.
 
-    axes : axes, one more than settings, sharing y; estimates : a `summary` indexed by (by, algorithm) with columns
-    burn_in and lower_bound; labels : {setting: words}; pooled : a `summary` by algorithm;
-    delta : error probability allowed.
+    Parameters
+    ----------
+    axes : sequence of matplotlib.axes.Axes
+        Where to draw: one more than settings, sharing y.
+    estimates : DataFrame
+        A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
+    by : str
+        Name of the settings.
+    labels : dict
+        {setting: words}.
+    pooled : DataFrame
+        A `summary` by algorithm.
+    delta : float
+        Error probability allowed.
+
+    Returns
+    -------
+    sequence of matplotlib.axes.Axes
+        The `axes`.
     """
     *panels, last = axes
     for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):

@@ -13,9 +13,25 @@ COLUMNS += ["more", "explanation"]
 class Claim(NamedTuple):
     """A statement, what was measured, and where the statement holds.
 
-    id : "<notebook>/<short name>"; paper, place, statement : whose, where, in words; estimate, low, high : measured,
-    with a 95 % interval; holds : (low, high), the values under which it is true; explanation : of a failure.
+    Attributes
+    ----------
+    id : str
+        "<notebook>/<short name>".
+    paper : str
+        Key of the paper whose statement it is.
+    place : str
+        Where it stands there.
+    statement : str
+        The statement in words.
+    estimate, low, high : float
+        What was measured, with a 95 % interval.
+    holds : tuple of float
+        The least and the largest value under which the statement is true.
+    explanation : str
+        Of a failure.
 
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim
     >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).paper
     'fiez2019'
@@ -35,8 +51,13 @@ class Claim(NamedTuple):
     def verdict(self):
         """The verdict by rule, never typed: whether the interval lies where the statement holds.
 
-        Returns "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided".
+        Returns
+        -------
+        str
+            "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided".
 
+        Examples
+        --------
         >>> from bandits_lib.companion.claims import claim
         >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 1.0, 0.9, 1.1, (0, 1)).verdict
         'undecided'
@@ -51,8 +72,13 @@ class Claim(NamedTuple):
     def more(self):
         """How many times as many runs would decide it, if the estimate stays.
 
-        Returns 1 when it is decided, inf when the estimate is on a boundary of `holds`.
+        Returns
+        -------
+        int or float
+            1 when it is decided, inf when the estimate is on a boundary of `holds`.
 
+        Examples
+        --------
         >>> from bandits_lib.companion.claims import claim
         >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.9, 0.7, 1.1, (0, 1)).more
         4
@@ -74,12 +100,35 @@ class Claim(NamedTuple):
 def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
     """One claim of a paper confronted with runs.
 
-    id : "<notebook>/<short name>"; paper : "fiez2019", ...; place : "Figure 1a"; statement : in words.
-    estimate, low, high : measured, with a 95 % interval (simultaneous where the statement has several settings).
-    holds : (low, high), the values under which the statement is true. explanation : of a failure, and its option.
-    Returns a Claim, whose `verdict` is computed. Raises ValueError for an id without notebook, NaN, or
-    estimate outside [low, high].
+    Parameters
+    ----------
+    id : str
+        "<notebook>/<short name>".
+    paper : str
+        Key of the paper, "fiez2019" for instance.
+    place : str
+        Where the statement stands, "Figure 1a" for instance.
+    statement : str
+        The statement in words.
+    estimate, low, high : float
+        What was measured, with a 95 % interval (simultaneous where the statement has several settings).
+    holds : tuple of float
+        The least and the largest value under which the statement is true.
+    explanation : str, default ""
+        Of a failure, and its option.
 
+    Returns
+    -------
+    Claim
+        The claim, whose `verdict` is computed.
+
+    Raises
+    ------
+    ValueError
+        For an id without notebook, NaN, an estimate outside [low, high], or bounds of `holds` in the wrong order.
+
+    Examples
+    --------
     >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).verdict
     'reproduced'
     """
@@ -103,10 +152,20 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
 
 
 def table(claims):
-    """The claims in full, one row each, with the computed verdict and `more` (runs needed, as a multiple).
+    """The claims in full, one row each, with the computed verdict and how many times as many runs would decide it.
 
-    claims : list of Claim. Returns a DataFrame.
+    Parameters
+    ----------
+    claims : list of Claim
+        The claims.
 
+    Returns
+    -------
+    DataFrame
+        One row per claim.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim
     >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
     >>> table([found])["verdict"].item()
@@ -122,9 +181,25 @@ def table(claims):
 def save(claims, out):
     """Write <out>/figures/claims/<notebook>.csv, the notebook being the part of every id before the slash.
 
-    claims : list of Claim; out : folder. Returns the table as `show` prints it. Raises ValueError for no claims, two
-    notebooks, or an id used twice.
+    Parameters
+    ----------
+    claims : list of Claim
+        The claims, of one notebook.
+    out : str or path-like
+        Folder to write to.
 
+    Returns
+    -------
+    DataFrame
+        The table as `show` prints it.
+
+    Raises
+    ------
+    ValueError
+        For no claims, two notebooks, or an id used twice.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim
     >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
     >>> save([found], ".")["measured"].item()
@@ -142,8 +217,18 @@ def save(claims, out):
 def show(claims):
     """The claims as a short table to print in a notebook: statement, measured, holds, verdict.
 
-    claims : list of Claim. Returns a DataFrame.
+    Parameters
+    ----------
+    claims : list of Claim
+        The claims.
 
+    Returns
+    -------
+    DataFrame
+        One row per claim.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim
     >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
     >>> show([found])["holds for"].item()
@@ -162,4 +247,5 @@ def show(claims):
 
 
 def _more(times):
+    """The number of `Claim.more` in words."""
     return "no number of runs" if times == inf else f"{times:.3g} times the runs"

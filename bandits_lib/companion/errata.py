@@ -13,10 +13,27 @@ FIELDS = {"paper", "place", "printed", "correct"}
 def read(path):
     """The entries of a yaml file of errata.
 
-    path : of a list of mappings. Every entry has `proof` (an argument in words and formulas), `run` (the notebook
-    that shows it), or both. Returns a DataFrame with columns paper, place, printed, correct, proof, run.
-    Raises ValueError for an entry that lacks a field, has another, or has neither of the two.
+    Parameters
+    ----------
+    path : str or path-like
+        File of a list of mappings.
 
+    Returns
+    -------
+    DataFrame
+        One row per entry, with columns paper, place, printed, correct, proof and run.
+
+    Raises
+    ------
+    ValueError
+        For an entry that lacks a field, has another, has neither proof nor run, or is of another paper.
+
+    Notes
+    -----
+    Every entry has `proof` (an argument in words and formulas), `run` (the notebook that shows it), or both.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="demo")
     >>> _ = Path("errata.yaml").write_text(str([found]))
@@ -36,8 +53,20 @@ def read(path):
 def page(errata, notebooks="../notebooks"):
     """Markdown: for each paper a table of place, what is printed, what is correct, and why.
 
-    errata : as `read` returns them; notebooks : the folder that links to runs point to. Returns a string.
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+    notebooks : str, default "../notebooks"
+        Folder that links to runs point to.
 
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="")
     >>> page(pd.DataFrame([found])).splitlines()[2]
@@ -50,6 +79,7 @@ def page(errata, notebooks="../notebooks"):
 
 
 def _as_read(rows, notebooks):
+    """Errata of one paper as a person reads them: place, printed, correct, and why, with links to runs."""
     links = [f"Run: [{name}]({notebooks}/{name}.ipynb)." if name else "" for name in rows["run"]]
     why = [f"{proof} {link}".strip() for proof, link in zip(rows["proof"], links, strict=True)]
     return rows[["place", "printed", "correct"]].assign(why=why)
@@ -58,8 +88,15 @@ def _as_read(rows, notebooks):
 def save(errata, out):
     """Write <out>/figures/errata.md.
 
-    errata : as `read` returns them; out : folder.
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+    out : str or path-like
+        Folder to write to.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="")
     >>> save(pd.DataFrame([found]), ".")

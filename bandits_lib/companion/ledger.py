@@ -14,9 +14,23 @@ VERDICTS = ("reproduced", "undecided", "not reproduced")
 def read(folder):
     """The claims saved by the notebooks as one DataFrame, ordered by paper, notebook and row.
 
-    folder : where `claims.save` put one csv per notebook. Returns a DataFrame with the columns of `claims.table`.
-    Raises ValueError for a folder without claims, an id used twice, or a verdict that the rule does not give.
+    Parameters
+    ----------
+    folder : str or path-like
+        Where `claims.save` put one csv per notebook.
 
+    Returns
+    -------
+    DataFrame
+        One row per claim, with the columns of `claims.table`.
+
+    Raises
+    ------
+    ValueError
+        For a folder without claims, an id used twice, or a verdict that the rule does not give.
+
+    Examples
+    --------
     >>> from bandits_lib import claims
     >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
     >>> _ = claims.save([found], ".")
@@ -42,6 +56,7 @@ def _position(name):
 
 
 def _check_verdict(row):
+    """Refuse a claim whose verdict is not the one that its numbers give."""
     holds = (row.holds_low, row.holds_high)
     rule = claim(row.id, row.paper, row.place, row.statement, row.estimate, row.low, row.high, holds).verdict
     if row.verdict != rule:
@@ -51,8 +66,18 @@ def _check_verdict(row):
 def totals(claims):
     """How many claims of each paper have which verdict.
 
-    claims : as `read` returns them. Returns a DataFrame with one row per paper and a last row `all`.
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    DataFrame
+        One row per paper and a last row "all".
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> totals(found).loc["all"].tolist()
@@ -68,8 +93,18 @@ def totals(claims):
 def as_read(claims):
     """The ledger as a person reads it: figure, claim, estimate with interval, where it holds, verdict, explanation.
 
-    claims : as `read` returns them. Returns a DataFrame.
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    DataFrame
+        One row per claim.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> as_read(found)["measured [95 % interval]"].item()
@@ -93,8 +128,18 @@ def as_read(claims):
 def markdown(frame):
     """A DataFrame as a markdown table without its index; bars inside cells are escaped.
 
-    frame : DataFrame. Returns a string.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
 
+    Returns
+    -------
+    str
+        The table in markdown.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> print(markdown(pd.DataFrame({"rule": ["RAGE"], "pulls": [86]})))
     | rule   | pulls   |
@@ -108,8 +153,18 @@ def markdown(frame):
 def totals_block(claims):
     """Markdown of the totals, papers by their key.
 
-    claims : as `read` returns them. Returns a string.
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    str
+        The table in markdown.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> totals_block(found).splitlines()[2]
@@ -121,8 +176,18 @@ def totals_block(claims):
 def claims_block(claims):
     """Markdown of the failures in the open and of every claim, folded, paper by paper.
 
-    claims : as `read` returns them. Returns a string.
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    str
+        The tables in markdown.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> claims_block(found).splitlines()[2]
@@ -140,9 +205,27 @@ def claims_block(claims):
 def fill(text, name, block):
     """Replace what stands between `<!-- name -->` and `<!-- end name -->` in a text.
 
-    text, name, block : strings. Returns the text with the block in place.
-    Raises ValueError if the text has no such place.
+    Parameters
+    ----------
+    text : str
+        The text.
+    name : str
+        Name of the place.
+    block : str
+        What is to stand there.
 
+    Returns
+    -------
+    str
+        The text with the block in place.
+
+    Raises
+    ------
+    ValueError
+        If the text has no such place.
+
+    Examples
+    --------
     >>> text = "<!-- totals -->" + chr(10) + "<!-- end totals -->"
     >>> fill(text, "totals", "new").split()
     ['<!--', 'totals', '-->', 'new', '<!--', 'end', 'totals', '-->']
@@ -156,8 +239,25 @@ def fill(text, name, block):
 def fill_readme(text, claims):
     """The README with its totals and its table of claims made anew.
 
-    text : of the README, with its two places; claims : as `read` returns them. Returns a string.
+    Parameters
+    ----------
+    text : str
+        The README, with its two places.
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    str
+        The README.
+
+    Raises
+    ------
+    ValueError
+        If the text lacks one of the places.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> places = [f"<!-- {name} -->" for name in ("totals", "end totals", "claims", "end claims")]
@@ -170,8 +270,20 @@ def fill_readme(text, claims):
 def save(claims, out):
     """Write <out>/figures/claims.csv and <out>/figures/ledger.md, and fill in <out>/README.md where there is one.
 
-    claims : as `read` returns them; out : folder.
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `read` returns them.
+    out : str or path-like
+        Folder to write to.
 
+    Raises
+    ------
+    ValueError
+        If there is a README without the places to be filled in.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> save(found, ".")
@@ -186,10 +298,22 @@ def save(claims, out):
 
 
 def verdicts(axes, claims):
-    """One mark per claim, by paper (one of `axes` each) and figure (a row): shape and colour say the verdict.
+    """One mark per claim, by paper (one axes each) and figure (a row): shape and colour say the verdict.
 
-    axes : as many as there are papers in `claims`, as `read` returns them. Returns axes.
+    Parameters
+    ----------
+    axes : sequence of matplotlib.axes.Axes
+        Where to draw: as many as there are papers in `claims`.
+    claims : DataFrame
+        Claims as `read` returns them.
 
+    Returns
+    -------
+    sequence of matplotlib.axes.Axes
+        The `axes`.
+
+    Examples
+    --------
     >>> from bandits_lib.companion.claims import claim, table
     >>> import matplotlib.pyplot as plt
     >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])

@@ -18,9 +18,13 @@ _started = perf_counter()
 def start():
     """Start the clock that is saved as `wall_seconds`, and bring a notebook's kernel to where its paths count from.
 
+    Notes
+    -----
     Relative paths (`out`, `checkpoint`) count from a notebook's folder, where Jupyter starts kernels. papermill starts
     them where it is called: a kernel anywhere else in a checkout of this project moves to its notebooks/.
 
+    Examples
+    --------
     >>> start()
     """
     global _started
@@ -45,10 +49,34 @@ def _notebooks_for(folder):
 def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
     """Write <out>/figures/<figure>.png, .pdf, .csv (estimates), .json, and _runs.csv (the raw rows).
 
-    fig : of matplotlib; out : folder; figure : "<paper>/fig_1a"; estimates, runs : DataFrames behind the picture;
-    notebook : the name of the one that calls; parameters : `globals()` there, of which its parameters are kept;
-    alt : the picture in words. png and pdf carry no date. `seconds` is left out of the runs. Raises as `provenance`.
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+        The picture; png and pdf carry no date.
+    figure : str
+        Its name, "<paper>/fig_1a" for instance.
+    out : str or path-like
+        Folder to write to.
+    estimates : DataFrame
+        Estimates behind the picture, saved with their index.
+    runs : DataFrame, optional
+        Runs behind the estimates, saved without `seconds`; None saves none.
+    parameters : dict
+        `globals()` of the notebook, of which its parameters are kept.
+    notebook : str
+        Name of the notebook that calls.
+    alt : str
+        The picture in words.
 
+    Raises
+    ------
+    ValueError
+        For a parameter of the notebook without value.
+    FileNotFoundError
+        For a notebook that is not there.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
@@ -67,9 +95,30 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
 def save_data(frame, name, out, *, parameters, notebook, **more):
     """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
 
-    name : "<paper>/<table>"; frame : DataFrame, saved with its index; out : folder; parameters, notebook : as for
-    `save`; more : further entries of the json. Raises as `provenance`.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, saved with its index.
+    name : str
+        Its name, "<paper>/<table>".
+    out : str or path-like
+        Folder to write to.
+    parameters : dict
+        `globals()` of the notebook, of which its parameters are kept.
+    notebook : str
+        Name of the notebook that calls.
+    **more
+        Further entries of the json.
 
+    Raises
+    ------
+    ValueError
+        For a parameter of the notebook without value.
+    FileNotFoundError
+        For a notebook that is not there.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
@@ -83,8 +132,15 @@ def save_data(frame, name, out, *, parameters, notebook, **more):
 def save_table(frame, path):
     """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system.
 
-    frame : DataFrame; path : of the file.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    path : str or path-like
+        File to write.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from pathlib import Path
     >>> save_table(pd.DataFrame({"mean": [0.1]}), "table.csv")
@@ -97,9 +153,27 @@ def save_table(frame, path):
 def provenance(parameters, notebook):
     """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds.
 
-    notebook : its name; parameters : {name: value}, among them those that its cell tagged `parameters` assigns.
-    Returns a dict. Raises FileNotFoundError for a notebook that is not there, ValueError for a parameter without value.
+    Parameters
+    ----------
+    parameters : dict
+        {name: value}, among them those that the notebook's cell tagged `parameters` assigns.
+    notebook : str
+        Name of the notebook.
 
+    Returns
+    -------
+    dict
+        With keys parameters, versions, commit, command and wall_seconds.
+
+    Raises
+    ------
+    ValueError
+        For a parameter of the notebook without value.
+    FileNotFoundError
+        For a notebook that is not there.
+
+    Examples
+    --------
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".", more="is left out")
     >>> provenance(used, "companion_ledger")["parameters"]
     {'claims_folder': '', 'runs': 0, 'seed': 0, 'n_jobs': 1, 'scheduler': '', 'out': '.'}
@@ -131,10 +205,12 @@ def _used(parameters, notebook):
 
 
 def _shown(value):
+    """A value as the command line of papermill takes it: lists and strings are quoted."""
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
 def _commit():
+    """The git commit of this checkout, "-dirty" if files differ from it, "unknown" without git."""
     asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
     try:
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

@@ -12,7 +12,35 @@ WORDS = {"theory": "proved", "paper": "rounded", "code": "published", "shortest"
 def exact(id, place, statement, value, holds, explanation=""):
     """A claim of weltz2023 about a number that was computed and not sampled.
 
-    id, place, statement, holds, explanation : as for `claims.claim`; value : the number. Returns a Claim.
+    Parameters
+    ----------
+    id : str
+        "<notebook>/<short name>".
+    place : str
+        Where the statement stands.
+    statement : str
+        The statement in words.
+    value : float
+        The number.
+    holds : tuple of float
+        The least and the largest value under which the statement is true.
+    explanation : str, default ""
+        Of a failure.
+
+    Returns
+    -------
+    Claim
+        The claim, with an interval of no width.
+
+    Raises
+    ------
+    ValueError
+        For an id without notebook, NaN, or bounds of `holds` in the wrong order.
+
+    Examples
+    --------
+    >>> exact("weltz2023_demo/arms", "Section 5", "9 arms", 9, (9, 9)).verdict
+    'reproduced'
     """
     return claim(id, "weltz2023", place, statement, value, value, value, holds, explanation)
 
@@ -20,9 +48,34 @@ def exact(id, place, statement, value, holds, explanation=""):
 def figure_3(table, coverages, by, labels, *, delta, notebook, place, explanations):
     """What section 5 says of Figure 3, as claims: H-RAGE below RAGE for each burn-in and setting, and what it rests on.
 
-    table, coverages : of `monte_carlo` and `covered`; by : column of the settings; labels : {setting: words};
-    delta : error probability; notebook, place : of the claims; explanations : {(form, setting): words}. Returns a list
-    of Claim.
+    Parameters
+    ----------
+    table : DataFrame
+        Runs, as `monte_carlo` returns them for `heteroskedastic.algorithms`.
+    coverages : DataFrame
+        As `heteroskedastic.covered` returns them.
+    by : str
+        Column of the settings.
+    labels : dict
+        {setting: words}.
+    delta : float
+        Error probability allowed.
+    notebook : str
+        Name of the notebook, the first part of every id.
+    place : str
+        Where the statements stand.
+    explanations : dict
+        {(form, setting): words}, of failures.
+
+    Returns
+    -------
+    list of Claim
+        The claims.
+
+    Raises
+    ------
+    ValueError
+        If two rules that are compared have no run in common.
     """
     say = partial(_sampled_claim, notebook)
     found = []
@@ -45,5 +98,6 @@ def figure_3(table, coverages, by, labels, *, delta, notebook, place, explanatio
 
 
 def _sampled_claim(notebook, name, place, statement, measured, holds, explanation=""):
+    """A claim of weltz2023 about something sampled, `measured` being estimate, low and high."""
     estimate, low, high = measured
     return claim(f"{notebook}/{name}", "weltz2023", place, statement, estimate, low, high, holds, explanation)

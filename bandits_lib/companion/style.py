@@ -22,8 +22,17 @@ MARKERS = "os^DvXPp<>8Hdh*"
 class Look(NamedTuple):
     """How a rule is drawn: its label, its colour and its marker.
 
-    label : in legends and tables; colour, marker : as matplotlib names them.
+    Attributes
+    ----------
+    label : str
+        Label in legends and tables.
+    colour : str
+        Colour, as matplotlib names it.
+    marker : str
+        Marker, as matplotlib names it.
 
+    Examples
+    --------
     >>> Look("RAGE", "#0173b2", "o").label
     'RAGE'
     """
@@ -100,8 +109,18 @@ LOOKS = {
 def look(name):
     """The Look of a rule; one that the table does not know has its name as label, and a colour that no other rule has.
 
-    name : of the rule, as in the column `algorithm`. Returns a Look.
+    Parameters
+    ----------
+    name : str
+        Name of the rule, as in the column `algorithm`.
 
+    Returns
+    -------
+    Look
+        Label, colour and marker.
+
+    Examples
+    --------
     >>> look("rage").label, look("my_rule").label
     ('RAGE', 'my_rule')
     """
@@ -116,8 +135,18 @@ def look(name):
 def label(name):
     """The label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
 
-    name : of the rule. Returns its label.
+    Parameters
+    ----------
+    name : str
+        Name of the rule.
 
+    Returns
+    -------
+    str
+        Its label.
+
+    Examples
+    --------
     >>> label("xy_static"), label(50)
     ('XY-static', 50)
     """
@@ -127,8 +156,18 @@ def label(name):
 def drawn(name):
     """The Look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
 
-    name : of the rule. Returns a dict of label, color and marker.
+    Parameters
+    ----------
+    name : str
+        Name of the rule.
 
+    Returns
+    -------
+    dict
+        With keys label, color and marker.
+
+    Examples
+    --------
     >>> drawn("rage")["label"]
     'RAGE'
     """
@@ -150,10 +189,24 @@ def use():
 
 
 def sample_complexity(ax, estimates, x):
-    """Pulls against the setting `x`, one line per algorithm with its 95 % interval.
+    """Pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
 
-    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm). Logarithmic in pulls. Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> from bandits_lib import summary
@@ -171,11 +224,24 @@ def sample_complexity(ax, estimates, x):
 
 
 def accuracy(ax, estimates, x):
-    """Accuracy (share of runs with the best item) against the setting `x`, with Wilson's 95 % interval.
+    """Accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
 
-    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm). Settings stand at equal distances, algorithms
-    side by side at each, joined by thin lines. Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting. Settings stand at equal distances, algorithms side by side at each, joined by thin lines.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> from bandits_lib import summary
@@ -192,11 +258,26 @@ def accuracy(ax, estimates, x):
 
 
 def error_rates(ax, estimates, x, delta):
-    """Error rate against the setting `x` with Wilson's 95 % interval, beside the rate `delta` that is allowed.
+    """Error rate against a setting with Wilson's 95 % interval, beside the rate that is allowed.
 
-    ax : of matplotlib; estimates : a `summary` indexed by (x, algorithm); algorithms stand side by side;
-    delta : error probability allowed. Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting. Settings stand at equal distances, algorithms side by side at each.
+    delta : float
+        Error probability allowed.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> from bandits_lib import summary
@@ -215,10 +296,26 @@ def error_rates(ax, estimates, x, delta):
 
 
 def bound(ax, x, pulls, label=LOOKS["lower_bound"].label):
-    """A theoretical number of pulls at the settings `x`, dashed.
+    """A theoretical number of pulls at the settings, dashed.
 
-    ax : of matplotlib; x, pulls : (n,) settings and numbers; label : in the legend. Returns ax.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    x : (n,) array_like
+        Settings.
+    pulls : (n,) array_like
+        Pulls at the settings.
+    label : str, default "lower bound"
+        Label in the legend.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
     ['lower bound']

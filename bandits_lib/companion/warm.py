@@ -45,6 +45,7 @@ def compile_kernels():
 
 
 def _designs():
+    """Solve one design of each kind, in two dimensions and in four."""
     for arms in (np.eye(2), np.random.default_rng(0).standard_normal((50, 4))):
         for weights in (g_design(arms).weights, xy_design(arms, pairs(arms)).weights):
             round_design(weights, 100)

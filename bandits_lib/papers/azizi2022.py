@@ -10,13 +10,37 @@ from bandits_lib.problem import LinearBandit
 
 
 def static(gap, *, K=16, best=0, sigma2=10.0):
-    """azizi2022 section 8.2 (Figure 1): arms e_1, ..., e_K, theta = gap e_1, so that no arm tells about another.
+    """Arms e_1, ..., e_K and theta = gap e_1, so that no arm tells about another: azizi2022 section 8.2 (Figure 1).
 
-    gap : distance of the best arm from the others, positive; best : its number, 0 in the paper (rules that break ties
-    by the lowest number gain by that); sigma2 : variance of the noise. The text gives none; the published jobs have
-    10, with which no rule gets far, so 1 is worth a look. K : arms. Returns a LinearBandit.
-    Raises ValueError for K < 2 or best outside 0..K-1.
+    Parameters
+    ----------
+    gap : float
+        Distance of the best arm from the others, positive.
+    K : int, default 16
+        Number of arms, at least 2.
+    best : int, default 0
+        Row of the best arm, 0 in the paper (rules that break ties by the lowest row gain by that).
+    sigma2 : float, default 10.0
+        Variance of the noise. The text gives none; the published jobs have 10, with which no rule gets far, so 1 is
+        worth a look.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, K).
+
+    Raises
+    ------
+    ValueError
+        For K < 2, `best` outside 0..K-1, or a gap or variance that is not positive.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Section 8.2.
+
+    Examples
+    --------
     >>> static(0.5, K=4).means.tolist()
     [0.5, 0.0, 0.0, 0.0]
     """
@@ -29,12 +53,36 @@ def static(gap, *, K=16, best=0, sigma2=10.0):
 
 
 def logistic(d, rng, *, K=8, spread="variance"):
-    """azizi2022 section 8.4 (Figure 4): K arms uniform on [-1/2, 1/2]^d, 0/1 rewards of mean 1 / (1 + exp(-x'theta)).
+    """Arms uniform on [-1/2, 1/2]^d, 0/1 rewards of mean 1 / (1 + exp(-x'theta)): azizi2022 section 8.4 (Figure 4).
 
-    rng : draws arms and theta ~ N(0, s^2 I); spread "variance": s^2 = 3 / d, as the text has it; "sd": s = 3 / d, as
-    the published code has it. d, K : dimension, arms. Returns a LinearBandit.
-    Raises ValueError for d < 1 or K < 2.
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 1.
+    rng : numpy.random.Generator
+        Draws the arms and theta ~ N(0, s^2 I).
+    K : int, default 8
+        Number of arms, at least 2.
+    spread : {"variance", "sd"}, default "variance"
+        "variance": s^2 = 3 / d, as the text has it; "sd": s = 3 / d, as the published code has it.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, d) and Bernoulli rewards.
+
+    Raises
+    ------
+    ValueError
+        For d < 1, K < 2, or an unknown option.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Section 8.4.
+
+    Examples
+    --------
     >>> logistic(3, np.random.default_rng(0)).means.round(2).tolist()
     [0.61, 0.33, 0.52, 0.69, 0.53, 0.43, 0.54, 0.39]
     """
@@ -48,13 +96,40 @@ def logistic(d, rng, *, K=8, spread="variance"):
 
 
 def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
-    """azizi2022 appendix E.2 (Figure 5): K rows of a data set as arms, their values as mean rewards, linear or not.
+    """Rows of a data set as arms, their values as mean rewards, linear or not: azizi2022 appendix E.2 (Figure 5).
 
-    features : (n, d); values : (n,); rng : draws the rows, without replacement unless `replace` (the published code:
-    with, so that a row may be there twice); sigma2 : variance of the Gaussian noise (the paper: .1);
-    K : arms. Returns a LinearBandit with `means`, whose theta is None.
-    Raises ValueError for K < 2, K > n without replacement, lengths that differ, NaN.
+    Parameters
+    ----------
+    features : (n, d) array_like
+        Rows of the data set.
+    values : (n,) array_like
+        Their values.
+    rng : numpy.random.Generator
+        Draws the rows.
+    K : int, default 8
+        Number of arms, at least 2.
+    replace : bool, default False
+        Whether rows are drawn with replacement, as in the published code, so that one may be there twice.
+    sigma2 : float, default 0.1
+        Variance of the Gaussian noise, .1 in the paper.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, d) and with `means`, so that its theta is None.
+
+    Raises
+    ------
+    ValueError
+        For K < 2, K > n without replacement, lengths that differ, NaN, or a variance that is not positive.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix E.2.
+
+    Examples
+    --------
     >>> rows_of_data(np.eye(9), np.arange(9) / 9, np.random.default_rng(0), K=3).means.round(2).tolist()
     [0.78, 0.44, 0.56]
     """

@@ -22,10 +22,19 @@ FEATURES = 6  # of a user, and of an article
 
 
 class ClickLog(NamedTuple):
-    """Records of a click log: features (n, 36), products of user and article features; clicks (n,), 0 or 1.
+    """Records of a click log.
 
-    skipped : lines of another shape that were left out.
+    Attributes
+    ----------
+    features : (n, 36) float array
+        Products of the six features of the user and the six of the article.
+    clicks : (n,) float array
+        Whether the article was clicked, 0 or 1.
+    skipped : int
+        Lines of another shape that were left out.
 
+    Examples
+    --------
     >>> ClickLog(np.ones((1, 36)), np.zeros(1), 0).skipped
     0
     """
@@ -38,14 +47,39 @@ class ClickLog(NamedTuple):
 def click_log(path, *, malformed="refuse", most=None):
     """Read a day of the Yahoo! front page click log (Webscope R6A), plain or .gz, as fiez2019 section 5 does.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    malformed : {"refuse", "skip"}, default "refuse"
+        What to do with lines of another shape, and with those without a positive constant, which the published code
+        leaves out as well.
+    most : int, optional
+        Records at most; None reads all.
+
+    Returns
+    -------
+    ClickLog
+        The records in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        For a malformed line, which is named (unless they are skipped), a file without records, or an unknown option.
+
+    Notes
+    -----
     A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
     each; only the user and the displayed article are used. Feature 6 i + j of a record is user feature i + 1 times
     article feature j + 1; number 1 is the constant, and 2 to 6 are memberships, which add up to 1.
 
-    path : the file; malformed : "refuse", or "skip" lines of another shape (and those without a positive constant,
-    which the published code leaves out as well); most : records at most, None for all.
-    Returns a ClickLog. Raises ValueError naming the line for malformed="refuse", and for a file without records.
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
 
+    Examples
+    --------
     >>> from pathlib import Path
     >>> line = "0 7 1 |user 2:.1 3:.2 4:.3 5:.4 6:0 1:1 |7 2:.5 3:.5 4:0 5:0 6:0 1:1"
     >>> _ = Path("log").write_text(line)
@@ -114,21 +148,41 @@ def _features(group, owner):
 
 
 def _shown(text):
+    """At most 60 characters of a part of a line, quoted, for a message."""
     text = text.strip().decode(errors="replace")
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _products(users, articles):
+    """(n, 36) products of user and article features, those of the user outermost."""
     users, articles = users.reshape(-1, FEATURES, 1), articles.reshape(-1, 1, FEATURES)
     return (users * articles).reshape(-1, FEATURES**2)
 
 
 def ridge(features, targets, *, regularisation=0.01):
-    """theta minimising sum of (targets - features @ theta)^2 + regularisation |theta|^2 (fiez2019: .01).
+    """The theta that minimises the sum of (targets - features @ theta)^2, plus regularisation times its squared norm.
 
-    features : (n, d); targets : (n,); regularisation : positive. Returns (d,).
-    Raises ValueError for lengths that differ, NaN, regularisation <= 0.
+    Parameters
+    ----------
+    features : (n, d) array_like
+        One row per observation.
+    targets : (n,) array_like
+        What was observed.
+    regularisation : float, default 0.01
+        Weight of the squared norm, positive; fiez2019 has .01.
 
+    Returns
+    -------
+    (d,) float array
+        The minimiser.
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ, NaN, or a regularisation that is not positive.
+
+    Examples
+    --------
     >>> ridge(np.eye(2), [1.0, 2.0], regularisation=1.0).tolist()
     [0.5, 1.0]
     """
@@ -142,13 +196,33 @@ def ridge(features, targets, *, regularisation=0.01):
 def click_log_stand_in(rng, *, records=50_000, articles=50):
     """A simulated stand-in for the click log of R6A, in its published shape and not in its content.
 
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws everything.
+    records : int, default 50,000
+        Number of records, at least 1.
+    articles : int, default 50
+        Number of distinct articles, shown with equal probability, at least 1.
+
+    Returns
+    -------
+    ClickLog
+        The records.
+
+    Raises
+    ------
+    ValueError
+        For fewer than one record or article.
+
+    Notes
+    -----
     Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file;
     users belong mostly to one group. The click rate of each of the 25 pairs of groups is uniform on (.01, .1), so a
     record's rate, their mixture, lies well within fiez2019's (0, .11), and so it does when fitted.
 
-    rng : draws everything; records : lines; articles : distinct ones, shown with equal probability.
-    Returns a ClickLog. Raises ValueError for records or articles < 1.
-
+    Examples
+    --------
     >>> log = click_log_stand_in(np.random.default_rng(0), records=200, articles=5)
     >>> log.features.shape, log.clicks.sum().item()
     ((200, 36), 13.0)

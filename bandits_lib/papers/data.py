@@ -29,8 +29,17 @@ into a folder, set the environment variable BANDITS_DATA to that folder, and run
 
 
 class Regression(NamedTuple):
-    """Rows of a data set: features (n, d), each rescaled to [0, 1]; values (n,), to be the mean rewards.
+    """Rows of a data set, features and values.
 
+    Attributes
+    ----------
+    features : (n, d) float array
+        Features, each rescaled to [0, 1].
+    values : (n,) float array
+        Values, to be the mean rewards.
+
+    Examples
+    --------
     >>> Regression(np.array([[0.0], [1.0]]), np.array([0.2, 0.7])).features.shape
     (2, 1)
     """
@@ -40,11 +49,25 @@ class Regression(NamedTuple):
 
 
 def data_file(name):
-    """Where a file of data is: in the folder that BANDITS_DATA names, under its `name` or `name`.gz.
+    """Where a file of data is: in the folder that BANDITS_DATA names, under its name or with .gz behind it.
 
-    Returns the Path, or None if it is not there (or BANDITS_DATA is not set).
-    Raises ValueError if BANDITS_DATA names a folder that does not exist.
+    Parameters
+    ----------
+    name : str
+        Name of the file.
 
+    Returns
+    -------
+    pathlib.Path or None
+        The file, or None if it is not there (or BANDITS_DATA is not set).
+
+    Raises
+    ------
+    ValueError
+        If BANDITS_DATA names a folder that does not exist.
+
+    Examples
+    --------
     >>> data_file("no such file") is None
     True
     """
@@ -60,8 +83,15 @@ def data_file(name):
 def automobile_file():
     """Where the Automobile file is: in the folder that BANDITS_DATA names, or fetched once from UCI (azizi2022, E.2).
 
-    Returns its Path, or None if it is neither there nor to be had.
-    Raises ValueError if the file in that folder is not the published one (by sha256).
+    Returns
+    -------
+    pathlib.Path or None
+        The file, or None if it is neither there nor to be had.
+
+    Raises
+    ------
+    ValueError
+        If BANDITS_DATA names a folder that does not exist, or the file in it is not the published one (by sha256).
     """
     path = data_file(AUTOMOBILE)
     if path is None:
@@ -80,10 +110,31 @@ def automobile_file():
 def automobile(path, *, price="scaled"):
     """The cars of azizi2022, appendix E.2: width, curb weight, engine size, city and highway mpg, and the price.
 
-    path : the file of the UCI repository; price "scaled" to [0, 1], as the features are, or "raw", in dollars.
-    Returns a Regression with a row for every car of known price, 201 of 205. Raises ValueError naming the line if the
-    file has another shape.
+    Parameters
+    ----------
+    path : str or path-like
+        The file of the UCI repository.
+    price : {"scaled", "raw"}, default "scaled"
+        "scaled" to [0, 1], as the features are, or "raw", in dollars.
 
+    Returns
+    -------
+    Regression
+        A row for every car whose price and features are known, 201 of 205.
+
+    Raises
+    ------
+    ValueError
+        If the file has another shape, naming the line, holds fewer than two such cars, or for an unknown option.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix E.2.
+    .. [2] Schlimmer. "Automobile". UCI Machine Learning Repository, 1987.
+
+    Examples
+    --------
     >>> row = "0,?,a,b,c,d,e,f,g,h,170.0,{0},52.0,{1},dohc,four,{2},mpfi,3.5,2.7,9.0,111.0,5000.0,{3},{4},{5}"
     >>> cars = row.format(64.1, 2548, 130, 21, 27, 13495), row.format(65.5, 2823, 152, 19, 26, 16500)
     >>> np.savetxt("cars.data", cars, fmt="%s")
@@ -111,8 +162,18 @@ def automobile(path, *, price="scaled"):
 def motor_file():
     """Where the electric motor file is (azizi2022, E.2): in BANDITS_DATA, whole or else a sample of 3,000 rows.
 
-    Returns its Path, or None if it is not there.
+    Returns
+    -------
+    pathlib.Path or None
+        The file, or None if it is not there.
 
+    Raises
+    ------
+    ValueError
+        If BANDITS_DATA names a folder that does not exist.
+
+    Examples
+    --------
     >>> motor_file() is None  # in a folder without it
     True
     """
@@ -122,10 +183,31 @@ def motor_file():
 def electric_motor(path, *, temperature="scaled"):
     """The electric motor of azizi2022, appendix E.2: 11 measurements, and the temperature of the magnet (column pm).
 
-    path : the file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
-    temperature "scaled" to [0, 1], as the features are, or "raw", as in the file. Returns a Regression.
-    Raises ValueError for a file without pm or without any of the measurements, and for missing entries.
+    Parameters
+    ----------
+    path : str or path-like
+        The file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
+    temperature : {"scaled", "raw"}, default "scaled"
+        "scaled" to [0, 1], as the features are, or "raw", as in the file.
 
+    Returns
+    -------
+    Regression
+        A row for every row of the file.
+
+    Raises
+    ------
+    ValueError
+        For a file without pm or without any of the measurements, for missing entries, or an unknown option.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix E.2.
+    .. [2] Kirchgaessner. "Electric motor temperature". Paderborn University, on Kaggle.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> pd.DataFrame({"ambient": [20, 25], "coolant": [18, 19], "pm": [24, 40]}).to_csv("motor.csv", index=False)
     >>> electric_motor("motor.csv", temperature="raw").values.tolist()
@@ -150,12 +232,32 @@ def _regression(table, last):
 def regression_stand_in(rng, *, rows=201, d=5):
     """A simulated stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
 
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws everything.
+    rows : int, default 201
+        Number of rows, at least 2 (cars: 201; motor: 3,000).
+    d : int, default 5
+        Number of features, at least 1 (cars: 5; motor: 10).
+
+    Returns
+    -------
+    Regression
+        Features and values that fill [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For rows < 2 or d < 1.
+
+    Notes
+    -----
     Rows differ in a size; features rise or fall with it, every third one falling, with noise of their own, and the
-    values rise faster than linearly, so that a linear model fits roughly. Features and values fill [0, 1].
+    values rise faster than linearly, so that a linear model fits roughly.
 
-    rng : draws everything; rows, d : the shape (cars: 201 by 5; motor: 3,000 by 10). Returns a Regression.
-    Raises ValueError for rows < 2 or d < 1.
-
+    Examples
+    --------
     >>> cars = regression_stand_in(np.random.default_rng(0), rows=50)
     >>> cars.features.shape, cars.values.min().item(), cars.values.max().item()
     ((50, 5), 0.0, 1.0)

@@ -19,12 +19,41 @@ from bandits_lib.problem import LinearBandit
 
 
 def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
-    """The benchmark of Soare et al. (2014): e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2, theta = scale e_1.
+    """The benchmark of Soare et al. (2014): arms e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2.
 
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 2.
+    angle : float, default 0.01
+        Angle between e_1 and x', in radians.
+    scale : float, default 2.0
+        Length of theta, which is scale e_1.
+    sigma : float or (d + 1,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (d + 1, d), of which row 0 is best.
+
+    Raises
+    ------
+    ValueError
+        For d < 2, a scale that is not positive, or a negative sigma.
+
+    Notes
+    -----
     fiez2019 section 5 (Figure 1a): angle .01, scale 2; azizi2022 section 8.1: angle .1, scale 1, sigma^2 = 10.
-    d : dimension, at least 2; angle : radians; scale : |theta|; sigma : standard deviation of the noise.
-    Returns a LinearBandit: arms (d + 1, d), best arm 0. Raises ValueError for d < 2.
 
+    References
+    ----------
+    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> benchmark(2).arms.round(2).tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.01]]
     """
@@ -37,16 +66,41 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
 
 
 def many_arms(n, rng, angles, *, sigma=1.0):
-    """Many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3. theta = e_1.
+    """Many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
 
-    n : arms, at least 3; rng : draws the angles of all but two of them; sigma : standard deviation of the noise.
-    angles : which instance:
-    "code"        .78 + U[0, .1], then (1, 0) and (-.707, .707): the published code, and flat in n as the published
-                  results are (gap .289 or so for every n);
-    "sd.09"       pi/4 + N(0, .09^2) (azizi2022's reading);
-    "variance.09" pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
-    Returns a LinearBandit: arms (n, 2): the many, then (1, 0), then the informative one. Raises ValueError for n < 3.
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 3.
+    rng : numpy.random.Generator
+        Draws the angles of all arms but two.
+    angles : {"code", "sd.09", "variance.09"}
+        Which instance, by the angles (in radians) of the drawn arms:
 
+        - "code": .78 + U[0, .1], and (-.707, .707) as informative arm: the published code, and flat in n as the
+          published results are (gap .289 or so for every n);
+        - "sd.09": pi/4 + N(0, .09^2), azizi2022's reading;
+        - "variance.09": pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
+    sigma : float or (n,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, 2), the many, then (1, 0), then the informative one at 3 pi/4, and theta = e_1.
+
+    Raises
+    ------
+    ValueError
+        For n < 3, an unknown option, or a negative sigma.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> many_arms(5, np.random.default_rng(0), "code").arms.round(2).tolist()
     [[0.66, 0.75], [0.69, 0.72], [0.71, 0.71], [1.0, 0.0], [-0.71, 0.71]]
     """
@@ -63,12 +117,42 @@ def many_arms(n, rng, angles, *, sigma=1.0):
 
 
 def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
-    """n arms uniform on the unit sphere; theta = x + mix (x' - x) for the two closest arms x, x'.
+    """Arms uniform on the unit sphere, theta between the two closest: fiez2019 Figure 1c, azizi2022 section 8.3.
 
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    rng : numpy.random.Generator
+        Draws the arms.
+    d : int, default 9
+        Dimension, at least 1.
+    mix : float, default 0.0
+        Theta is x + mix (x' - x) for the two closest arms x, x'.
+    sigma : float or (n,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, d).
+
+    Raises
+    ------
+    ValueError
+        For n < 2, d < 1, or a negative sigma.
+
+    Notes
+    -----
     fiez2019 Figure 1c: d = 9, mix 0 (theta = x); azizi2022 section 8.3: d = 10, mix .01.
-    n, d : arms and dimension; rng : draws the arms; mix : share of the way to x'; sigma : standard deviation.
-    Returns a LinearBandit: arms (n, d). Raises ValueError for n < 2 or d < 1.
 
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> problem = sphere(20, np.random.default_rng(0), d=3, mix=0.01)
     >>> problem.arms.shape, problem.best_item
     ((20, 3), 14)
@@ -84,13 +168,36 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
 
 
 def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
-    """fiez2019 Figure 1d: arms e_1 ... e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2; theta e_1.
+    """Arms e_1, ..., e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2: fiez2019 Figure 1d.
 
-    d : the paper's d; reading "text": D = d, d even; "code": D = 2 d (the published sweep d = 20 ... 80 counts half);
-    angle : radians; sigma : standard deviation.
-    Returns a LinearBandit: arms (D, D), items (D, D); best item 0. Raises ValueError for d < 1, or d odd in the text's
-    reading.
+    Parameters
+    ----------
+    d : int
+        The paper's d, at least 2 and even in the text's reading, else at least 1.
+    reading : {"text", "code"}, default "text"
+        "text": D = d; "code": D = 2 d (the published sweep d = 20, ..., 80 counts half).
+    angle : float, default 0.1
+        Angle between an item and its rotated copy, in radians.
+    sigma : float or (D,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (D, D), items (D, D), of which row 0 is best, and theta = e_1.
+
+    Raises
+    ------
+    ValueError
+        For d < 1, d < 2 or odd in the text's reading, an unknown option, or a negative sigma.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> transductive(2).items.round(2).tolist()
     [[1.0, 0.0], [1.0, 0.1]]
     """
@@ -106,14 +213,37 @@ def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
 
 
 def multivariate(D, rng, *, weights="text", sigma=1.0):
-    """Multivariate testing, fiez2019 Figure 2a: 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l.
+    """Multivariate testing: 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l (fiez2019 Figure 2a).
 
-    D : factors, at least 2; rng : draws the weights, again until the best layout is unique (gap at least 1e-5);
-    weights "text": uniform on the .01 grid in [-.3, .3], interactions halved (alpha_2 = .5);
-    "code": on the grid in [-.10, .09], only the first interaction halved.
-    sigma : standard deviation of the noise.
-    Returns a LinearBandit: arms (2^D, 1 + D + D(D-1)/2). Raises ValueError for D < 2.
+    Parameters
+    ----------
+    D : int
+        Number of factors, at least 2.
+    rng : numpy.random.Generator
+        Draws the weights, again until the best layout is unique (gap at least 1e-5).
+    weights : {"text", "code"}, default "text"
+        "text": uniform on the .01 grid in [-.3, .3], interactions halved (alpha_2 = .5); "code": on the grid in
+        [-.10, .09], only the first interaction halved.
+    sigma : float or (2^D,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (2^D, 1 + D + D(D-1)/2).
+
+    Raises
+    ------
+    ValueError
+        For D < 2, an unknown option, or a negative sigma.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> multivariate(3, np.random.default_rng(0)).arms.shape
     (8, 7)
     """
@@ -133,20 +263,49 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
 
 
 def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
-    """Click-through rates, fiez2019 Figure 2b: n records of a click log as arms, Bernoulli rewards of mean x'theta.
+    """Click-through rates: records of a click log as arms, Bernoulli rewards of mean x'theta (fiez2019 Figure 2b).
 
-    The best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until they are distinct
-    and span what all records span (the published code asks for rank 36).
+    Parameters
+    ----------
+    features : (N, d) array_like
+        Records, as `clicks.click_log` returns them.
+    theta : (d,) array_like
+        Their fit, as `clicks.ridge` returns it.
+    rng : numpy.random.Generator
+        Draws the records.
+    n : int, default 40
+        Number of arms, at least 2.
+    min_gap : float, default 0.01
+        Least gap of the arms other than the best, in clicks per view.
+    tol : float, default 1e-5
+        Directions in which the features extend less than this share of the farthest are dropped; 0 keeps whatever
+        double precision can hold.
 
-    features : (N, d), as `clicks.click_log` returns them; theta : (d,), the fit; rng : draws the records; n : arms;
-    min_gap : in clicks per view.
-    tol : directions in which the features extend less than `tol` times the farthest are dropped. Memberships of a user
-        or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors: theta leaves
-        these alone, but a rule would have to measure them. 0 keeps whatever double precision can hold.
-    Returns a LinearBandit: arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r dimensions
-    that are left.
-    Raises ValueError for means outside [0, 1], fewer than n - 1 records with that gap, n < r, or 1,000 failed draws.
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r directions
+        that are left.
 
+    Raises
+    ------
+    ValueError
+        For NaN, means outside [0, 1], fewer than n - 1 records with that gap, n < r, n < 2, or 1,000 failed draws.
+
+    Notes
+    ----- The arms are the best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until
+    they are distinct and span what all records span (the published code asks for rank 36).
+
+    Memberships of a user or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors:
+    theta leaves these alone, but a rule would have to measure them.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> from bandits_lib import clicks
     >>> log = clicks.click_log_stand_in(np.random.default_rng(0), records=2000)
     >>> problem = click_through(log.features, clicks.ridge(log.features, log.clicks), np.random.default_rng(1))

@@ -23,8 +23,18 @@ from bandits_lib.variance._burn_in import FORMS
 def bounds(problem):
     """What H-RAGE is told: the smallest and the largest standard deviation of the arms.
 
-    problem : LinearBandit. Returns {"sigma_min": ..., "sigma_max": ...}.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
 
+    Returns
+    -------
+    dict
+        {"sigma_min": ..., "sigma_max": ...}.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> bounds(instances.three_arms(4.0))
     {'sigma_min': 1.0, 'sigma_max': 2.0}
@@ -35,8 +45,26 @@ def bounds(problem):
 def burn_ins(problem, *, delta, runs, seed=0):
     """Four lengths of a burn-in in pulls, three by formula and the shortest by simulation.
 
-    problem : LinearBandit; delta : error probability; runs, seed : of the simulation, as for `coverage`.
-    Returns {"theory", "paper", "code", "shortest": pulls}.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    delta : float
+        Error probability allowed, in (0, 1).
+    runs : int
+        Simulated burn-ins per length.
+    seed : int, default 0
+        Seed of the simulation, as for `coverage`.
+
+    Returns
+    -------
+    dict
+        {form: pulls} of "theory", "paper", "code" and "shortest".
+
+    Raises
+    ------
+    ValueError
+        If `runs` are too few to show the coverage that is asked for.
     """
     told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
     lengths = {form: burn_in(form, **told) for form in FORMS}
@@ -46,8 +74,21 @@ def burn_ins(problem, *, delta, runs, seed=0):
 def covered(problem, lengths, *, runs, seed):
     """How often each burn-in has all variances within half.
 
-    problem : LinearBandit; lengths : {form: pulls}; runs, seed : as for `coverage`.
-    Returns a DataFrame with pulls, coverage, low, high.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    lengths : dict
+        {form: pulls} of the burn-ins.
+    runs : int
+        Simulated burn-ins per length.
+    seed : int
+        Seed of the simulation, as for `coverage`.
+
+    Returns
+    -------
+    DataFrame
+        One row per burn-in, with columns pulls, coverage, low and high.
     """
     rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
     return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
@@ -56,8 +97,20 @@ def covered(problem, lengths, *, runs, seed):
 def algorithms(lengths, *, delta):
     """The players of section 5: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
 
-    lengths : {form: pulls} of the burn-ins; delta : error probability. Returns {name: make(problem, rng)}.
+    Parameters
+    ----------
+    lengths : dict
+        {form: pulls} of the burn-ins.
+    delta : float
+        Error probability allowed, in (0, 1).
 
+    Returns
+    -------
+    dict
+        {name: make}, where make(problem, rng) gives a fresh generator.
+
+    Examples
+    --------
     >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))
     ['heteroskedastic_oracle', 'homoskedastic_oracle', 'rage', 'h_rage_code', 'h_rage_theory']
     """
@@ -71,8 +124,23 @@ def algorithms(lengths, *, delta):
 def make_oracle(problem, rng, *, noise, delta, stop="widths"):
     """An oracle on its certified design, pulled in rounds.
 
-    problem : LinearBandit; rng : as `monte_carlo` hands it over; noise : "own" or "largest", the sigma that it is told;
-    delta : error probability; stop : as for `xy_oracle`. Returns a fresh generator.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    rng : numpy.random.Generator
+        The rule's own, as `monte_carlo` hands it over.
+    noise : {"own", "largest"}
+        The sigma that it is told: of each arm, or the largest for all.
+    delta : float
+        Error probability allowed, in (0, 1).
+    stop : {"widths", "truth"}, default "widths"
+        When to stop, as for `xy_oracle`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `xy_oracle`.
     """
     sigma = problem.sigma if noise == "own" else problem.sigma.max()
     told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
@@ -82,8 +150,21 @@ def make_oracle(problem, rng, *, noise, delta, stop="widths"):
 def make_rage(problem, rng, *, delta, **options):
     """RAGE as weltz2023's Algorithm 5, told the largest noise.
 
-    problem : LinearBandit; rng : not used; delta : error probability; options : of `rage_halving`.
-    Returns a fresh generator.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    rng : numpy.random.Generator
+        Not used.
+    delta : float
+        Error probability allowed, in (0, 1).
+    **options
+        Arguments of `rage_halving`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `rage_halving`.
     """
     return rage_halving(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), **options)
 
@@ -91,8 +172,23 @@ def make_rage(problem, rng, *, delta, **options):
 def make_h_rage(problem, rng, *, burn_in, delta, **options):
     """H-RAGE, told the smallest and the largest noise.
 
-    problem : LinearBandit; rng : not used; delta : error probability; burn_in, options : of `h_rage`.
-    Returns a fresh generator.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    rng : numpy.random.Generator
+        Not used.
+    burn_in : {"theory", "paper", "code"} or int or (K,) array
+        Burn-in, as for `h_rage`: a form, pulls, or standard deviations estimated before.
+    delta : float
+        Error probability allowed, in (0, 1).
+    **options
+        Further arguments of `h_rage`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `h_rage`.
     """
     return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
 
@@ -100,16 +196,39 @@ def make_h_rage(problem, rng, *, burn_in, delta, **options):
 def burnt(problem, run):
     """A `measure` of `monte_carlo`: pulls that were burn-in.
 
-    problem : not used; run : Run. Returns {"burn_in": pulls}.
+    Parameters
+    ----------
+    problem : LinearBandit
+        Not used.
+    run : Run
+        A run that stopped by itself.
+
+    Returns
+    -------
+    dict
+        {"burn_in": pulls}.
     """
     return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
 
 
 def estimates(table, problems, by, *, delta):
-    """`summary` of a table, with mean `burn_in` and the `lower_bound` of each setting (pulls).
+    """The `summary` of a table, with mean burn-in and the lower bound of each setting (pulls).
 
-    table : of `monte_carlo` with the measure `burnt`; problems : {setting: LinearBandit} and by, the column that holds
-    the setting, as it was told; delta : error probability. Returns a DataFrame.
+    Parameters
+    ----------
+    table : DataFrame
+        Runs, of `monte_carlo` with the measure `burnt`.
+    problems : dict
+        {setting: LinearBandit}.
+    by : str
+        Column that holds the setting, as it was told to `monte_carlo`.
+    delta : float
+        Error probability allowed, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        As `summary` returns it, with columns burn_in and lower_bound.
     """
     found = summary(table, by)
     found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
@@ -122,19 +241,41 @@ def estimates(table, problems, by, *, delta):
 def in_millions(found):
     """Estimates for print: pulls in millions.
 
-    found : of `estimates`. Returns a DataFrame, rounded to three decimals.
+    Parameters
+    ----------
+    found : DataFrame
+        As `estimates` returns it.
+
+    Returns
+    -------
+    DataFrame
+        Pulls in millions and error rates, rounded to three decimals.
     """
     shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
     return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
 
 
 def side_by_side(variants, *, delta, **options):
-    """RAGE and H-RAGE with the published burn-in under {variant: (problem, changes)}: pulls, ratio, wrong answers.
+    """RAGE and H-RAGE with the published burn-in on several variants of a problem: pulls, ratio, wrong answers.
 
-    variants : as above; delta : error probability;
-    changes : arguments of both rules, and mistaken=True for the published code's noise (`published_noise`). There HEAD
-    still sees the right noise, so it is played first and H-RAGE goes on from its estimates. options : of `monte_carlo`.
-    Returns a DataFrame; the ratio is a geometric mean over runs, with its 95 % interval.
+    Parameters
+    ----------
+    variants : dict
+        {variant: (problem, changes)}. The changes are arguments of both rules, and mistaken=True for the published
+        code's noise (`published_noise`).
+    delta : float
+        Error probability allowed, in (0, 1).
+    **options
+        Arguments of `monte_carlo`.
+
+    Returns
+    -------
+    DataFrame
+        One row per variant; the ratio is a geometric mean over runs, with its 95 % interval.
+
+    Notes
+    -----
+    With the published noise HEAD still sees the right one, so it is played first and H-RAGE goes on from its estimates.
     """
     rows = []
     for name, (problem, changes) in variants.items():
@@ -147,6 +288,7 @@ def side_by_side(variants, *, delta, **options):
 
 
 def _played(problem, *, mistaken, delta, options, **changes):
+    """Runs of both rules on one variant, the pulls of H-RAGE with its burn-in."""
     told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
     length = burn_in("code", **told)
     players = {
@@ -160,10 +302,12 @@ def _played(problem, *, mistaken, delta, options, **changes):
 
 
 def _rage_elsewhere(world, rng, *, truth, delta, **changes):
+    """RAGE in `world`, told the largest noise of `truth`."""
     return rage_halving(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), **changes)
 
 
 def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
+    """H-RAGE in `world`, told the bounds of `truth` and the variances that a burn-in there has estimated."""
     found = one_burn_in(truth, length, rng)
     return h_rage(world.arms, world.items, delta=delta, burn_in=found.sigma, **bounds(truth), **changes)
 
@@ -171,8 +315,19 @@ def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
 def knowing_oracles(problem, *, delta, **options):
     """Pulls of both oracles when they verify and when they stop at the truth.
 
-    problem : LinearBandit; delta : error probability; options : of `monte_carlo`.
-    Returns a `summary` by noise and stop.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    delta : float
+        Error probability allowed, in (0, 1).
+    **options
+        Arguments of `monte_carlo`.
+
+    Returns
+    -------
+    DataFrame
+        The `summary` of the runs, one row per noise and stop.
     """
     players = {
         f"{noise} noise, {stop}": partial(make_oracle, noise=noise, stop=stop, delta=delta)
@@ -185,8 +340,19 @@ def knowing_oracles(problem, *, delta, **options):
 def oracle_shares(own, largest, names):
     """The two oracle designs beside each other.
 
-    own, largest : Design for each arm's noise and for the largest; names : of the K arms.
-    Returns a DataFrame with one row per arm and one column per oracle.
+    Parameters
+    ----------
+    own : Design
+        The design for each arm's own noise.
+    largest : Design
+        The design for the largest noise.
+    names : sequence of str
+        Names of the K arms.
+
+    Returns
+    -------
+    DataFrame
+        Shares of pulls, one row per arm and one column per oracle.
     """
     share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
     return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)

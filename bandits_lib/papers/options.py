@@ -7,22 +7,38 @@ from bandits_lib.design import frank_wolfe_design
 
 
 def option_set(name):
-    """Keyword arguments by algorithm that reproduce published numbers: `rage(arms, **option_set(name)["rage"], ...)`.
+    """Keyword arguments by algorithm that reproduce published numbers, of fiez2019, weltz2023 or azizi2022.
 
-    name : one of three.
-    "fiez2019_code": the published code of fiez2019. RAGE takes log(2|Z|^2/delta_t) for the pulls and
-    log(2|X|^2/delta_t) for the widths, Frank-Wolfe designs with the value before the last step, weights below 1e-5
-    lost; static and oracle advance the phase index twice per phase and give the lost weight to the largest;
-    XY-adaptive divides its value by n once more and counts a ridge as d pulls; ALBA's pulls grow by 1.1^2 a phase.
-    LinGapE has no difference.
-    "weltz2023_code": the published code of weltz2023. Both rules take log(8 l^2 M^2 / delta), H-RAGE the shorter
-    burn-in, the oracles stop when they are right; all designs are Frank-Wolfe's, without pruning, which would leave
-    experiment 1 with directions that cannot be estimated.
-    "azizi2022_code": the published code of azizi2022. GSE keeps the floor, spends the remainder in the last stages,
-    rounds every share up and works on three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds
-    alpha times the squared norm.
-    Returns {algorithm: {argument: value}}. Raises ValueError for an unknown name.
+    Parameters
+    ----------
+    name : {"fiez2019_code", "weltz2023_code", "azizi2022_code"}
+        Whose published code.
 
+    Returns
+    -------
+    dict of dict
+        {algorithm: {argument: value}}, to be used as `rage(arms, **option_set(name)["rage"], ...)`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Notes
+    ----- "fiez2019_code": RAGE takes log(2 M^2 / delta_t) for the pulls and log(2 K^2 / delta_t) for the widths, M
+    items and K arms, Frank-Wolfe designs with the value before the last step, weights below 1e-5 lost; static and
+    oracle advance the phase index twice per phase and give the lost weight to the largest; XY-adaptive divides its
+    value by n once more and counts a ridge as d pulls; ALBA's pulls grow by 1.1^2 a phase. LinGapE has no difference.
+
+    "weltz2023_code": both rules take log(8 l^2 M^2 / delta), H-RAGE the shorter burn-in, the oracles stop when they are
+    right; all designs are Frank-Wolfe's, without pruning, which would leave experiment 1 with directions that cannot be
+    estimated.
+
+    "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and works on
+    three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds alpha times the squared norm.
+
+    Examples
+    --------
     >>> option_set("weltz2023_code")["rage_halving"]["log_items"]
     'code'
     """

@@ -13,14 +13,36 @@ from bandits_lib.problem import LinearBandit
 
 
 def three_arms(kappa, *, variances="free", angle=0.5):
-    """weltz2023 Figure 1: e_1, e_2, x_3 = (cos(angle), sin(angle)), theta e_1; kappa, largest over smallest variance.
+    """Arms e_1, e_2 and (cos(angle), sin(angle)), theta = e_1, and one of them noisier: weltz2023 Figure 1.
 
-    variances, which the paper does not print: "free", sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above
-    sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3; "diagonal", its model
-    sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
-    kappa : at least 1; angle : radians.
-    Returns a LinearBandit: arms (3, 2), best arm 0. Raises ValueError for kappa < 1.
+    Parameters
+    ----------
+    kappa : float
+        Largest over smallest variance, at least 1.
+    variances : {"free", "diagonal"}, default "free"
+        Of the three arms, which the paper does not print. "free": sigma^2 = (1, kappa, 1), as its words ask for
+        (sigma_2 far above sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3;
+        "diagonal": its model sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
+    angle : float, default 0.5
+        Angle between the first and the third arm, in radians.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (3, 2), of which row 0 is best.
+
+    Raises
+    ------
+    ValueError
+        For kappa < 1 or an unknown option.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Figure 1.
+
+    Examples
+    --------
     >>> three_arms(4.0).sigma.tolist()
     [1.0, 2.0, 1.0]
     """
@@ -33,12 +55,36 @@ def three_arms(kappa, *, variances="free", angle=0.5):
 
 
 def two_spheres(d, rng, *, diagonal="text", n=2000):
-    """weltz2023 Figure 2: a tenth of the arms uniform on the unit sphere, the others on that of radius .1; theta = 1.
+    """A tenth of the arms uniform on the unit sphere, the others on that of radius .1, theta = 1: weltz2023 Figure 2.
 
-    diagonal : Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"); sigma_x^2 = x'Sigma x.
-    d : dimension; n : arms, at least 10; rng : draws them. Returns a LinearBandit: arms (n, d), the long ones first.
-    Raises ValueError for bad input.
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 1.
+    rng : numpy.random.Generator
+        Draws the arms.
+    diagonal : {"text", "code"}, default "text"
+        Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"), with sigma_x^2 = x'Sigma x.
+    n : int, default 2,000
+        Number of arms, at least 10.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, d), the long ones first.
+
+    Raises
+    ------
+    ValueError
+        For d < 1, n < 10 or an unknown option.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Figure 2.
+
+    Examples
+    --------
     >>> two_spheres(4, np.random.default_rng(0), n=50).arms.shape
     (50, 4)
     """
@@ -55,16 +101,46 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
 def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
     """Many near-optimal arms whose informative arms differ in length and noise alike: weltz2023 experiment 1 (Fig. 3a).
 
-    Arms H: e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i for i = 2, ..., d; then G, from which the
-    variances are to be told. theta = e_1, Sigma the identity: sigma_x = |x|.
-    d : dimension; q : length of the arms beyond the second;
-    angle : radians; the text has .02, the published experiment half a degree, `np.deg2rad(0.5)`.
-    estimation, which G (the printed one is for d = 4): "text", .5 (e_1 + e_2) + .1 e_3 and .5 (e_1 + e_2) +
-        .1 (e_3 + e_4): K = 9 arms, whose phi cannot span the M = 10 dimensions that the text says they do; "code", a
-        tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 (the items leave it out: no rule can rank twins);
-        "identified", a tenth arm .5 (e_1 + e_2) + .1 e_4 that closes the gap.
-    Returns a LinearBandit: arms (K, d), best item 0. Raises ValueError for d < 4 or an unknown option.
+    Parameters
+    ----------
+    d : int, default 4
+        Dimension, at least 4.
+    angle : float, default 0.02
+        Angle between e_1 and the near-optimal arms, in radians; the text has .02, the published experiment half a
+        degree, `np.deg2rad(0.5)`.
+    q : float, default 0.4
+        Length of the arms e_3, ..., e_d, positive.
+    estimation : {"text", "code", "identified"}, default "text"
+        Which arms G tell the variances; the printed ones are for d = 4:
 
+        - "text": .5 (e_1 + e_2) + .1 e_3 and .5 (e_1 + e_2) + .1 (e_3 + e_4): K = 9 arms, whose phi cannot span the M =
+          10 dimensions that the text says they do;
+        - "code": a tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 (the items leave it out: no rule can rank
+          twins);
+        - "identified": a tenth arm .5 (e_1 + e_2) + .1 e_4 that closes the gap.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, d) and best item 0.
+
+    Raises
+    ------
+    ValueError
+        For d < 4, q that is not positive, or an unknown option.
+
+    Notes
+    -----
+    Arms H: e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i for i = 2, ..., d; then G, from which the
+    variances are to be told. theta = e_1, Sigma the identity: sigma_x is the length of x.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 5.
+
+    Examples
+    --------
     >>> signal_to_noise().arms.shape
     (9, 4)
     """
@@ -84,12 +160,36 @@ def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
 def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
     """The benchmark with its informative arms bent by 45 degrees: weltz2023 experiment 2 (Figure 3b).
 
-    Arms: e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d, and (e_i + e_j) / sqrt(2) for i < j. theta = e_1;
-    Sigma = diag(alpha2, beta2, beta2, alpha2, ...).
-    d : dimension; alpha2, beta2 : variances;
-    angle : radians; the published experiment has half a degree, `np.deg2rad(0.5)`.
-    Returns a LinearBandit: arms (d + d(d-1)/2, d), best item 0. Raises ValueError for d < 3.
+    Parameters
+    ----------
+    d : int, default 3
+        Dimension, at least 3.
+    angle : float, default 0.02
+        Angle between the first two arms, in radians; the published experiment has half a degree, `np.deg2rad(0.5)`.
+    alpha2, beta2 : float
+        Variances, positive: Sigma = diag(alpha2, beta2, beta2, alpha2, ...); default 1 and .2.
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (d + d(d-1)/2, d) and best item 0.
+
+    Raises
+    ------
+    ValueError
+        For d < 3 or a variance that is not positive.
+
+    Notes
+    -----
+    Arms: e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d, and (e_i + e_j) / sqrt(2) for i < j. theta = e_1.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 5.
+
+    Examples
+    --------
     >>> bent_benchmark().sigma.round(2).tolist()
     [1.0, 1.0, 0.45, 0.77, 0.77, 0.45]
     """
@@ -106,14 +206,34 @@ def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
 def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
     """Two variations in each of three dimensions of a layout: weltz2023 experiment 3 (Figure 3c).
 
-    effects : "text", main effects .01, .015, .02 of the second variations, or "code", half of them; interactions -.1.
-    coding : "reference", 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3 (as the printed theta and
-        Sigma are), or "indicators", one feature for each variation and pair of variations, as the text defines x: 19
-        features (it says 31) of rank 7, with the same rewards and noise.
-    noise : Sigma = diag(.3, noise, .001, .001, ...); the first dimension's second variation is the noisy one.
-    Returns a LinearBandit: arms (8, 7) or (8, 19), w in lexicographic order. Raises ValueError for an unknown option,
-    noise <= 0.
+    Parameters
+    ----------
+    effects : {"text", "code"}, default "text"
+        Main effects of the second variations: "text", .01, .015, .02, or "code", half of them. Interactions are -.1.
+    coding : {"reference", "indicators"}, default "reference"
+        "reference": 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3 (as the printed theta and Sigma
+        are); "indicators": one feature for each variation and pair of variations, as the text defines x: 19 features
+        (it says 31) of rank 7, with the same rewards and noise.
+    noise : float, default 0.7
+        Variance of the first dimension's second variation, the noisy one: Sigma = diag(.3, noise, .001, .001, ...).
 
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (8, 7) or (8, 19), w in lexicographic order.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option or noise that is not positive.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 5.
+
+    Examples
+    --------
     >>> multivariate_testing().sigma.round(2).tolist()
     [0.55, 0.55, 0.55, 0.55, 1.0, 1.0, 1.0, 1.0]
     """
@@ -145,8 +265,20 @@ def _indicators(layouts):
 def quadratic_sigma(arms, variances):
     """Standard deviations of noise with sigma_x^2 = x'Sigma x (weltz2023, eq. 1).
 
-    arms : (K, d); variances : (d,), the diagonal of Sigma. Returns (K,).
+    Parameters
+    ----------
+    arms : (K, d) array
+        Arms, one row each.
+    variances : (d,) array_like
+        Diagonal of Sigma.
 
+    Returns
+    -------
+    (K,) float array
+        Standard deviation of the noise of each arm.
+
+    Examples
+    --------
     >>> quadratic_sigma(np.array([[1.0, 0.0], [1.0, 1.0]]), [4.0, 5.0]).tolist()
     [2.0, 3.0]
     """
@@ -156,11 +288,26 @@ def quadratic_sigma(arms, variances):
 def published_noise(problem, told="own"):
     """The world of weltz2023's published code, which passes variances where standard deviations belong.
 
-    problem : LinearBandit; told : the rule that plays, "own", H-RAGE after its burn-in and the heteroskedastic oracle,
-    whose arm x gets noise of standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every
-    arm gets sigma_max^2.
-    Returns a LinearBandit with the arms, items and theta of `problem`. Raises ValueError for an unknown option.
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem as it should be.
+    told : {"own", "largest"}, default "own"
+        The rule that plays: "own", H-RAGE after its burn-in and the heteroskedastic oracle, whose arm x gets noise of
+        standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every arm gets sigma_max^2.
 
+    Returns
+    -------
+    LinearBandit
+        Arms, items and theta of `problem` with the published noise.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option.
+
+    Examples
+    --------
     >>> from bandits_lib import instances
     >>> published_noise(instances.bent_benchmark()).sigma.round(2).tolist()
     [1.0, 1.0, 0.2, 0.6, 0.6, 0.2]

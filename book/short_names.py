@@ -1,0 +1,41 @@
+"""Docstrings as they are written: `rage`, `LinearBandit.pull`, `claims.table` are links, |x| is no substitution."""
+
+from sphinx.util.nodes import make_refnode
+
+
+def link(app, env, node, contnode):
+    """A link to what the reference calls so, None if there is no such thing.
+
+    A name alone means a class or what a room offers; what a room's module offers goes by the module's name too.
+    """
+    if node.get("reftype") != "obj":
+        return None
+    target = node["reftarget"].removesuffix("()")
+    found = {}
+    for name, entry in env.domains.python_domain.objects.items():
+        dots = name.count(".") - target.count(".")  # 1: at the root, 2: in a room
+        offered = entry.objtype == "class" or dots <= 2 and (entry.objtype == "function" or "." in target)
+        if name.endswith(f".{target}") and offered:
+            found[dots, name] = entry
+    if not found:
+        return None
+    (_, name), entry = min(found.items(), key=lambda item: item[0])
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode, name)
+
+
+def skip_fields(app, what, name, item, skip, options):
+    """The fields of a NamedTuple are described by its docstring, and not once more by Python's own words."""
+    return True if (item.__doc__ or "").startswith("Alias for field number") else None
+
+
+def keep_bars(app, what, name, item, options, lines):
+    """|x| is a length or a number of elements: no substitution. In examples, which come last, bars need no care."""
+    prose = next((k for k, line in enumerate(lines) if line.startswith(">>>")), len(lines))
+    lines[:prose] = [line.replace("|", r"\|") for line in lines[:prose]]
+
+
+def setup(app):
+    app.connect("missing-reference", link)
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("autodoc-process-docstring", keep_bars, priority=100)  # before numpydoc
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,8 +28,30 @@ CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
 def oracle_directions(items, theta):
     """Differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
 
-    items : (M, d), M >= 2; theta : (d,). Returns (M - 1, d). Raises ValueError if the best value is attained twice.
+    Parameters
+    ----------
+    items : (M, d) array
+        Feature vectors of the M items that are ranked, at least two.
+    theta : (d,) array_like
+        The true parameter.
 
+    Returns
+    -------
+    (M - 1, d) array
+        The rows (best - z) / gap, in the order of the items.
+
+    Raises
+    ------
+    ValueError
+        If the best value is attained twice, or theta is not d finite numbers.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Equation 1.
+
+    Examples
+    --------
     >>> oracle_directions(np.eye(2), np.array([1.0, 0.5])).tolist()
     [[2.0, -2.0]]
     """
@@ -45,10 +67,38 @@ def oracle_directions(items, theta):
 def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
     """The optimal static allocation lambda* of one who knows theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
 
-    arms : (K, d); items : (M, d), default the arms; theta : (d,); sigma : standard deviation, one or (K,);
-    tol : relative gap. Returns a Design whose value is psi* (in units of pulls, sigma included), certified to `tol`.
-    Raises ValueError for bad input, one item, or a best item that is not unique.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta : (d,) array_like
+        The true parameter.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm.
+    tol : float, default 1e-3
+        Relative gap to which the value is certified.
 
+    Returns
+    -------
+    Design
+        Its value is psi* (in units of pulls, sigma included).
+
+    Raises
+    ------
+    ValueError
+        For bad input, one item, or a best item that is not unique.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Equation 1.
+    .. [2] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023.
+
+    Examples
+    --------
     >>> design = oracle_design(np.eye(2), theta=[1.0, 0.5])
     >>> design.weights.round(2).tolist(), round(design.value, 2)
     ([0.5, 0.5], 16.0)
@@ -63,9 +113,39 @@ def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
 def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra2020", tol=1e-3):
     """T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* itself ("fiez2019"), sigma included.
 
-    arms, items, theta, sigma, tol : as in `oracle_design`; convention : which of the two. Returns a float, certified to
-    `tol`. Raises ValueError as `oracle_design` does.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta : (d,) array_like
+        The true parameter.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm.
+    convention : {"jedra2020", "fiez2019"}, default "jedra2020"
+        T* or psi*.
+    tol : float, default 1e-3
+        Relative gap to which the value is certified.
 
+    Returns
+    -------
+    float
+        T* or psi*, in pulls.
+
+    Raises
+    ------
+    ValueError
+        For an unknown convention, bad input, one item, or a best item that is not unique.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Equation 1.
+
+    Examples
+    --------
     >>> round(characteristic_time(np.eye(2), theta=[1.0, 0.5]), 1)
     32.0
     """
@@ -76,11 +156,40 @@ def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra
 def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2020"):
     """Expected pulls that every delta-correct rule needs (Gaussian noise).
 
-    arms, items, theta, sigma : as in `oracle_design`; delta : error probability allowed.
-    convention : "jedra2020", T* kl(delta, 1 - delta); "fiez2019", psi* log(1 / (2.4 delta)) as Theorem 1 prints it,
-    which is loose by the factor 2 that its divergence omits.
-    Returns a float, in pulls. Raises ValueError as `oracle_design`, and for delta outside (0, 1).
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta : (d,) array_like
+        The true parameter.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm.
+    convention : {"jedra2020", "fiez2019"}, default "jedra2020"
+        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)) as Theorem 1 of fiez2019 prints it, which is
+        loose by the factor 2 that its divergence omits.
 
+    Returns
+    -------
+    float
+        The bound, in pulls.
+
+    Raises
+    ------
+    ValueError
+        For an unknown convention, bad input, delta outside (0, 1), one item, or a best item that is not unique.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 1.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Theorem 1.
+
+    Examples
+    --------
     >>> round(lower_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05), 1)
     84.8
     """
@@ -92,16 +201,47 @@ def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2
 def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020"):
     """Expected pulls that every (epsilon, delta)-correct rule needs when all unit vectors of R^d can be pulled.
 
-    d : dimension, at least 2; norm : |theta|; epsilon : accepted regret, below norm / 5; delta : error probability;
-    sigma : standard deviation of the noise.
-    proof "jedra2020": Theorem 4, sigma^2 (d - 1) kl(delta, 1 - delta) / (20 norm epsilon). "caps" (ours): with cos(phi)
-    = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is right for both. A, the expected
-    sum of aa', has trace E[pulls], so in the mean over all directions of the turn (theta - turned)'A(theta - turned) is
-    at most 4 norm^2 sin(phi)^2 max(sin(phi)^2, cos(phi)^2 / (d - 1)) E[pulls], and some direction has no more; the
-    change of measure asks for 2 sigma^2 kl. For small epsilon that is sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five
-    times Theorem 4. The larger of the two is returned.
-    Returns a float. Raises ValueError for bad input.
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 2.
+    norm : float
+        Length |theta| of the parameter.
+    epsilon : float
+        Accepted regret, below norm / 5, in units of reward.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float, default 1.0
+        The standard deviation of the noise.
+    proof : {"jedra2020", "caps"}, default "jedra2020"
+        Theorem 4, or the larger of it and our bound by caps.
 
+    Returns
+    -------
+    float
+        The bound, in pulls.
+
+    Raises
+    ------
+    ValueError
+        For bad input, an epsilon of norm / 5 or more, and d below 2.
+
+    Notes
+    -----
+    "jedra2020" is Theorem 4, sigma^2 (d - 1) kl(delta, 1 - delta) / (20 norm epsilon).
+
+    "caps" (ours): with cos(phi) = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is
+    right for both. A, the expected sum of aa', has trace E[pulls], so in the mean over all directions of the turn
+    (theta - turned)'A(theta - turned) is at most 4 norm^2 sin(phi)^2 max(sin(phi)^2, cos(phi)^2 / (d - 1)) E[pulls],
+    and some direction has no more; the change of measure asks for 2 sigma^2 kl. For small epsilon that is
+    sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five times Theorem 4.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 4.
+
+    Examples
+    --------
     >>> round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05), 1)
     5.3
     """
@@ -118,10 +258,24 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
 
 
 def binary_divergence(delta):
-    """kl(delta, 1 - delta), the divergence between two Bernoulli laws (jedra2020, Theorem 1).
+    """Divergence kl(delta, 1 - delta) between two Bernoulli laws (jedra2020, Theorem 1).
 
-    delta : error probability, in (0, 1). Returns a float, in nats.
+    Parameters
+    ----------
+    delta : float
+        Error probability allowed, in (0, 1).
 
+    Returns
+    -------
+    float
+        The divergence, in nats.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 1.
+
+    Examples
+    --------
     >>> round(binary_divergence(0.05), 2)
     2.65
     """
@@ -131,11 +285,42 @@ def binary_divergence(delta):
 def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
     """Theorem 2 of fiez2019: pulls that RAGE exceeds with probability at most delta, phase by phase.
 
-    arms, items, theta, sigma : as in `oracle_design`; delta : error probability; epsilon : slack for rounding.
-    The sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = 6 delta / (pi^2 t^2).
-    Returns (T,) floats, one per phase t = 1, ..., ceil(log2(4 / smallest gap)). Needs gaps of at most 2.
-    Raises ValueError for bad input, and for gaps above 2, which the theorem does not cover.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta : (d,) array_like
+        The true parameter, with gaps of at most 2.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    epsilon : float, default 0.1
+        Slack left for rounding.
 
+    Returns
+    -------
+    (T,) array
+        Pulls of each phase t = 1, ..., ceil(log2(4 / smallest gap)).
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for gaps above 2, which the theorem does not cover.
+
+    Notes
+    -----
+    The bound is the sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = 6 delta / (pi^2 t^2).
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Theorem 2.
+
+    Examples
+    --------
     >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
     [172.0, 883.0, 3986.0]
     """
@@ -151,6 +336,7 @@ def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
 
 
 def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
+    """N_t of Theorem 2: the pulls of phase t, 0 where fewer than two items are in view."""
     in_view = items[gaps <= 4 * 2.0**-t]
     if len(in_view) < 2:
         return 0.0

@@ -14,8 +14,20 @@ from bandits_lib.protocol import Sample
 def draw_gaussian(mean, sigma, rng):
     """One Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull.
 
-    mean, sigma : mean reward and its standard deviation; rng : np.random.Generator. Returns a float.
+    Parameters
+    ----------
+    mean, sigma : float
+        Mean of the reward and its standard deviation.
+    rng : numpy.random.Generator
+        Draws the reward.
 
+    Returns
+    -------
+    float
+        The reward.
+
+    Examples
+    --------
     >>> round(draw_gaussian(1.0, 0.1, np.random.default_rng(0)), 4)
     1.0126
     """
@@ -26,9 +38,22 @@ def draw_gaussian(mean, sigma, rng):
 def draw_bernoulli(mean, sigma, rng):
     """One Bernoulli reward.
 
-    mean : probability of reward 1; sigma : the standard deviation of a Gaussian reward, not used here;
-    rng : np.random.Generator. Returns 0.0 or 1.0.
+    Parameters
+    ----------
+    mean : float
+        Probability of reward 1.
+    sigma : float
+        The standard deviation of a Gaussian reward, not used here.
+    rng : numpy.random.Generator
+        Draws the reward.
 
+    Returns
+    -------
+    float
+        The reward, 0.0 or 1.0.
+
+    Examples
+    --------
     >>> draw_bernoulli(0.9, 0.0, np.random.default_rng(0))
     1.0
     """
@@ -40,21 +65,53 @@ class LinearBandit:
 
     Parameters
     ----------
-    arms : (K, d), what can be pulled.
-    items : (M, d), what is to be ranked; default the arms.
-    theta : (d,), the true parameter; or else
-    means : (K,), true mean rewards that no linear model need fit (real data); the items are then the arms.
-    sigma : standard deviation of the noise, one or (K,); Bernoulli noise has its own and ignores it.
-    link : "identity" or "logistic" (which implies Bernoulli rewards).
-    noise : "gaussian" or "bernoulli" (means must lie in [0, 1]).
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta : (d,) array_like, optional
+        The true parameter; either it or `means` must be given.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm, 0 allowed; Bernoulli noise has its own and ignores
+        it.
+    link : {"identity", "logistic"}, default "identity"
+        Function of arms @ theta that is the mean; "logistic" implies Bernoulli rewards.
+    noise : {"gaussian", "bernoulli"}, default "gaussian"
+        Law of the rewards; Bernoulli means must lie in [0, 1].
+    means : (K,) array_like, optional
+        True mean rewards that no linear model need fit (real data); the items are then the arms.
 
     Attributes
     ----------
-    arms, items, theta (None if `means` were given), sigma (K,), means (K,), link, noise,
-    item_values (M,) true mean values of the items, gaps (M,) their distances from the best, best_item.
+    arms : (K, d) array
+        Feature vectors of the arms.
+    items : (M, d) array
+        Feature vectors of the items.
+    theta : (d,) array or None
+        The true parameter, None if `means` were given.
+    sigma : (K,) array
+        The standard deviation of the noise of each arm.
+    means : (K,) array
+        True mean reward of each arm.
+    link, noise : str
+        The options in force.
+    item_values : (M,) array
+        True mean values of the items.
+    gaps : (M,) array
+        Their distances from the best value.
+    best_item : int
+        Row of the best item.
+    draw : callable
+        Function (mean, sigma, rng) -> reward, `draw_gaussian` or `draw_bernoulli`.
 
-    Raises ValueError for wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option.
+    Raises
+    ------
+    ValueError
+        For wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option, and unless one of
+        `theta` and `means` is given.
 
+    Examples
+    --------
     >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.4])
     >>> problem.best_item, problem.gaps.tolist()
     (0, [0.0, 0.6])
@@ -80,11 +137,13 @@ class LinearBandit:
         self.draw = draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def _set_theta(self, theta):
+        """Means of the arms and values of the items, from theta."""
         theta = check_theta("theta", theta, self.arms.shape[1])
         mean = expit if self.link == "logistic" else np.asarray
         self.theta, self.means, self.item_values = theta, mean(along(self.arms, theta)), mean(along(self.items, theta))
 
     def _set_means(self, means):
+        """Means of the arms, which are the items."""
         means = check_matrix("means", np.atleast_2d(means))[0]
         if means.shape != (len(self.arms),):
             raise ValueError(f"means must have one entry per arm, ({len(self.arms)},); got {means.shape}")
@@ -95,10 +154,25 @@ class LinearBandit:
     def pull(self, counts, rng):
         """Pull arm k `counts[k]` times and return the aggregated rewards, exactly in law, in O(K).
 
-        counts : (K,) non-negative integers; rng : np.random.Generator. Returns a Sample.
-        Draws normals in index order for counts > 0, then chi-squares for counts > 1 (Gaussian), or binomials;
-        nothing for counts == 0. Gaussian: sum ~ N(n mu, n s^2), within-arm squares ~ s^2 chi2(n - 1), independent.
+        Parameters
+        ----------
+        counts : (K,) int array
+            Pulls of each arm, not negative.
+        rng : numpy.random.Generator
+            Draws the rewards.
 
+        Returns
+        -------
+        Sample
+            Counts, sums and sums of squares of the rewards.
+
+        Notes
+        -----
+        The draws are normals in index order for counts > 0, then chi-squares for counts > 1 (Gaussian), or binomials;
+        nothing for counts == 0. Gaussian: sum   N(n mu, n s^2), within-arm squares   s^2 chi2(n - 1), independent.
+
+        Examples
+        --------
         >>> problem = LinearBandit(np.eye(2), theta=[0.25, 0.75], noise="bernoulli")
         >>> problem.pull(np.array([100, 4]), np.random.default_rng(0)).sums.tolist()
         [26.0, 4.0]

@@ -18,8 +18,17 @@ NO_LIMIT = np.iinfo(np.int64).max
 class Sample(NamedTuple):
     """Rewards of a batch, aggregated per arm: all that least squares needs, whatever the number of pulls.
 
-    counts : (K,) pulls of each arm; sums : (K,) sum of their rewards; squares : (K,) sum of their squares.
+    Attributes
+    ----------
+    counts : (K,) int array
+        Pulls of each arm.
+    sums : (K,) array
+        Sum of the rewards of each arm.
+    squares : (K,) array
+        Sum of the squared rewards of each arm.
 
+    Examples
+    --------
     >>> Sample(np.array([2, 0]), np.array([3.0, 0.0]), np.array([5.0, 0.0])).counts.tolist()
     [2, 0]
     """
@@ -32,9 +41,27 @@ class Sample(NamedTuple):
     def of(cls, pulled_arms, rewards, K):
         """Aggregate raw rewards: pull i was of arm `pulled_arms[i]` and returned `rewards[i]`.
 
-        pulled_arms : (n,) integers in [0, K); rewards : (n,) finite floats; K : number of arms.
-        Returns a Sample. Raises ValueError for lengths that differ, arms out of range, rewards not finite.
+        Parameters
+        ----------
+        pulled_arms : (n,) array_like of int
+            Rows of the arms pulled, in [0, K).
+        rewards : (n,) array_like
+            Finite rewards of these pulls.
+        K : int
+            Number of arms.
 
+        Returns
+        -------
+        Sample
+            Their counts, sums and squares.
+
+        Raises
+        ------
+        ValueError
+            For lengths that differ, arms that are no integers or out of range, and rewards that are not finite.
+
+        Examples
+        --------
         >>> Sample.of([0, 0, 1], [1.0, 2.0, 0.5], 3).sums.tolist()
         [3.0, 0.5, 0.0]
         """
@@ -60,10 +87,22 @@ class Sample(NamedTuple):
 class Loop(NamedTuple):
     """Pull `choose(state)` until it is negative, telling each reward to `update(state, arm, reward)`.
 
-    choose, update : numba functions; state : a NamedTuple of arrays with a field `counts` (K,).
-    -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next.
-    `update` goes by the arm it is given: a log that is replayed may hold another one than `choose` has just returned.
+    Attributes
+    ----------
+    choose : callable
+        Compiled by numba: (state) -> arm, or -1 when this loop is over.
+    update : callable
+        Compiled by numba: (state, arm, reward) -> None.
+    state : NamedTuple
+        Arrays and numbers that both work on, among them a field `counts` (K,).
 
+    Notes
+    -----
+    -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next. `update`
+    goes by the arm it is given: a log that is replayed may hold another one than `choose` has just returned.
+
+    Examples
+    --------
     >>> from bandits_lib.fixed_budget import linucb
     >>> request = next(linucb(np.eye(2), budget=10))
     >>> isinstance(request, Loop), request.choose(request.state)
@@ -78,12 +117,23 @@ class Loop(NamedTuple):
 class Round(NamedTuple):
     """One phase of a phased rule, as kept in `Result.history`.
 
-    index : phase number, from 1 (0 and below: a burn-in before them); active : (m,) items still in play when the phase
-    began; counts : (K,) pulls;
-    design_value, lower_bound : value of the phase's design and its certificate (squared norm per unit of pulls);
-    width : largest confidence width of a comparison with the leader (units of reward);
-    theta_hat : (d,) the phase's estimate.
+    Attributes
+    ----------
+    index : int
+        Phase number, from 1 (0 and below: a burn-in before them).
+    active : (m,) int array
+        Rows of the items still in play when the phase began.
+    counts : (K,) int array
+        Pulls of each arm in this phase.
+    design_value, lower_bound : float
+        Value of the phase's design and its certificate (squared norm per unit of pulls).
+    width : float
+        Largest confidence width of a comparison with the leader (units of reward).
+    theta_hat : (d,) array
+        The phase's estimate.
 
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> from bandits_lib.fixed_confidence import rage
     >>> problem = instances.benchmark(2, angle=1.0)
@@ -104,9 +154,19 @@ class Round(NamedTuple):
 class Trace(NamedTuple):
     """A look at a per-pull rule, as kept in `Result.history` when `trace=` asks for it.
 
-    pulls : made so far; counts : (K,) of them; statistic, threshold : of the stopping rule, which stops when the first
-    passes the second (their units are the rule's); leader : row of the leading item.
+    Attributes
+    ----------
+    pulls : int
+        Pulls made so far.
+    counts : (K,) int array
+        Pulls of each arm so far.
+    statistic, threshold : float
+        Of the stopping rule, which stops when the first passes the second (their units are the rule's).
+    leader : int or (d,) array
+        Row of the leading item; on the sphere a unit vector.
 
+    Examples
+    --------
     >>> Trace(2, np.array([1, 1]), 0.3, 4.5, 0).leader
     0
     """
@@ -121,9 +181,16 @@ class Trace(NamedTuple):
 class Result(NamedTuple):
     """What an algorithm returns: its recommendation and how it came about.
 
-    recommendation : the row of an item, as a rule; for level sets (M,) of bool, on the sphere a unit vector (d,), of
-    variance estimators a VarianceEstimate; history : tuple of Round or Trace.
+    Attributes
+    ----------
+    recommendation : int, (M,) bool array, (d,) array or VarianceEstimate
+        Row of an item, as a rule; of level sets whether each item is in, on the sphere a unit vector, of variance
+        estimators a `VarianceEstimate`.
+    history : tuple of Round or Trace, default ()
+        What the algorithm kept of its way.
 
+    Examples
+    --------
     >>> Result(3).history
     ()
     """
@@ -135,8 +202,17 @@ class Result(NamedTuple):
 class Run(NamedTuple):
     """One played experiment, as `play` returns it.
 
-    result : Result, None if it was cut off; counts : (K,) pulls of each arm; stopped : True if it returned by itself.
+    Attributes
+    ----------
+    result : Result or None
+        None if the experiment was cut off.
+    counts : (K,) int array
+        Pulls of each arm.
+    stopped : bool
+        Whether the algorithm returned by itself.
 
+    Examples
+    --------
     >>> from bandits_lib import Result
     >>> Run(Result(0), np.array([5, 7]), True).counts.sum().item()
     12
@@ -153,8 +229,18 @@ Algorithm = Generator[Any, Sample | None, Result]
 def total(samples: Iterable[Sample]) -> Sample:
     """The Sample of several batches together (`+` on two Samples would concatenate the tuples).
 
-    samples : at least one Sample. Returns a Sample.
+    Parameters
+    ----------
+    samples : iterable of Sample
+        At least one.
 
+    Returns
+    -------
+    Sample
+        The sum of their fields.
+
+    Examples
+    --------
     >>> from bandits_lib import Sample
     >>> day = Sample.of([0, 1], [1.0, 2.0], 2)
     >>> total([day, day]).counts.tolist()
@@ -170,8 +256,20 @@ def total(samples: Iterable[Sample]) -> Sample:
 def one_pull(arm: int, K: int) -> np.ndarray:
     """The batch (K,) that asks for a single pull of `arm`.
 
-    arm : 0..K-1; K : number of arms. Returns (K,) int64.
+    Parameters
+    ----------
+    arm : int
+        Row of the arm, 0..K-1.
+    K : int
+        Number of arms.
 
+    Returns
+    -------
+    (K,) int64 array
+        Counts, 1 at `arm` and 0 elsewhere.
+
+    Examples
+    --------
     >>> one_pull(1, 3).tolist()
     [0, 1, 0]
     """
@@ -183,9 +281,27 @@ def one_pull(arm: int, K: int) -> np.ndarray:
 def unroll(algorithm: Algorithm) -> Algorithm:
     """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for.
 
-    algorithm : a fresh generator. Returns a generator with the same Result. `update` is told the arm that was pulled,
-    which in a replayed log may be another than `choose` said. Raises ValueError for several pulls in answer to one.
+    Parameters
+    ----------
+    algorithm : generator
+        A fresh algorithm.
 
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns the `Result` of the algorithm.
+
+    Raises
+    ------
+    ValueError
+        For several pulls in answer to one.
+
+    Notes
+    -----
+    `update` is told the arm that was pulled, which in a replayed log may be another than `choose` said.
+
+    Examples
+    --------
     >>> from bandits_lib.fixed_confidence import lingape
     >>> next(unroll(lingape(np.eye(2), delta=0.05, theta_bound=1.0))).tolist()
     [1, 1]
@@ -220,9 +336,25 @@ def _pulled(sample):
 def checked_batch(request, K: int | None = None) -> np.ndarray:
     """A request as (K,) int64 counts.
 
-    request : what an algorithm yielded; K : number of arms, None: any. Returns (K,) int64.
-    Raises ValueError if it is not (K,) non-negative integers.
+    Parameters
+    ----------
+    request : (K,) array_like of int
+        What an algorithm yielded.
+    K : int, optional
+        Number of arms; by default any.
 
+    Returns
+    -------
+    (K,) int64 array
+        The same counts.
+
+    Raises
+    ------
+    ValueError
+        If the request is not (K,) non-negative integers.
+
+    Examples
+    --------
     >>> checked_batch([1, 2], 2).dtype
     dtype('int64')
     """

@@ -39,18 +39,46 @@ def bayes_gap(
 
     Parameters
     ----------
-    arms : (K, d), copies allowed; budget : pulls, at least K.
-    sigma : standard deviation of the noise; of several the largest is used.
-    kernel : "linear", x'x'; "exponential", exp(-|x - x'|^2 / length); "matern" (3/2), (1 + r) exp(-r) with
-        r = sqrt(3) |x - x'| / length; or a (K, K) covariance matrix. length : needed for the second and third.
-    eta : standard deviation of the prior, in units of reward (azizi2022: 50).
-    epsilon : accepted distance from the best value (azizi2022: 0).
-    formula : "paper", or "code", the errors of the published code (header of this file).
-    trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled; copies are allowed.
+    budget : int
+        Number of pulls, at least K; all are made.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    kernel : {"linear", "exponential", "matern"} or (K, K) array_like, default "linear"
+        The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r) with
+        r = sqrt(3) |x - x'| / length; or the covariance matrix of the arms.
+    length : float, optional
+        Length of the exponential and the Matern kernel, in units of the arms (the exponential's: their square).
+    eta : float, default 50.0
+        Standard deviation of the prior, in units of reward (azizi2022: 50).
+    epsilon : float, default 0.0
+        Accepted distance from the best value, in units of reward (azizi2022: 0).
+    formula : {"paper", "code"}, default "paper"
+        The paper's formulas, or the errors of the published code (see the head of this file).
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(arm (int), history of Trace): statistic is -B_J, the threshold 0. One arm: at once.
-    Raises ValueError for bad input, an unknown kernel, a kernel without its length, and a budget below K.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the arm (int) and the history of `Trace`: statistic -B_J, threshold 0. One arm: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input, an unknown kernel, a kernel without its length, and a budget below K.
+
+    References
+    ----------
+    .. [1] Hoffman, Shahriari, de Freitas. "On correlation and budget constraints in model-based bandit optimization
+       with application to automatic machine learning". AISTATS 2014. Algorithm 1.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix D.1.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = bayes_gap(problem.arms, budget=60)
@@ -151,10 +179,12 @@ class State(NamedTuple):
 
 
 def _start(sample, fit, scale, epsilon, formula):
+    """The state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
     now = np.array([(counts.sum(), 0, 0, 0, np.inf, 0, np.inf)], NOW)
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
 
 
 def _look(state):
+    """Statistic, threshold and leader of a Trace."""
     return -float(state.now["index"][0]), 0.0, int(state.now["leader"][0])

@@ -55,25 +55,53 @@ def gse(
 
     Parameters
     ----------
-    arms : (K, d), of which the best is sought; identical ones are allowed.
-    budget : pulls; all that the defaults spend is at most this, and the history says what each stage took.
-    sigma : standard deviation of the noise, for the widths in the history only; of several the largest.
-    model : "linear", least squares, or "logistic", for rewards 0 and 1.
-    design : "certified" G-optimal, "fwg" (the paper's Algorithm 2), "wynn", "greedy" (sequential), "uniform",
-        "clusters" (appendix H), or a function (arms (m, r), n, rng) -> counts (m,) of sum n, on arms that span R^r;
-        `partial(by_design, solve)` of `explorers` makes one of a function (arms) -> Design.
-    eta : a stage keeps 1/eta of its arms, a whole number of at least 2.
-    keep : "ceil" or "floor"; remainder : "drop" or "last"; rounding : "regret", "ceil" or "multinomial";
-    projection : "span" or "first3"; the first of each is the text's, the others the published code's. What is rounded
-        is a design given by its name.
-    ridge : penalty of the logistic fit; rng : for design="uniform", which gives what is left over to random arms, and
-        rounding="multinomial".
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled; identical ones are allowed.
+    budget : int
+        Number of pulls; all that the defaults spend is at most this, and the history says what each stage took.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, for the widths in the history only; of several the largest is used.
+    model : {"linear", "logistic"}, default "linear"
+        Least squares, or logistic regression for rewards 0 and 1.
+    design : str or callable, default "certified"
+        G-optimal "certified", "fwg" (the paper's Algorithm 2), "wynn", "greedy" (sequential), "uniform", "clusters"
+        (appendix H), or a function (arms (m, r), n, rng) -> counts (m,) of sum n, on arms that span R^r;
+        `partial(by_design, solve)` of `explorers` makes one of a function (arms) -> `Design`.
+    eta : int, default 2
+        A stage keeps 1/eta of its arms; at least 2.
+    keep : {"ceil", "floor"}, default "ceil"
+        Rounding of m / eta, the number of arms kept, of the text or of the published code.
+    remainder : {"drop", "last"}, default "drop"
+        The pulls that the stages do not share evenly are dropped (text), or go to the last stages (published code).
+    rounding : {"regret", "ceil", "multinomial"}, default "regret"
+        How a design given by its name becomes whole pulls; the first is the text's, the others the published code's.
+    projection : {"span", "first3"}, default "span"
+        The arms in play are seen in what they span (text), or in the first three axes of it (published code).
+    ridge : float, default 1e-3
+        Penalty of the logistic fit, positive.
+    rng : numpy.random.Generator, optional
+        For design="uniform", which gives what is left over to random arms, and rounding="multinomial".
 
-    Returns Result(arm (int), history of Round), where width is the largest standard deviation of an estimated
-    difference from the stage's leader (logistic: of x'theta). One arm: at once, without a pull.
-    Raises ValueError for bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest
-    that runs), rng missing where it is needed, and rewards other than 0 and 1 for the logistic model.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best arm (int) and the
+        history of `Round`, whose `width` is the largest standard deviation of an estimated difference from the stage's
+        leader (logistic: of x'theta). One arm: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest that runs), `rng`
+        missing where it is needed, and rewards other than 0 and 1 for the logistic model.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Algorithm 1.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = gse(problem.arms, budget=60)
@@ -115,10 +143,7 @@ def gse(
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span"):
-    """Pulls of each of the s = ceil(log_eta K) stages (list of s), each at least the rank of the arms.
-
-    Raises ValueError for an eta below 2 or not whole, and a budget that is too small: it names the smallest.
-    """
+    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank of the arms, or a ValueError."""
     if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
         raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
     if len(arms) == 1:

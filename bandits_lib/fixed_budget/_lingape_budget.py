@@ -37,16 +37,45 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 
     Parameters
     ----------
-    arms : (K, d); budget : pulls, at least K; all are made.
-    delta : sets the width of the rivals, and no error probability (azizi2022 tunes it on a grid).
-    sigma : standard deviation of the noise; of several the largest is used.
-    theta_bound : bound on the norm of theta; it enters the width times sqrt(ridge), next to nothing by default.
-    ridge : regulariser lambda (azizi2022's code: 1e-8).
-    rule : "ratio" or "greedy"; trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls, at least K; all are made.
+    delta : float
+        Probability that sets the width of the rivals, in (0, 1), and no error probability (azizi2022 tunes it on a
+        grid).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    theta_bound : float, default 1.0
+        Bound on the Euclidean norm of theta; it enters the width times sqrt(ridge), next to nothing by default.
+    ridge : float, default 1e-8
+        Regulariser lambda, positive (the default is that of azizi2022's code).
+    rule : {"ratio", "greedy"}, default "ratio"
+        Pull what the optimal allocation of the pair lacks most, or what shrinks the width of the pair most.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(arm (int), history of Trace): statistic minus the rival's largest lead, threshold inf. One arm: at
-    once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the leader (int) and the history of `Trace`: statistic minus the rival's largest lead, threshold inf. One arm:
+        at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, a number out of range), and for a budget below K.
+
+    References
+    ----------
+    .. [1] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
+       Algorithm 1.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022. Section
+       8.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = lingape_budget(problem.arms, budget=60, delta=0.1)

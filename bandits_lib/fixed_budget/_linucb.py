@@ -29,17 +29,44 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
 
     Parameters
     ----------
-    arms : (K, d); budget : pulls, at least 1; all are made.
-    sigma : standard deviation of the noise; of several the largest is used.
-    mode : "shared", one regression for all arms, or "disjoint", one for each (the published code of azizi2022).
-    alpha : factor of the norm, in units of reward; None: sigma (1 + sqrt(log(2 / delta) / 2)) with delta = .001
-        (Li et al., Algorithm 1). The published code of azizi2022: .513.
-    ridge : regulariser (Li et al.: 1); trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls, at least 1; all are made.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    mode : {"shared", "disjoint"}, default "shared"
+        One regression for all arms, or one for each (the published code of azizi2022).
+    alpha : float, optional
+        Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / delta) / 2)) with delta = 0.001 (Li
+        et al., Algorithm 1). The published code of azizi2022: 0.513.
+    ridge : float, default 1.0
+        Regulariser, positive (Li et al.: 1).
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(arm (int), history of Trace): of several most pulled, the one of largest estimated value. The
-    statistic of a Trace is the largest upper bound (units of reward), its threshold inf: the rule never stops early.
-    One arm: at once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of
+        several arms most pulled, that of the largest estimated value (int), and the history of `Trace`: statistic the
+        largest upper bound (units of reward), threshold inf, since the rule never stops early. One arm: at once,
+        without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, a number out of range).
+
+    References
+    ----------
+    .. [1] Li, Chu, Langford, Schapire. "A contextual-bandit approach to personalized news article recommendation". WWW
+       2010. Algorithm 1.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix F.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = linucb(problem.arms, budget=60)
@@ -95,6 +122,7 @@ def disjoint(arms, ridge):
 
 
 def _look(state):
+    """Statistic, threshold and leader of a Trace."""
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
 
 

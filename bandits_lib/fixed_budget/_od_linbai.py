@@ -2,7 +2,8 @@
 
 The rival of azizi2022's section E.3. It has R = ceil(log2 d) phases and keeps ceil(d / 2^r) arms after phase r, so all
 but half the dimension of the arms go in the first, however many there are. A phase pulls arm i ceil(pi_i m) times,
-which stays within the budget only if the first design has at most d(d+1)/2 atoms; `g_design` guarantees that. (The
+    m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R,  which must be positive.
+That stays within the budget only if the first design has at most d(d+1)/2 atoms; `g_design` guarantees that. (The
 code published with azizi2022 takes a dense design from a minimum-volume ellipsoid: design=wynn_design is its like.)
 
 d is the rank of the arms throughout. For d = 1 the formula gives no phase, and we take one.
@@ -24,16 +25,37 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
 
     Parameters
     ----------
-    arms : (K, d), of which the best is sought; identical ones are allowed.
-    budget : pulls, never exceeded with the default design; the history says what each phase took.
-    sigma : standard deviation of the noise, for the widths in the history only; of several the largest.
-    design : function (arms (m, r)) -> Design, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no
-        more than there are more.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled; identical ones are allowed.
+    budget : int
+        Number of pulls, never exceeded with the default design; the history says what each phase took.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, for the widths in the history only; of several the largest is used.
+    design : callable, default g_design
+        Function (arms (m, r)) -> `Design`, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no more
+        than there are more.
 
-    Returns Result(arm (int), history of Round), where width is the largest standard deviation of an estimated
-    difference from the phase's leader. One arm: at once, without a pull.
-    Raises ValueError for bad input and a budget that leaves nothing to split (it says the smallest that runs).
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best arm (int) and the
+        history of `Round`, whose `width` is the largest standard deviation of an estimated difference from the phase's
+        leader. One arm: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget that leaves nothing to split (it says the smallest that runs).
+
+    References
+    ----------
+    .. [1] Yang, Tan. "Minimax optimal fixed-budget best arm identification in linear bandits". arXiv 2021, NeurIPS
+       2022. Algorithm 1.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix E.3.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = od_linbai(problem.arms, budget=60)
@@ -65,11 +87,7 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
 
 
 def phases(K, rank, budget):
-    """Arms kept after each of the R phases (list of R) and m, the pulls of a phase before rounding up.
-
-    m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R, d the rank of the arms, must be positive.
-    Raises ValueError for a budget that is too small: it names the smallest.
-    """
+    """Arms kept after each of the R phases (list of R) and m, pulls of a phase before rounding up, or ValueError."""
     kept = [-(-rank // 2**r) for r in range(1, max(1, (rank - 1).bit_length()) + 1)]
     atoms = min(K, rank * (rank + 1) // 2) + sum(kept[:-1])
     why = f"OD-LinBAI sets {atoms} pulls aside for rounding up and needs one more"

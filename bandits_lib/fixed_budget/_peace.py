@@ -39,17 +39,42 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
 
     Parameters
     ----------
-    arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms. Copies are allowed.
-    budget : pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
-    sigma : standard deviation of the noise. One number has no effect; of several, (K,), the ratios matter.
-    objective : "width", Peace; or "ratio", azizi2022's approximation: halving stages, gaps in the objective.
-    draws : normals in the batch that widths are averaged over, even.
-    rng : draws the batch, and for the ratio the arms that get the pulls left by rounding.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms. Copies are allowed.
+    budget : int
+        Number of pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise. One number has no effect; of several the ratios matter.
+    objective : {"width", "ratio"}, default "width"
+        Peace, or azizi2022's approximation: halving stages, gaps in the objective.
+    draws : int, default 1024
+        Normals in the batch that widths are averaged over, even.
+    rng : numpy.random.Generator
+        Draws the batch, and for the ratio the arms that get the pulls left by rounding.
 
-    Returns Result(item (int), history of Round): `design_value` is gamma of the active items (of the stage's points
-    for the ratio), `width` the largest standard deviation of a comparison with the leader, in units of sigma.
-    One item, or items all alike: at once. Raises ValueError for bad input and a budget below epochs times rank.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
+        history of `Round`, whose `design_value` is gamma of the active items (of the stage's points for the ratio), and
+        whose `width` is the largest standard deviation of a comparison with the leader, in units of sigma. One item, or
+        items all alike: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below epochs times rank.
+
+    References
+    ----------
+    .. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An empirical process approach to the union bound: practical algorithms
+       for combinatorial and linear bandits". NeurIPS 2020. Algorithm 2.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = peace(problem.arms, budget=60, rng=np.random.default_rng(1))
@@ -96,8 +121,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
 
 
 def _by_ratio(arms, items, budget, relative, draws, rng):
-    """azizi2022's approximation: stages that halve, each with the design of least ratio on the arms left, or on all
-    arms if the items are others."""
+    """azizi2022's approximation: halving stages, each with the design of least ratio on the arms left (or all arms)."""
     own = np.array_equal(items, arms)
     stages = (len(items) - 1).bit_length()
     n = _share(budget, stages, span(arms).arms.shape[1], "stages")
@@ -139,10 +163,7 @@ def least_width(arms, points, normals, start=None, target=0.0):
 
 
 def longest_prefix(arms, points, normals, lam):
-    """How many of the points (m, r), best first, can stay: gamma(prefix) <= max(ceil(gamma / 2), 1); and their Design.
-
-    lam : Design of all the points, whose value is gamma; what is known of one prefix starts the search at the next.
-    """
+    """How many points (m, r), best first, can stay, gamma(prefix) <= max(ceil(gamma / 2), 1), and their Design."""
     limit = max(ceil(lam.value / 2), 1)
     if lam.value <= limit:
         return len(points), lam
@@ -165,6 +186,7 @@ def _share(budget, parts, rank, name):
 
 
 def _pruned(arms, weights, points):
+    """The weights (K,) without atoms that the width hardly misses; two points have an exact design."""
     return fewer_atoms(arms, weights, points) if len(points) > 2 else weights
 
 

@@ -33,16 +33,38 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; copies allowed.
-    budget : pulls, at least the rank of the arms.
-    sigma : standard deviation of the noise, the scale of the posterior; of several the largest is used.
-    tries : samples drawn for a world with another answer, before the nearest tie is taken.
-    trace : record a Trace every `trace` pulls; 0, never. rng : draws samples and arms.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms. Copies are allowed.
+    budget : int
+        Number of pulls, at least the rank of the arms; all are made.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, the scale of the posterior; of several the largest is used.
+    tries : int, default 100
+        Samples drawn for a world with another answer, before the nearest tie is taken.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
+    rng : numpy.random.Generator
+        Draws samples and arms.
 
-    Returns Result(item (int), history of Trace): the statistic is the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2) over
-    the differences y from the leader, the threshold inf. One item, or items all alike: at once, without a pull.
-    Raises ValueError for bad input and a budget below the rank.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the best item (int) and the history of `Trace`: statistic the least (y'theta_hat)^2 / (2 sigma^2
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below the rank.
+
+    References
+    ----------
+    .. [1] Li, Jamieson, Jain. "Optimal exploration is no harder than Thompson sampling". AISTATS 2024.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = peps(problem.arms, budget=60, rng=np.random.default_rng(1))
@@ -169,6 +191,7 @@ class State(NamedTuple):
 
 
 def _start(fit, sample, fixed, rng, sigma, tries, budget):
+    """The state after one pull of each spanning arm."""
     (r, M), K, pulls = fit.points.shape, len(fixed), sample.counts.sum()
     return State(
         counts=sample.counts.astype(np.int64),
@@ -188,4 +211,5 @@ def _start(fit, sample, fixed, rng, sigma, tries, budget):
 
 
 def _look(state):
+    """Statistic, threshold and leader of a Trace."""
     return float(state.now["distance"][0]) / 2, np.inf, int(state.now["leader"][0])

@@ -42,18 +42,45 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
 
     Parameters
     ----------
-    arms : (K, d); budget : pulls, at least K; all are made.
-    alpha : factor of the norm; None: the theory's (1/2 / kappa) sqrt((r/2) log(1 + 2 budget / r) + log(1 / delta))
-        (Li et al., Theorem 2), r the rank of the arms and kappa the least slope of the logistic function within 1 of
-        theta, which needs theta_bound, a bound on the norm of theta.
-    width : "norm", alpha ||x||_{V^-1}, or "squared", alpha x'V^-1 x (the published code of azizi2022, alpha .5).
-    delta : error probability in alpha, None: 1 / (budget + 1); ridge : of the regression, positive.
-    trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls, at least K; all are made.
+    theta_bound : float, optional
+        Bound on the Euclidean norm of theta, which the theory's alpha needs.
+    alpha : float, optional
+        Factor of the norm; by default the theory's (1/2 / kappa) sqrt((r/2) log(1 + 2 budget / r) + log(1 / delta)) (Li
+        et al., Theorem 2), r the rank of the arms and kappa the least slope of the logistic function within 1 of theta.
+    width : {"norm", "squared"}, default "norm"
+        Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
+    delta : float, optional
+        Error probability in the theory's alpha; by default 1 / (budget + 1).
+    ridge : float, default 1e-3
+        Penalty of the logistic regression, positive.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(arm (int), history of Trace): of several most pulled, the one of largest estimated value. The
-    statistic of a Trace is the largest upper bound (on x'theta), its threshold inf. One arm: at once.
-    Raises ValueError for bad input, for alpha=None without theta_bound, and for rewards other than 0 and 1.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of
+        several arms most pulled, that of the largest estimated value (int), and the history of `Trace`: statistic the
+        largest upper bound (on x'theta), threshold inf. One arm: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input, for alpha=None without `theta_bound`, and for rewards other than 0 and 1.
+
+    References
+    ----------
+    .. [1] Li, Lu, Zhou. "Provably optimal algorithms for generalized linear contextual bandits". ICML 2017. Algorithm
+       1.
+    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix F.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit, play
     >>> problem = LinearBandit(np.eye(2), theta=[2.0, -2.0], link="logistic")
     >>> play(ucb_glm(np.eye(2), budget=60, alpha=1.0), problem, np.random.default_rng(0)).result.recommendation
@@ -109,6 +136,7 @@ class State(NamedTuple):
 
 
 def _start(arms, sample, alpha, power, ridge):
+    """The state after one pull of each arm, the regression fitted."""
     K, r = arms.shape
     state = State(
         counts=sample.counts.astype(np.int64),
@@ -129,6 +157,7 @@ def _start(arms, sample, alpha, power, ridge):
 
 
 def _look(state):
+    """Statistic, threshold and leader of a Trace."""
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 

@@ -3,6 +3,15 @@
 Every allocation made here is valid in the sense of Theorem 4.1: the pulled arms span what the arms span. Where a
 random or rounded allocation does not, one pull goes to each of r independent arms, r the rank, and the rest is given
 out again. What is not drawn comes from a cache, so runs in which the same arms survive share it.
+
+Rounding: "regret" is the ROUND of the paper (Allen-Zhu et al. 2017); "ceil", the published code's, takes every n pi_i
+up and so passes n; "multinomial" draws.
+
+"greedy" is the sequential G-optimal allocation (Soare et al. 2014; GSE-Lin-Greedy): each pull minimises
+max_x ||x||^2_{V^-1}. It starts from r independent arms, each the farthest from the span of those before, where the
+original starts from a ridge V = I. Among arms that leave the same maximum, ties="variance" pulls the one of the largest
+x'V^-1x (ours), "first" the first; on the canonical basis no pull lowers the maximum until all arms have as many, and
+"first" stays on the first arm for ever.
 """
 
 from collections.abc import Callable
@@ -67,10 +76,12 @@ def allocate(arms, n, design, rounding, rng=None):
 
 @cached
 def _remembered(arms, n, design, rounding):
+    """The `Plan` of an allocation that is not drawn, from the cache."""
     return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
 
 
 def _plan(arms, found):
+    """The `Plan` of what an explorer gave, a Plan or counts (m,)."""
     return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
 
 
@@ -80,10 +91,7 @@ def draws(design, rounding):
 
 
 def rounded(arms, weights, n, rounding, rng=None):
-    """Whole counts (m,) from weights: they sum to n, but for "ceil", the published code's, which passes it.
-
-    "regret" is the ROUND of the paper (Allen-Zhu et al. 2017); "ceil" takes every n pi_i up; "multinomial" draws.
-    """
+    """Whole counts (m,) from weights: they sum to n, but for "ceil", the published code's, which passes it."""
     if rounding == "ceil":
         return np.ceil(n * weights - 1e-9).astype(np.int64)
     if rounding == "multinomial":
@@ -116,13 +124,7 @@ def _valid(arms, n, give_out):
 
 
 def greedy_counts(arms, n, *, ties="variance"):
-    """Sequential G-optimal allocation: each pull minimises max_x ||x||^2_{V^-1} (Soare et al. 2014; GSE-Lin-Greedy).
-
-    arms : (m, r) of rank r <= n. Starts from r independent arms, each the farthest from the span of those before,
-    where the original starts from a ridge V = I. ties : among arms that leave the same maximum, "variance" pulls the
-    one of the largest x'V^-1x (ours), "first" the first; on the canonical basis no pull lowers the maximum until all
-    arms have as many, and "first" stays on the first arm for ever. Returns counts (m,), sum n.
-    """
+    """Counts (m,) of sum n on arms (m, r) of rank r <= n, by the sequential G-optimal allocation."""
     arms = check_arms(arms)
     check_option("ties", ties, ("variance", "first"))
     counts = np.zeros(len(arms), np.int64)

@@ -92,6 +92,7 @@ def covariance_of(arms, kernel, length, squared=False):
 
 
 def _check_covariance(kernel, K):
+    """A covariance (K, K) that was given, symmetric and without negative eigenvalues, or a ValueError."""
     covariance = check_matrix("kernel", kernel)
     if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
         raise ValueError(

@@ -2,7 +2,8 @@
 
 With s_i successes in n_i pulls of arm x_i, the fit maximises the concave
     sum_i s_i x_i'theta - n_i log(1 + exp(x_i'theta)) - ridge/2 |theta|^2
-by Newton's method (iteratively reweighted least squares) with halved steps.
+by Newton's method (iteratively reweighted least squares) with halved steps. The maximum is unique, so where the method
+starts matters for speed only; arms that do not span R^d leave theta_hat in their span.
 
 Departures from the paper, which takes the maximum-likelihood estimate, ridge 0, for granted. A stage of GSE has few
 pulls on few arms, and an arm that only won or only lost sends that estimate to infinity: in 11 to 38 % of the stages
@@ -23,32 +24,15 @@ DECREMENT = 1e-12  # squared length of the Newton step, in the norm of the Hessi
 
 
 class LogisticFit(NamedTuple):
-    """A logistic fit: theta_hat (d,), inverse (d, d) of the penalised Hessian there, and the Newton steps it took.
+    """A logistic fit; the inverse is the usual estimate of the covariance of theta_hat."""
 
-    The inverse is the usual estimate of the covariance of theta_hat.
-
-    >>> LogisticFit(np.zeros(2), np.eye(2), 3).steps
-    3
-    """
-
-    theta_hat: np.ndarray
-    inverse: np.ndarray
-    steps: int
+    theta_hat: np.ndarray  # (d,)
+    inverse: np.ndarray  # (d, d), of the penalised Hessian there
+    steps: int  # of Newton's method
 
 
 def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
-    """The ridge-penalised logistic regression of 0/1 rewards on the arms (azizi2022, eq. 4).
-
-    arms : (K, d); sample : Sample whose sums count the successes; ridge : positive penalty on |theta|^2 / 2;
-    start : (d,) where Newton's method begins, default 0 (the maximum is unique, so it matters for speed only).
-    Returns LogisticFit; arms that do not span R^d leave theta_hat in their span.
-    Raises ValueError for rewards other than 0 and 1 and for a ridge that is not positive.
-
-    >>> from bandits_lib import Sample
-    >>> sample = Sample(np.array([10, 10]), np.array([8.0, 3.0]), np.array([8.0, 3.0]))
-    >>> logistic_fit(np.eye(2), sample).theta_hat.round(2).tolist()
-    [1.39, -0.85]
-    """
+    """The `LogisticFit` of 0/1 rewards on arms (K, d), Newton's method from `start` or 0 (azizi2022, eq. 4)."""
     check_successes(sample)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
     hessian = np.empty((len(theta), len(theta)))
@@ -58,14 +42,7 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
 
 
 def check_successes(sample):
-    """Refuse a Sample whose rewards are not all 0 or 1: a sum must be a whole number between 0 and the count.
-
-    sample : Sample. Raises ValueError with the first arm for which it is not.
-
-    >>> from bandits_lib import Sample
-    >>> sample = Sample(np.array([10, 10]), np.array([8.0, 3.0]), np.array([8.0, 3.0]))
-    >>> check_successes(sample)
-    """
+    """Refuse a Sample whose rewards are not all 0 or 1: a sum must be a whole number between 0 and the count."""
     counts, sums, squares = sample
     wrong = (sums < 0) | (sums > counts) | (sums != np.round(sums)) | (np.abs(squares - sums) > 1e-9 * counts)
     if wrong.any():
@@ -78,16 +55,7 @@ def check_successes(sample):
 
 @njit(cache=True, error_model="numpy")
 def newton(arms, counts, sums, ridge, theta, hessian):
-    """Maximise the penalised likelihood in place on `theta` (d,), from where it stands; returns the steps taken.
-
-    arms : (K, d); counts, sums : (K,); ridge : positive. Leaves the penalised Hessian where the last step began in
-    `hessian` (d, d).
-
-    >>> theta, counts = np.zeros(2), np.array([10.0, 10.0])
-    >>> _ = newton(np.eye(2), counts, np.array([8.0, 3.0]), 1e-3, theta, np.zeros((2, 2)))
-    >>> theta.round(2).tolist()
-    [1.39, -0.85]
-    """
+    """Maximise in place on `theta` (d,), from where it stands, leaving a `hessian` (d, d); returns the steps."""
     gradient, trial = np.empty_like(theta), np.empty_like(theta)
     value = objective(arms, counts, sums, ridge, theta)
     for step in range(MOST_STEPS):
@@ -111,14 +79,7 @@ def newton(arms, counts, sums, ridge, theta, hessian):
 
 @njit(cache=True, error_model="numpy")
 def objective(arms, counts, sums, ridge, theta):
-    """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2, without overflow.
-
-    arms : (K, d); counts, sums : (K,), n and s; ridge : positive; theta : (d,), eta = arms @ theta. Returns a
-    float.
-
-    >>> round(objective(np.eye(2), np.array([1.0, 1.0]), np.array([1.0, 0.0]), 1e-3, np.zeros(2)), 4)
-    -1.3863
-    """
+    """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2 with eta = arms @ theta, without overflow."""
     value = -0.5 * ridge * (theta @ theta)
     for k in range(arms.shape[0]):
         if counts[k] > 0:

@@ -1,4 +1,8 @@
-"""The loop of the rules that spend a budget pull by pull, and the looks at them on the way."""
+"""The loop of the rules that spend a budget pull by pull, and the looks at them on the way.
+
+A state has `now`, (1,) of a dtype that begins with CLOCK. look(state) gives statistic, threshold and leader of a Trace,
+the first at `first` pulls, or as soon as there are so many.
+"""
 
 from bandits_lib.protocol import NO_LIMIT, Loop, Trace
 
@@ -6,11 +10,7 @@ CLOCK = [("pulls", "i8"), ("due", "i8")]  # so far; at which the loop ends: at a
 
 
 def spend(choose, update, state, look, *, budget, trace, first=0):
-    """Pull until the budget is spent, or `choose` will not go on; returns the Traces of every `trace` pulls.
-
-    state.now : (1,), of a dtype that begins with CLOCK. look(state) -> statistic, threshold, leader of a Trace, the
-    first at `first` pulls, or as soon as there are so many.
-    """
+    """Pull until the budget is spent, or `choose` will not go on; returns the Traces of every `trace` pulls."""
     history, now = [], state.now[0]
     ahead = max(first, now["pulls"]) if trace else NO_LIMIT
     while True:

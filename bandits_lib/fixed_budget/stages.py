@@ -1,4 +1,7 @@
-"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and pulls of these alone."""
+"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and pulls of these alone.
+
+The basis of the coordinates is orthonormal, unless the scales of the arms are decades apart.
+"""
 
 from typing import NamedTuple
 
@@ -23,10 +26,7 @@ class Stage(NamedTuple):
 
 @cached
 def project(arms, projection="span"):
-    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or "first3", on its first three axes only.
-
-    The basis is orthonormal, unless the scales of the arms are decades apart.
-    """
+    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or "first3", on its first three axes only."""
     axes = basis(arms)
     if projection == "first3":
         axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
@@ -38,10 +38,7 @@ def project(arms, projection="span"):
 
 
 def measure(stage, active, asked, K):
-    """Sub-generator: pull `asked` (m,) of the arms in play.
-
-    Returns the Sample of all K arms, that of the arms in play, and whether it has the counts that were asked for.
-    """
+    """Sub-generator: pull `asked` (m,); the Samples of all K arms and of those in play, and whether it was as asked."""
     counts = np.zeros(K, dtype=np.int64)
     counts[active] = asked
     sample = yield counts

@@ -9,9 +9,10 @@ of y = leader - x therefore has a term for the variance of the draws, a Bernstei
 Departures and readings:
 - The analysis asks for arms of length at most 1 and noise of variance 1. Here L = theta_bound times the longest arm
   bounds the means and epsilon_s = sigma 2^-s the accuracy, so that a change of units changes nothing.
-- The variance of the draws is bounded by L^2 ||y||^2 or, as in the published code, by the phase's own estimate, the
-  smaller of two widths: without the second there are ten times more pulls. The second takes the means to be known to
-  epsilon_s / 2, which n_s is made for when growth is 2.
+- The variance of the draws is bounded by L^2 ||y||^2 ("blind") or, as in the published code, by the phase's own
+  estimate, sum over x of lambda_x (y'A^-1x)^2 (|x'theta_hat| + epsilon_s / 2)^2 ("informed"), the smaller of two
+  widths: without the second there are ten times more pulls. The second takes the means to be known to
+  epsilon_s / 2, which n_s is made for when growth is 2. The noise has the same part in both.
 - growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, but the width keeps 2^-s. It is not
   a proved width; how far the errors stay below it is measured in the tests.
 - Pulls replayed from a log may not be those drawn here. The phase then takes their shares for its design, which makes
@@ -51,15 +52,40 @@ def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, rng):
 
     Parameters
     ----------
-    arms : (K, d), which are also what is ranked; delta : error probability allowed.
-    theta_bound : bound on the Euclidean norm of theta, which the number of pulls and the widths need.
-    sigma : standard deviation of the noise; of several the largest is used.
-    growth : 2, accuracies 2^-s as in the paper, or 1.1, the published code's (see above).
-    rng : draws the arms.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled, which are also what is ranked.
+    delta : float
+        Error probability allowed, in (0, 1).
+    theta_bound : float
+        Bound on the Euclidean norm of theta, which the number of pulls and the widths need.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    growth : {2, 1.1}, default 2
+        Accuracies 2^-s as in the paper, or the published code's, for which no width is proved: its number of pulls
+        grows by 1.1^2 a phase.
+    rng : numpy.random.Generator
+        Draws the arms.
 
-    Returns Result(arm (int), history of Round), one Round for every phase of every run. One arm: at once.
-    Raises ValueError for bad input, or arms that are too close to tell apart.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best arm (int) and the
+        history of `Round`, one for every phase of every run. One arm: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical arms, a number out of range), and for arms that are too close to tell
+        apart.
+
+    References
+    ----------
+    .. [1] Tao, Blanco, Zhou. "Best arm identification in linear bandits with linear dimension dependency". ICML 2018.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5 and appendix F.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = alba(problem.arms, delta=0.05, theta_bound=2.0, rng=np.random.default_rng(1))
@@ -119,12 +145,7 @@ def pulls_scale(s, growth, d, limit):
 
 
 def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, sigma, accuracy):
-    """Widths (n,) of y'theta_hat for the rows y of `directions` (n, d): the smaller of a blind and an informed one.
-
-    weights : (K,), the design; root : (r, d) with A(weights)^-1 = root'root; scale : l_s, pulls over the logarithm;
-    sigma : of the noise; accuracy : epsilon_s. The draws have variance at most L^2 ||y||^2 (blind), or sum over x of
-    lambda_x (y'A^-1x)^2 (|x'theta_hat| + epsilon_s / 2)^2 (informed); the noise has the same part in both.
-    """
+    """Widths (n,) of y'theta_hat for rows y of `directions` (n, d): the smaller of the blind and the informed one."""
     d = arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()
     whitened = directions @ root.T

@@ -32,13 +32,40 @@ def fws(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", 
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
-    sigma : standard deviation of the noise; of several the largest is used.
-    u, delta_schedule, threshold : of the stopping rule, see `stopping.check_stopping`.
-    trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    u : float, default 1.0
+        Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
+    delta_schedule : {"anytime", "union"}, default "anytime"
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
+    threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
+        Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the best item (int) and the history of `Trace`. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    References
+    ----------
+    .. [1] Wang, Tzeng, Proutiere. "Fast pure exploration via Frank-Wolfe". NeurIPS 2021. Algorithm 1.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = fws(problem.arms, delta=0.05)

@@ -1,4 +1,4 @@
-"""H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Laber, Volfovsky, Mason, Nassif, Jain 2023,
+"""H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023,
 Algorithm 2). A burn-in by HEAD estimates the variances; weighted designs and weighted least squares use them.
 
 Departures from the paper's letter, each with its reason (those of the phases are in halving.py):
@@ -40,24 +40,51 @@ def h_rage(
 ):
     """Best item, or level set, with probability at least 1 - delta, when the noise of every arm is unknown.
 
-    weltz2023, Algorithm 2: HEAD estimates the variances, then RAGE works with weighted designs and least squares.
+    HEAD estimates the variances, then RAGE works with weighted designs and least squares (weltz2023, Algorithm 2).
 
     Parameters
     ----------
-    arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
-    delta : error probability allowed, in (0, 1).
-    sigma_min, sigma_max : bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
-    objective : "best", or "level": which items have a value above `threshold` (reward).
-    burn_in : "theory", "paper" or "code", the lengths of `variance.burn_in`; or a number of pulls; or (K,) standard
-        deviations that have been estimated before, each variance up to half of itself: no burn-in then.
-    log_items : "paper", log(8 l^2 M / delta) in phase l, or "code", log(8 l^2 M^2 / delta).
-    design : function (arms, directions, sigma=) -> Design.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
+    objective : {"best", "level"}, default "best"
+        The best item, or which items have a value above `threshold`.
+    threshold : float, optional
+        Reward that bounds the level set; for "level" only, which needs it.
+    burn_in : {"theory", "paper", "code"}, int or (K,) array_like, default "theory"
+        The length by `variance.burn_in`, or as a number of pulls; or standard deviations that have been estimated
+        before, each variance up to half of itself: no burn-in then.
+    log_items : {"paper", "code"}, default "paper"
+        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+    design : callable, default weighted_design
+        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`, for level sets the active
+        items.
 
-    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round): the Rounds
-    of index -1 and 0 are the two stages of the burn-in, 1, 2, ... are the phases. One item and "best": at once.
-    Raises ValueError for bad input (shapes, NaN, identical items, items outside the span of the arms, bounds, a burn-in
-    too short for its designs: it names the shortest), and for an item that no number of pulls can decide.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) or the
+        level set, (M,) of bool, and the history of `Round`, index -1 and 0 for the two stages of the burn-in, then 1,
+        2, ... for the phases. One item and "best": at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, bounds, a burn-in too short for
+        its designs: it names the shortest), and for an item that no number of pulls can decide.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 2.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = h_rage(problem.arms, delta=0.05, sigma_min=1.0, sigma_max=1.0)

@@ -1,23 +1,10 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
 
-At the times T the rule computes w, the allocation that maximises psi(theta_hat, w) = min over rivals of
-gap^2 / (2 ||y||^2 in A(w)^-1): what would be optimal if the estimate were the truth. In between it pulls the arm that
-lags most behind the allocations so far,  argmin over their support of N_b(t) - sum of w_b(s), s <= t.  Where the least
-eigenvalue of A has fallen behind f(t) = c sqrt(t / d) it pulls an arm of A_0 instead, in turn. It stops by the
-generalised likelihood ratio test of `stopping`. T may be as sparse as one likes: that is the laziness.
-
-Departures and readings:
-- Taken literally, Algorithm 1 has nothing to track at t = 0 and is not forced. Here A_0 is pulled first and counted; w
-  is uniform on A_0 until the first time of T. The published code begins with a matrix that was never pulled.
-- A_0 is spanning arms by default. Section 5 draws it at random (initial="random"), which makes c, and with it the
-  threshold, a matter of luck: two arms .05 radian apart have c = .001.
-- The allocation is certified to .1 % (design="certified"). The paper uses Frank-Wolfe ("frank_wolfe"), begun at the
-  previous allocation; its published code begins at uniform weights every time (warm_start=False).
-- averaging=False tracks the current allocation alone, argmin over its support of N_b(t) - t w_b(t) (section 5).
-- Whether the least eigenvalue of A is above f is seen from Cholesky's factor of A - f I, and tested again only when
-  f(t) exceeds what it is known to be above, since it never falls.
-- If the estimate has no unique best item, the allocation stays as it was.
-- Items other than the arms are allowed (ours).
+At the times T, as sparse as one likes, the rule computes w, which maximises psi(theta_hat, w) = min over rivals z of
+gap^2 / (2 ||best - z||^2), norms in A(w)^-1: the XY-design of (best - z) / gap. In between it pulls the arm that lags
+most behind the allocations so far, argmin over their support of N_b(t) - sum of w_b(s), s <= t; and where the least
+eigenvalue of A has fallen behind f(t) = c sqrt(t / d), an arm of A_0 in turn. `stopping` says when to stop, and what
+departs. Taken literally, Algorithm 1 has nothing to track at t = 0; w is uniform on A_0 until the first time of T.
 """
 
 import warnings
@@ -63,19 +50,43 @@ def lazy_track_and_stop(
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
-    sigma : standard deviation of the noise; of several the largest is used.
-    update : "doubling", the allocation is computed at t = 1, 2, 4, ..., or a period P, at t = 1, 1 + P, 1 + 2 P, ...
-    averaging : track all allocations so far (Algorithm 1), or the current one alone (section 5).
-    u, delta_schedule, threshold : of the stopping rule, see `stopping.check_stopping`; section 5 has u = 1, "union".
-    initial : A_0, "spanning" or "random" (section 5), which needs rng.
-    design : "certified" or "frank_wolfe" (the paper's); warm_start : Frank-Wolfe begins at the previous allocation.
-    allocation : (K,) weights to track throughout in place of the plug-in allocation, for comparison; None: plug-in.
-    rng : draws A_0 when initial is "random", nothing else; trace : record a Trace every `trace` pulls; 0, never.
+    arms, items : (K, d) and (M, d) array_like
+        Feature vectors of the K arms that can be pulled, and of the M items that are ranked, by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    update : {"doubling"} or int, default "doubling"
+        The allocation w is computed at t = 1, 2, 4, ..., or with a period P at t = 1, 1 + P, 1 + 2 P, ...
+    averaging : bool, default True
+        Track all allocations so far, or w alone: argmin over its support of N_b(t) - t w_b(t) (section 5).
+    u, delta_schedule, threshold : float, str and str
+        Of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
+    initial : {"spanning", "random"}, default "spanning"
+        How A_0 is found; "random" (section 5) needs `rng`, and makes c and the threshold a matter of luck.
+    design, warm_start : {"certified", "frank_wolfe"} and bool, default "certified" and True
+        Solver of w, certified to .1 %, or the paper's, which begins at the previous w; False: uniform, its published
+        code.
+    allocation : (K,) array_like, optional
+        Weights to track throughout, for comparison; by default the plug-in allocation.
+    rng : numpy.random.Generator, optional
+        Draws A_0 when `initial` is "random", nothing else.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(item (int), history of Trace, the last when it stopped). One item: at once.
-    Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the best item (int) and the history of `Trace`, the last when it stopped. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = lazy_track_and_stop(problem.arms, delta=0.05)
@@ -124,7 +135,7 @@ def choose(state):
 
 @inlined
 def behind(state):
-    """Whether the least eigenvalue of A is below f(t) = c sqrt(t / r), eq. (5); tested only if not known."""
+    """Whether the least eigenvalue of A, which never falls, is below f(t), eq. (5); tested only if not known."""
     evidence, now = state.evidence, state.now
     f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
     if now.eigenvalue >= f:
@@ -145,14 +156,8 @@ def inform(state, arm, reward):
     tell(state.evidence, arm, reward)
 
 
-# ---- the allocation
-
-
 def plug_in(state, design, warm_start):
-    """argmax over w of psi(theta_hat, w), weights (K,): the XY-design of (best - z) / gap over the rivals z.
-
-    Where the best item is not unique, the allocation of this moment. Frank-Wolfe begins there too, if it spans.
-    """
+    """argmax over w of psi(theta_hat, w), weights (K,); where the best item is not unique, the present allocation."""
     arms, items, theta, before = state.evidence.arms, state.evidence.items, state.evidence.theta, current(state)
     best = int(argmax(along(items, theta)))
     directions = items[best] - np.delete(items, best, axis=0)
@@ -183,9 +188,6 @@ def current(state):
     weights = np.zeros(len(state.counts))
     weights[state.tracked] = state.weights
     return weights
-
-
-# ---- what it remembers
 
 
 class State(NamedTuple):

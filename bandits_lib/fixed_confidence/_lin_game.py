@@ -2,8 +2,12 @@
 
 1 / T* is the value of a game: one player mixes arms, the other picks the parameter, under which another item is best,
 that this mixture tells apart least. Here the first player is AdaHedge, one learner for each item that has ever led;
-the second answers its mixture with the best response. The learner is fed optimistic gains (the true ones, were theta
-known, are at most these with high probability), and the pulls track the sum of its mixtures. Asymptotically optimal.
+the second answers its mixture w with the best response lambda, the parameter under which some item is as good as the
+leader that is nearest to theta in the norm of A(w). The learner is fed optimistic gains (the true ones, were theta
+known, are at most these with high probability), with ||x_k|| the norm in A^-1,
+    U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2),
+and the pulls track the sum of its mixtures. The mixability gap of a round, which sets the learning rate, is its mean
+loss minus its mix loss, the change of -log(sum exp(-eta losses)) / eta. Asymptotically optimal.
 
 Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms; the paper's own asks
 for a bound on |theta|. Items other than the arms are allowed (ours). A(w) is taken at w + 1e-12 / K: the
@@ -29,13 +33,40 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
-    sigma : standard deviation of the noise; of several the largest is used.
-    u, delta_schedule, threshold : of the stopping rule, see `stopping.check_stopping`.
-    trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    u : float, default 1.0
+        Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
+    delta_schedule : {"anytime", "union"}, default "anytime"
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
+    threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
+        Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the best item (int) and the history of `Trace`. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    References
+    ----------
+    .. [1] Degenne, Menard, Shang, Valko. "Gamification of pure exploration for linear bandits". ICML 2020. Algorithm 1.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = lin_game(problem.arms, delta=0.05)
@@ -71,11 +102,7 @@ def choose(state):
 
 @kernel
 def optimistic_gains(state, leader):
-    """U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), lambda the best response.
-
-    lambda is the parameter under which some item is as good as the leader that is nearest to theta in the norm of
-    A(w); ||x_k|| is the norm in A^-1. Into `gains` (K,).
-    """
+    """The optimistic gains U_k against the best response, into `gains` (K,)."""
     evidence, inverse, gains = state.evidence, state.inverse, state.gains
     items, theta, y, direction = evidence.items, evidence.theta, evidence.step, state.direction
     weigh(evidence.columns, state.weights, state.information)
@@ -105,10 +132,7 @@ def mixture(losses, eta, weights):
 
 @kernel
 def feed(losses, eta, weights, gains, before):
-    """Tell AdaHedge the losses -gains; returns the mixability gap of the round, its mean loss minus its mix loss.
-
-    The mix loss is what `mixture` returns for the new losses, less what it returned `before`. `gains` is overwritten.
-    """
+    """Tell AdaHedge the losses -gains; returns the mixability gap of the round. `gains` is overwritten."""
     mean = 0.0
     for k in range(losses.shape[0]):
         losses[k] -= gains[k]

@@ -38,15 +38,48 @@ def lingape(
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
-    theta_bound : bound on the Euclidean norm of theta, which the confidence width needs.
-    sigma : standard deviation of the noise; of several the largest is used.
-    epsilon : accepted distance from the best value (fiez2019: 0); ridge : regulariser lambda (fiez2019: 1).
-    rule : "ratio" or "greedy"; design : solver for the single direction of the ratio rule.
-    trace : record a Trace every `trace` pulls; 0, never.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    theta_bound : float
+        Bound on the Euclidean norm of theta, which the confidence width needs.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    epsilon : float, default 0.0
+        Accepted distance from the best value, in units of reward (fiez2019: 0).
+    ridge : float, default 1.0
+        Regulariser lambda, positive (fiez2019: 1).
+    rule : {"ratio", "greedy"}, default "ratio"
+        The analysed rule, or that of the original experiments.
+    design : callable, default xy_design
+        Function (arms, directions) -> `Design`, called with the single direction of the ratio rule.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls; 0 records none.
 
-    Returns Result(item (int), history of Trace). One item: at once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
+        the best item (int) and the history of `Trace`: statistic minus the rival's largest lead, threshold -epsilon.
+        One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    References
+    ----------
+    .. [1] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
+       Algorithm 1.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = lingape(problem.arms, delta=0.05, theta_bound=2.0)

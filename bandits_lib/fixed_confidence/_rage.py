@@ -48,22 +48,48 @@ def rage(
 
     Parameters
     ----------
-    arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
-    delta : error probability allowed, in (0, 1).
-    sigma : standard deviation (sub-Gaussian) of the noise; of several, (K,), the largest is used.
-    epsilon : slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
-    delta_schedule : "basel", 6 delta / (pi^2 t^2), or "fiez2019", delta / t^2.
-    log_items : "paper", log(M^2 / delta_t) throughout, or "code", log(2 M^2 / delta_t) in the number of pulls and
-        log(2 K^2 / delta_t) in the elimination, as published.
-    eliminate : "pairs", an item goes when any active item beats it (Algorithm 1), or "leader", when the leader does;
-        None: "pairs" up to 5,000 active items, "leader" above.
-    design : function (arms, directions) -> Design, called with `pairs(active items)`.
-    rounding : method of `round_design`.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise (sub-Gaussian); of several the largest is used.
+    epsilon : float, default 0.1
+        Slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
+    delta_schedule : {"basel", "fiez2019"}, default "basel"
+        The delta_t of phase t, 6 delta / (pi^2 t^2) or delta / t^2.
+    log_items : {"paper", "code"}, default "paper"
+        Logarithms log(M^2 / delta_t) throughout, or, as published, log(2 M^2 / delta_t) in the number of pulls and
+        log(2 K^2 / delta_t) in the elimination.
+    eliminate : {"pairs", "leader"} or None, default None
+        An item goes when any active item beats it (Algorithm 1), or when the leader does; None is "pairs" up to 5,000
+        active items, "leader" above.
+    design : callable, default xy_design
+        Function (arms, directions) -> `Design`, called with `pairs(active items)`.
+    rounding : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
+        Method of `round_design`.
 
-    Returns (as the generator's value) Result(best item (int), history of Round). One item: at once, without a pull.
-    Raises ValueError for bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for
-    items that no number of pulls can tell apart.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
+        history of `Round`. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for items that no
+        number of pulls can tell apart.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Algorithm 1.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = rage(problem.arms, delta=0.05)

@@ -1,4 +1,4 @@
-"""RAGE as Weltz, Fiez, Laber, Volfovsky, Mason, Nassif, Jain (2023, Algorithm 5) print it: equal noise, phases that
+"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023, Algorithm 5) print it: equal noise, phases that
 decide by 2^-l, best items and level sets. The phases, and what departs from the letter, are in halving.py.
 """
 
@@ -12,21 +12,46 @@ def rage_halving(
 ):
     """Best item, or level set, with probability at least 1 - delta, when all arms have the same noise.
 
-    weltz2023, Algorithm 5: phase l pulls enough to know every comparison to within 2^-l, and decides by it.
+    Phase l pulls enough to know every comparison to within 2^-l, and decides by it (weltz2023, Algorithm 5).
 
     Parameters
     ----------
-    arms : (K, d), what can be pulled; items : (M, d), what is ranked, default the arms.
-    delta : error probability allowed, in (0, 1).
-    sigma : standard deviation (sub-Gaussian) of the noise; of several, (K,), the largest is used.
-    objective : "best", or "level": which items have a value above `threshold` (reward).
-    log_items : "paper", log(8 l^2 M / delta) in phase l, or "code", log(8 l^2 M^2 / delta).
-    design : function (arms, directions) -> Design, called with `pairs(active items)`, for level sets the active items.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise (sub-Gaussian); of several the largest is used.
+    objective : {"best", "level"}, default "best"
+        The best item, or which items have a value above `threshold`.
+    threshold : float, optional
+        Reward that bounds the level set; for "level" only, which needs it.
+    log_items : {"paper", "code"}, default "paper"
+        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+    design : callable, default xy_design
+        Function (arms, directions) -> `Design`, called with `pairs(active items)`, for level sets the active items.
 
-    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round). One item
-    and "best": at once, without a pull. Raises ValueError for bad input (shapes, NaN, identical items, items outside
-    the span of the arms, delta), and for an item that no number of pulls can decide.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) or the
+        level set, (M,) of bool, and the history of `Round`. One item and "best": at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for an item that no
+        number of pulls can decide.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 5.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = rage_halving(problem.arms, delta=0.05)

@@ -1,23 +1,18 @@
 """Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): round robin, and three stopping rules.
 
-The arms are all unit vectors and the answer is one of them, good enough if its regret is at most epsilon. Pulls go
-round robin over an orthonormal basis, so after n blocks of d pulls the information matrix is n I, and with
-S = n theta_hat the sum of the rewards each rule reads "stop as soon as |S| reaches a boundary that depends on n alone".
-
+The arms are all unit vectors and the answer is one of them. Pulls go round robin over an orthonormal basis. Stopping is
+checked after n whole blocks of d pulls only (ours), when the information matrix is n I. With S = n theta_hat, the sum
+of the rewards, each rule stops as soon as |S| reaches a boundary that depends on n alone.
 All three rest on one event: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where
     q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta)       (eq. 9, Proposition 2).
-"direct" (ours, the default): stop when no theta in that ball gives the recommendation a regret above epsilon. The
-    largest regret is exactly r^2 / (2 m) for a ball of radius r <= 2 m about an estimate of length m, and 2 (r - m)
-    otherwise, so there is no sequence epsilon_t, and the rule stops whatever theta is, even 0.
+"direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon. The largest regret,
+    with a radius r and an estimate of length m, is r^2 / (2 m) if r <= 2 m, else 2 (r - m): it stops even at theta = 0.
 "paper" (eq. 11-12): Z >= q_n / 2, where Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2.
     The divisor m^2 of rho is lost in our text and restored from the proof: on the event, Z >= q_n / 2 leaves
     theta_hat'(a_hat - a*) < epsilon_t (else the regret is below epsilon_t), so the regret |theta| (1 - a_hat'a*) is
     below |theta| epsilon_t / m, at most epsilon if |theta| <= m epsilon / epsilon_t, which the condition ensures.
     With the printed epsilon_t -> epsilon it waits thousands of times too long; `share` is the remedy.
 "safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2), from |theta - theta_hat| |a* - a_hat| <= epsilon.
-
-Departures: stopping is checked at multiples of d only, where the information matrix is a multiple of I.
-The paper takes u = 1, and log 2 + log(2 t^2 / delta) in the place of log(1 / delta): `delta_schedule="union"`.
 """
 
 from math import log, nan
@@ -71,24 +66,43 @@ def sphere_track_and_stop(
 ):
     """A unit vector of regret at most epsilon, with probability at least 1 - delta (jedra2020, section 4.2).
 
-    Play it on `LinearBandit(np.eye(d), theta=theta)`, whose arms are the basis that is pulled; the recommendation is
-    not one of them, so judge it with `monte_carlo(..., correct=correct_sphere(epsilon))`.
+    Play it on `LinearBandit(np.eye(d), theta=theta)`, judge it by `monte_carlo(..., correct=correct_sphere(epsilon))`.
 
     Parameters
     ----------
-    d : dimension, at least 2; epsilon : accepted regret, |theta| - theta'recommendation, in units of reward.
-    delta : error probability allowed; sigma : standard deviation of the noise; of several the largest is used.
-    stop : "direct", "safe" or "paper"; see the head of this file.
-    share : epsilon_t / epsilon of the safe and the paper's rule, a constant in (0, 1); None, Theorem 5's sequence
-        1 / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))), which tends to 1.
-    u, c : constants of the threshold (eq. 9); the rule never stops before c blocks.
-    delta_schedule : "anytime", delta at all times, or "union", the paper's delta_t = delta / (2 t^2) and log 2.
-    growth : 0, check after every block of d pulls (by a Loop); above 0, pull max(1, growth * n) blocks at once after n
-        blocks, in one batch: at most 1 + growth times the pulls, and a cost that does not depend on them.
-    trace : record a Trace every `trace` pulls (at the next check): |S|, its boundary, and a_hat as the leader.
+    d : int
+        Dimension, at least 2.
+    epsilon, delta : float
+        Accepted regret, |theta| - theta'recommendation, in units of reward; error probability allowed, in (0, 1).
+    sigma : float or (d,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    stop : {"direct", "safe", "paper"}, default "direct"
+        Stopping rule; see the head of this file.
+    share : float, optional
+        Constant epsilon_t / epsilon in (0, 1) of "safe" and "paper"; by default Theorem 5's (`accepted_gap`) that tends
+        to 1.
+    u, c : float, default 1.0
+        Constants of the threshold (eq. 9; the paper: u = 1); the rule never stops before c blocks.
+    delta_schedule : {"anytime", "union"}, default "anytime"
+        Delta at all times, or the paper's log 2 + log(2 t^2 / delta) in the place of log(1 / delta).
+    growth : float, default 0.0
+        With 0 a check after every block of d pulls (by a `Loop`); above 0, max(1, growth n) blocks in one batch after n
+        blocks: at most 1 + growth times the pulls, and a cost that does not depend on them.
+    trace : int, default 0
+        Record a `Trace` every `trace` pulls (next check): |S|, its boundary, and a_hat as the leader; 0 records none.
 
-    Returns Result(unit vector (d,), history of Trace). Raises ValueError for bad input.
+    Yields
+    ------
+    (d,) int array or Loop
+        Pulls of the basis, or a `Loop` of single ones. Returns a `Result`: a unit vector (d,), no arm, and `Trace`s.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for pulls out of a log that are not whole blocks.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit, play
     >>> problem = LinearBandit(np.eye(2), theta=[2.0, 0.0])
     >>> rule = sphere_track_and_stop(2, epsilon=0.5, delta=0.1)
@@ -167,10 +181,7 @@ def _look(state):
 
 @kernel
 def largest_regret(length, radius):
-    """Largest regret of theta_hat's direction over all theta within `radius` of a theta_hat of this length.
-
-    sup of |theta| - theta'theta_hat / |theta_hat|: radius^2 / (2 length), or 2 (radius - length) from 2 length on.
-    """
+    """sup of |theta| - theta'theta_hat / |theta_hat| over all theta within `radius` of a theta_hat of this length."""
     if radius <= 2 * length:
         return radius**2 / (2 * length) if radius > 0 else 0.0
     return 2 * (radius - length)
@@ -187,7 +198,7 @@ def squared_radius(n, rule):
 
 @kernel
 def accepted_gap(n, rule):
-    """epsilon_t at t = n d: Theorem 5's sequence or a constant share of epsilon."""
+    """epsilon_t, t = n d: epsilon / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))) of Theorem 5, or a share of epsilon."""
     if rule.share > 0:
         return rule.share * rule.epsilon
     log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)

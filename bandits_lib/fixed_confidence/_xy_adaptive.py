@@ -50,15 +50,41 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed.
-    sigma : standard deviation of the noise; of several the largest is used.
-    alpha : in (0, 1), a phase ends when its largest squared norm is below alpha times that of the one before.
-    ratio : "raw", or "per_pull": what is compared is the largest squared norm over the phase's pulls, as published.
-    start : "pull", every phase begins with spanning arms, or "ridge", with the identity, counted as d pulls.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    alpha : float, default 0.1
+        In (0, 1): a phase ends when its largest squared norm is below alpha times that of the one before.
+    ratio : {"raw", "per_pull"}, default "raw"
+        What is compared, the largest squared norm or, as published, that over the phase's pulls.
+    start : {"pull", "ridge"}, default "pull"
+        Every phase begins with spanning arms, or with the identity, counted as d pulls.
 
-    Returns Result(item (int), history of Round); design_value is n times the phase's largest squared norm, and
-    lower_bound 0 (a greedy allocation has no certificate). One item: at once. Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
+        history of `Round`, whose `design_value` is n times the phase's largest squared norm and whose `lower_bound` is
+        0 (a greedy allocation has no certificate). One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    References
+    ----------
+    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014. Section 5.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5 and appendix F.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = xy_adaptive(problem.arms, delta=0.05)
@@ -115,6 +141,7 @@ def _pull_until(target, phase, per_pull):
 
 
 def _digest(target, phase, per_pull):
+    """A key (bytes) made of a phase and its target."""
     digest = blake2b(repr((target, per_pull, phase.arms.shape, phase.items.shape)).encode(), digest_size=24)
     for array in (phase.arms, phase.items, phase.base, phase.counts):
         digest.update(array.tobytes())
@@ -122,6 +149,7 @@ def _digest(target, phase, per_pull):
 
 
 def _remember(key, allocation):
+    """Keep an allocation for other runs, and let go of the oldest."""
     _known[key] = allocation
     while len(_known) > REMEMBERED:
         _known.popitem(last=False)

@@ -44,18 +44,49 @@ def xy_oracle(
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; theta_star : (d,), which no other rule is told.
-    delta : error probability allowed.
-    sigma : standard deviation; one for each arm, (K,), makes design and least squares weighted (weltz2023).
-    batches : "draws", phase t draws ceil(1.1^t) arms and all data count (fiez2019), or "rounds", phase t pulls arm x
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    theta_star : (d,) array_like
+        The true parameter, which no other rule is told.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
+    phases : {"every", "odd"}, default "every"
+        Phases t = 1, 2, ... or, as in the published code of fiez2019, 1, 3, ...; for "draws" only.
+    batches : {"draws", "rounds"}, default "draws"
+        Phase t draws ceil(1.1^t) arms and all data count (fiez2019), or it pulls arm x
         ceil(2 t psi log(4 t^2 M / delta) lambda_x) times, psi the value of the design, and its data alone count (the
-        published code of weltz2023); phases, "every" or "odd" (fiez2019's code), are for "draws".
-    stop : "widths", when every other item is beaten by its confidence width, or "truth", when the best one leads.
-    design : function (arms, directions) -> Design; default the papers' Frank-Wolfe, without pruning.
-    rng : draws the arms; "rounds" do not need it.
+        published code of weltz2023).
+    stop : {"widths", "truth"}, default "widths"
+        When every other item is beaten by its confidence width, or when the best one leads.
+    design : callable, default frank_wolfe_design with prune=0.0
+        Function (arms, directions) -> `Design`: the papers' Frank-Wolfe, without pruning.
+    rng : numpy.random.Generator
+        Draws the arms; "rounds" do not need it.
 
-    Returns Result(best item (int), history of Round). Raises ValueError for bad input or a best item that ties.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
+        history of `Round`. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms), and for a best item that ties.
+
+    References
+    ----------
+    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Sections 2.1 and 5, appendix F.
+    .. [2] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 5.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = xy_oracle(problem.arms, theta_star=problem.theta, delta=0.05, rng=np.random.default_rng(1))

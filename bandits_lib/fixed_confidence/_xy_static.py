@@ -20,14 +20,43 @@ def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, de
 
     Parameters
     ----------
-    arms : (K, d); items : (M, d), default the arms; delta : error probability allowed; sigma : standard deviation.
-    phases : t = 1, 2, ... ("every"), or 1, 3, ... ("odd"), as in the published code; ceil(1.35^t) arms are drawn.
-    start : 0, or "d": pull arm 0 d times without looking, the count at which the published code starts.
-    design : function (arms, directions) -> Design; default the papers' Frank-Wolfe (`xy_design` is certified).
-    rng : draws the arms.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    items : (M, d) array_like, optional
+        Feature vectors of the M items that are ranked; by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise; of several the largest is used.
+    phases : {"every", "odd"}, default "every"
+        Phases t = 1, 2, ... or, as in the published code, 1, 3, ...; phase t draws ceil(1.35^t) arms.
+    start : {0, "d"}, default 0
+        With "d" arm 0 is pulled d times without looking, the count at which the published code starts.
+    design : callable, default frank_wolfe_design
+        Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe (`xy_design` is
+        certified).
+    rng : numpy.random.Generator
+        Draws the arms.
 
-    Returns Result(best item (int), history of Round). Raises ValueError for bad input.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
+        history of `Round`. One item: at once, without a pull.
 
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta).
+
+    References
+    ----------
+    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014.
+    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
+       2019. Section 5 and appendix F.
+
+    Examples
+    --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
     >>> rule = xy_static(problem.arms, delta=0.05, rng=np.random.default_rng(1))

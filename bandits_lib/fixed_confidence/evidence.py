@@ -2,7 +2,8 @@
 
 With A the sum of xx' over the pulls and theta the least-squares estimate, item z is as far from the lead as
     Z_{leader, z} = ((leader - z)'theta)_+^2 / (2 ||leader - z||^2),   the norm in A^-1 (jedra2020, Lemma 7).
-A^-1 and theta follow each pull by Sherman and Morrison, and are computed afresh now and then.
+Of rivals that tie the first is the nearest. A^-1 and theta follow each pull by Sherman and Morrison, and are computed
+afresh now and then.
 """
 
 from math import inf
@@ -170,10 +171,7 @@ def leading(items, theta, values):
 
 @kernel
 def nearest_rival(items, theta, inverse, leader, costs, y):
-    """The rival z != leader of least cost Z_{leader, z} = (y'theta)_+^2 / (2 ||y||^2), y = leader - z, and that cost.
-
-    items : (M, r), M >= 2; theta : (r,); inverse : (r, r), A^-1; scratch: costs (M,), y (r,). Ties go to the first.
-    """
+    """The rival z of least Z_{leader, z}, and that cost, among items (M, r), M >= 2. Scratch: costs (M,), y (r,)."""
     for m in range(items.shape[0]):
         gap, square = compare(items, leader, m, theta, inverse, y)
         costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)

@@ -1,4 +1,9 @@
-"""The spanning arms A_0 that a rule pulls first, one pull each (jedra2020, Lemma 5), in coordinates of their span."""
+"""The spanning arms A_0 that a rule pulls first, one pull each (jedra2020, Lemma 5), in coordinates of their span.
+
+"spanning" takes as the next the arm farthest from the span of those before; "random" (jedra2020, section 5) an arm not
+in that span, in an order that is drawn, which makes c, and with it the threshold, a matter of luck: two arms .05 radian
+apart have c = .001. Where a log holds other pulls, A_0 is spanning arms among these, and c is theirs.
+"""
 
 from typing import NamedTuple
 
@@ -12,26 +17,18 @@ from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 
 
 class Opening(NamedTuple):
-    """Where a rule begins: all arrays in coordinates of the arms' span, of dimension r (`scaled_axes`).
+    """Where a rule begins: all arrays in coordinates of the arms' span, of dimension r (`scaled_axes`)."""
 
-    arms : (K, r); items : (M, r), up to a common shift; first : (r,) spanning arms, A_0; counts : (K,) one pull each;
-    c : least eigenvalue of the sum of xx' over `first`; axes : (d, r), the coordinates.
-    """
-
-    arms: np.ndarray
-    items: np.ndarray
-    first: np.ndarray
-    counts: np.ndarray
-    c: float
-    axes: np.ndarray
+    arms: np.ndarray  # (K, r)
+    items: np.ndarray  # (M, r), up to a common shift
+    first: np.ndarray  # (r,), spanning arms, A_0
+    counts: np.ndarray  # (K,), one pull each of `first`
+    c: float  # least eigenvalue of the sum of xx' over `first`
+    axes: np.ndarray  # (d, r), the coordinates
 
 
 def opening(arms, items, initial="spanning", rng=None):
-    """The `Opening` of arms (K, d) and items (M, d), checked.
-
-    initial : "spanning", each arm the farthest from the span of those before, or "random" (jedra2020, section 5): in an
-    order drawn by `rng`, each not in the span of those before.
-    """
+    """The `Opening` of arms (K, d) and items (M, d), checked; `rng` draws the arms for initial="random"."""
     axes = scaled_axes(arms)
     inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
@@ -41,10 +38,7 @@ def opening(arms, items, initial="spanning", rng=None):
 
 
 def opened(start, sample):
-    """The `Opening` that was pulled: `start`, or where a log holds other pulls, spanning arms among these, and their c.
-
-    Raises ValueError if these do not span what the arms span.
-    """
+    """The `Opening` that was pulled: `start`, or that of what a log holds, which must span what the arms span."""
     if check_told(start.counts, sample, start.arms, start.arms):
         return start
     pulled = np.flatnonzero(sample.counts)

@@ -1,4 +1,9 @@
-"""What XY-static and XY-oracle share: pull one fixed design, in growing phases, until a test is passed."""
+"""What XY-static and XY-oracle share: pull one fixed design, in growing phases, until a test is passed.
+
+After each batch (t, counts) `decide(fit, t)` says the item that passes, or None, and a width. Its fit is the least
+squares, weighted by 1 / sigma^2, of all data so far, or of the batch alone (`afresh`). The rounds hold no active set,
+since nothing is eliminated. The test: (leader - z)'theta_hat >= radius ||leader - z|| for all z (fiez2019, appendix F).
+"""
 
 from itertools import count
 from math import ceil
@@ -10,12 +15,7 @@ from bandits_lib.protocol import Round, total
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
-    """Sub-generator: pull the batches (t, counts) one after another until `decide(fit, t)` answers.
-
-    decide : function (LeastSquares of all data so far, or `afresh` of the batch alone, t) -> (item or None, width);
-    sigma : least squares weighs by 1 / sigma^2, one or (K,).
-    Returns (item, history of Round); the rounds hold no active set (nothing is eliminated).
-    """
+    """Sub-generator: pull the batches until `decide` answers; returns the item and the history of Round."""
     history, so_far, nothing = [], None, np.arange(0)
     for t, counts in batches:
         sample = yield counts
@@ -35,11 +35,7 @@ def drawn(design, growth, phases, rng):
 
 
 def separated(items, leader, fit, radius):
-    """Whether `leader` beats every other item by its confidence width, and the largest such width.
-
-    (leader - z)'theta_hat >= radius ||leader - z|| for all z (fiez2019, appendix F). Where the data do not span a
-    difference its width is infinite.
-    """
+    """Whether `leader` passes the test, and the largest width, infinite where the data do not span a difference."""
     directions = items[leader] - np.delete(items, leader, axis=0)
     widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())

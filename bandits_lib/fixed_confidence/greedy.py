@@ -5,6 +5,10 @@ of m items. One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y (Sherma
 at K m(m-1)/2 numbers. A y whose norm is below what every arm leaves of the worst one decides nothing: it is passed by.
 All norms are kept, so that beside 1,000 items a pull takes milliseconds, beside 36 (fiez2019, Figure 1a) microseconds.
 
+A phase begins with one pull each of r spanning arms ("pull"), or with the identity for A, which counts as d pulls
+("ridge"). It ends when its value is below a target, after one pull at least: the largest squared norm, or that over n
+("per pull"), where n counts all pulls of the phase, those it began with included.
+
 Often no arm alone lowers the largest norm, since several differences share it (e_i - e_j, on the benchmark). Then all
 arms tie. Ties go to the arm that takes most from the worst difference (the first, row by row), then to the first arm:
 the first arm at once would be pulled for ever.
@@ -33,10 +37,7 @@ class Phase(NamedTuple):
 
 
 def begin(arms, items, start, d):
-    """A phase for arms (K, r) of rank r and active items (m, r), before its first greedy pull.
-
-    start : "pull", one pull each of r spanning arms, or "ridge", the identity, which counts as d pulls.
-    """
+    """The `Phase` of arms (K, r) of rank r and active items (m, r) before its greedy pulls, from `start`."""
     counts, identity = np.zeros(len(arms), dtype=np.int64), np.eye(arms.shape[1])
     if start == "ridge":
         return Phase(arms, items, identity, counts, uncounted=d)
@@ -45,11 +46,7 @@ def begin(arms, items, start, d):
 
 
 def pull_greedily(phase, target, per_pull, most):
-    """Pull, at least once and at most `most` times, until the value is below `target`.
-
-    The value is the largest squared norm, or that over n (per_pull), and looked at after every pull; n counts all pulls
-    of the phase. Returns the largest squared norm, n, and whether the value is below; `phase.counts` has the pulls.
-    """
+    """Pulls, 1 to `most`, until the value is below `target`: the largest squared norm, n, and whether the value is."""
     pairs, columns = np.array(np.triu_indices(len(phase.items), 1)), transposed(phase.arms)
     n = phase.uncounted + int(phase.counts.sum())
     end, below = n + most, False

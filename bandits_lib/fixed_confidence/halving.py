@@ -1,16 +1,24 @@
 """The phases of Weltz et al. (2023), Algorithms 2 and 5: what H-RAGE and its homoskedastic RAGE have in common.
 
 Phase l = 1, 2, ... pulls enough for every comparison to be known to within epsilon_l = 2^-l, and then decides by
-epsilon_l itself, not by the widths that were reached. Departures from the paper's letter, each with its reason:
+epsilon_l itself, not by the widths that were reached. It has tau_l = factor 4^l q log(8 l^2 M / delta) pulls, with
+factor 3 if sigma^2 is known up to half of itself, and 2 sigma_max^2 with weights of 1. Without a threshold it seeks the
+best item, by a design on the pairs of active items; with one the level set, by a design on the active items.
+Departures from the paper's letter, each with its reason:
 - Line 20 of Algorithm 2 (line 18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)} out of Z_l. These
   sets only grow, so both differences are empty and the loop never ends. Lemma F.3 needs Z_(l+1) = Z_l minus
   (G_(l+1) u B_(l+1)), which is done here.
 - Line 8 prints q(Z_l) for the number of pulls; the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
 - The design is certified: its value is within .1 % of a lower bound, where the papers' Frank-Wolfe stalls above it.
 - Pulls replayed from a log may be fewer than line 8 asks for; the phase then decides by the width they reached.
-- An item that is the zero vector has the value 0 whatever theta is, and is compared with the threshold at once.
+- An item that is the zero vector has the value 0 whatever theta is, and is compared with the threshold at once. If
+  they are equal it is refused.
+- Level sets may hold identical items, but each item, not only the differences, must lie in the span of the arms.
+- log_items="code", log(8 l^2 M^2 / delta), is the published code's.
 The union bound is the paper's: each of |Z| two-sided comparisons in phase l fails with probability at most
 delta / (4 l^2 |Z|), which adds up to pi^2 delta / 24, or .41 delta; H-RAGE spends delta / 2 more on its burn-in.
+The width of a Round is that of the comparisons it made, at most 2^-index. A phase of more than 10^18 pulls is refused:
+two items are best, or one is on the threshold.
 """
 
 from math import isfinite, log, sqrt
@@ -28,22 +36,7 @@ ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design):
-    """Sub-generator: the phases of weltz2023, Algorithms 2 and 5 (lines 6 to 24, with any given variances).
-
-    Parameters
-    ----------
-    arms : (K, d); items : (M, d), checked by `checked_items`; delta : error probability allowed.
-    sigma : weights of least squares are 1 / sigma^2, one standard deviation or (K,).
-    factor : tau_l = factor 4^l q log(8 l^2 M / delta): 3 if sigma^2 is known up to half of itself, 2 sigma_max^2 for
-        sigma = 1.
-    threshold : of the level set; None: the best item is sought.
-    log_items : "paper", log(8 l^2 M / delta), or "code", log(8 l^2 M^2 / delta).
-    design : function (arms, directions) -> Design, called with `pairs(active items)` or the active items.
-
-    Returns (as the generator's value) Result(best item (int) or level set (M,) of bool, history of Round); the width of
-    a Round is that of the comparisons it made, at most 2^-index. Raises ValueError when a phase would need more than
-    10^18 pulls: two best items, or an item on the threshold.
-    """
+    """Sub-generator: lines 6 to 24 of weltz2023, Algorithms 2 and 5, with any variances; returns the rule's Result."""
     best = threshold is None
     known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
     above, active = known & (not best and threshold < 0), np.flatnonzero(~known)
@@ -71,11 +64,7 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design):
 
 
 def checked_items(items, arms, objective, threshold):
-    """(M, d) items and threshold (a float, or None for "best") that fit the objective.
-
-    Level sets may hold identical items, but each item, not only the differences, must lie in the span of the arms.
-    Raises ValueError otherwise, for a threshold that is missing, out of place or not finite, and for a zero item on it.
-    """
+    """(M, d) items and threshold (a float, or None for "best") that fit the objective, or a ValueError."""
     check_option("objective", objective, ("best", "level"))
     if objective == "best":
         if threshold is not None:

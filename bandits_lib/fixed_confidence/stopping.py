@@ -8,11 +8,16 @@ makes every sampling rule delta-correct: A^-1 <= (1 + u) (A + u c I)^-1, and Z <
 norm of A when the leader is wrong, which a self-normalised bound controls for all t at once. Here A begins with one
 pull each of spanning arms (A_0 in the paper) and c is the least eigenvalue of their sum, so A >= c I always holds.
 
-A rule is then what it pulls next: `stop_by_glr` has the rest, and `over` ends its loops.
+A rule is then what it pulls next: `stop_by_glr` has the rest, and `over` ends its loops. A rule hands it `choose` and
+`update` of its Loop, first_state(evidence), the Loop's state, and between(state), that of the next Loop; its opening
+(`first_arms`), and whether the stop is recorded as a look (`last_look`).
 
 Departures and readings:
 - Section 5 takes beta at 6 delta / (pi^2 t^2) ("union"). Proposition 2 already holds for all t together, so plain delta
-  will do ("anytime").
+  will do ("anytime"). The paper has u = 1, its published code .1.
+- Beside eq. 9 ("determinant") there are two thresholds that no proof covers here, for comparison: "logarithm",
+  (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published code; and "loglog",
+  sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
 - The published code begins with the sum of A_0 without pulling it. Here A_0 is pulled, and counted.
 - A pull costs O(d^2), not O(M d). If at some parameter two items tie for the best, then whichever item leads, one of
   the two is an alternative to it, so Z <= ||theta - tie||^2 / 2 in the norm of A, always. The nearest tie of the last
@@ -38,16 +43,7 @@ THRESHOLDS = ("determinant", "logarithm", "loglog")
 
 
 def check_stopping(*, delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
-    """The arguments of the stopping rule, checked, as a `Stopping`.
-
-    delta : error probability allowed; sigma : standard deviation of the noise, of several the largest is used;
-    u : positive (jedra2020: 1; its published code: .1); delta_schedule : "anytime", delta, or "union",
-    6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5);
-    threshold : "determinant", eq. 9, or one of two that no proof covers here, for comparison:
-        "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published code;
-        "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
-    Raises ValueError for values out of range.
-    """
+    """The arguments of the stopping rule, checked, as a `Stopping`; ValueError for values out of range."""
     delta, u = check_delta(delta), check_positive("u", u)
     check_option("delta_schedule", delta_schedule, ("anytime", "union"))
     check_option("threshold", threshold, THRESHOLDS)
@@ -58,11 +54,7 @@ def check_stopping(*, delta, sigma, u=1.0, delta_schedule="anytime", threshold="
 def stop_by_glr(
     arms, items, choose, update, first_state, between=None, *, trace, last_look=False, first_arms=opening, **rule
 ):
-    """Sub-generator: pull what `choose` says until Z > beta. Returns the rule's Result, with a Trace of every look.
-
-    choose, update : of the Loop; first_state(evidence), its state; between(state), that of the next Loop;
-    last_look : record the stop too; first_arms : the opening; rule : the arguments of `check_stopping`.
-    """
+    """Sub-generator: pull what `choose` says until Z > beta. Returns the rule's Result, with a Trace of every look."""
     arms = check_arms(arms)
     items = check_items(items, arms)
     stopping = check_stopping(**rule | {"sigma": check_sigma(rule["sigma"], len(arms))})

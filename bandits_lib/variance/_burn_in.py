@@ -18,19 +18,43 @@ SLACK = 1 + 6 / 60  # 1 + 6 epsilon, for rounding, as in the published code
 def burn_in(form, *, K, d, sigma_min, sigma_max, delta):
     """Pulls after which every sigma_x^2 lies between 1/2 and 3/2 of its estimate: Gamma = 4 C' kappa^2 d^2 log(...).
 
-    weltz2023, Algorithm 2 and appendix D.2.
-
     Parameters
     ----------
-    form : "theory", C' = 784 (1 + 6 epsilon) with log(12 K / delta), what appendix D.2 proves; "paper", its rounded
-        C' = 2,000 (1 + 6 epsilon) with log(K / delta) (which is above "theory" for K / delta above 5); "code",
-        C' = 256 (1 + 6 epsilon) with log(12 / delta), cut to an integer, as published: no theorem covers it.
-    K, d : number and dimension of the arms; delta : error probability allowed.
-    sigma_min, sigma_max : standard deviations; kappa = (sigma_max / sigma_min)^2.
-    epsilon, the slack for rounding, is 1 / 60, as in the code.
+    form : {"theory", "paper", "code"}
+        The constants of Gamma, see Notes.
+    K, d : int
+        Number and dimension of the arms.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; kappa = (sigma_max / sigma_min)^2.
+    delta : float
+        Error probability allowed, in (0, 1).
 
-    Returns an int. Raises ValueError for bad input or an unknown form.
+    Returns
+    -------
+    int
+        Number of pulls.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for an unknown form.
+
+    Notes
+    -----
+    - "theory" has C' = 784 (1 + 6 epsilon) with log(12 K / delta), what appendix D.2 of weltz2023 proves.
+    - "paper" has its rounded C' = 2,000 (1 + 6 epsilon) with log(K / delta) (which is above "theory" for K / delta
+      above 5).
+    - "code" has C' = 256 (1 + 6 epsilon) with log(12 / delta), cut to an integer, as published: no theorem covers it.
+
+    Epsilon, the slack for rounding, is 1 / 60, as in the code.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 2 and appendix D.2.
+
+    Examples
+    --------
     >>> told = {"K": 9, "d": 4, "sigma_min": 1.0, "sigma_max": 1.0, "delta": 0.05}
     >>> [burn_in(form, **told) for form in ("theory", "paper", "code")]
     [423769, 731169, 98774]

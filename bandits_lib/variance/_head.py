@@ -1,4 +1,4 @@
-"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Laber, Volfovsky, Mason, Nassif, Jain 2023,
+"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023,
 Algorithm 1).
 
 Departures from the paper's letter, each with its reason:
@@ -25,17 +25,38 @@ def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
 
     Parameters
     ----------
-    arms : (K, d); budget : pulls, Gamma.
-    sigma_min, sigma_max : bounds on the standard deviations of the arms; the estimates are clipped to them.
-    share : of the pulls, in (0, 1), that estimate theta (rounded down); the others estimate the variances. The paper's
-        half is generous: the error of theta enters as d / Gamma, that of the variances as sqrt(M / Gamma).
-    design : function (vectors (K, n)) -> Design, called with the arms, then with their phi.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls, Gamma; all are made.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    share : float, default 0.5
+        Share of the pulls, in (0, 1), that estimate theta (rounded down); the others estimate the variances. The
+        paper's half is generous: the error of theta enters as d / Gamma, that of the variances as sqrt(M / Gamma).
+    design : callable, default g_design
+        Function (vectors (K, n)) -> `Design`, called with the arms, then with their phi.
 
-    Returns (as the generator's value) Result(VarianceEstimate, history): one Round per stage, whose width is the
-    largest standard error, over the arms, that a noise of sigma_max allows: of x'theta_hat (reward) in the first, of
-    x'Sigma x (variance, theta taken as known) in the second.
-    Raises ValueError for bad input, or a budget that leaves an arm of a design without a pull (it names the smallest).
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate` and the
+        history of one `Round` per stage, whose `width` is the largest standard error, over the arms, that a noise of
+        sigma_max allows: of x'theta_hat (reward) in the first, of x'Sigma x (variance, theta taken as known) in the
+        second.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget that leaves an arm of a design without a pull (it names the smallest).
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 1.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit, play
     >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.5], sigma=[0.5, 1.2])
     >>> rule = head(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0)

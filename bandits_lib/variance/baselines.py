@@ -33,12 +33,40 @@ BLOCK = 50  # subsets in hand at once
 def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     """Variances of the arms from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
-    arms, budget, sigma_min, sigma_max : as for `head`; rng : draws the arms. The residuals are those of the very
-    rewards that theta_hat was fitted to, so they are too small by a share of about d / budget.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls; all are made.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    rng : numpy.random.Generator
+        Draws the arms.
 
-    Returns (as the generator's value) Result(VarianceEstimate, ()); its rank is that of the arms drawn.
-    Raises ValueError for bad input, or a budget below the dimension of the phi's (or not above that of the arms).
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, whose
+        rank is that of the arms drawn, and no history.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below the dimension of the phi's (or not above that of the arms).
+
+    Notes
+    -----
+    The residuals are those of the very rewards that theta_hat was fitted to, so they are too small by a share of about
+    d / budget.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 3.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit, play
     >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
     >>> rng = np.random.default_rng(1)
@@ -60,13 +88,45 @@ def separate_arm_estimator(
 ):
     """Variances of the arms from the sample variances of as few arms as identify them (weltz2023, Algorithm 4).
 
-    arms, budget, sigma_min, sigma_max : as for `head`.
-    criterion, subsets, candidates, rng : which arms, as for `separate_arm_design`. The variance of n rewards is
-    their mean square about their mean, too small by a share 1 / n.
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled.
+    budget : int
+        Number of pulls; all are made.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    criterion : {"zeta_min", "printed", "volume"}, default "zeta_min"
+        Which arms are pulled, as for `separate_arm_design`.
+    subsets : int, default 1000
+        Number of random subsets, as for `separate_arm_design`.
+    candidates : int, optional
+        Number of longest arms that the subsets are drawn among, as for `separate_arm_design`.
+    rng : numpy.random.Generator
+        Draws the subsets.
 
-    Returns (as the generator's value) Result(VarianceEstimate, ()).
-    Raises ValueError for bad input, or a budget below two pulls for each arm that is needed.
+    Yields
+    ------
+    (K,) int array
+        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, and no
+        history.
 
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below two pulls for each arm that is needed.
+
+    Notes
+    -----
+    The variance of n rewards is their mean square about their mean, too small by a share 1 / n.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 4.
+
+    Examples
+    --------
     >>> from bandits_lib import LinearBandit, play
     >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
     >>> rng = np.random.default_rng(1)
@@ -91,16 +151,37 @@ def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates
 
     Parameters
     ----------
-    arms : (K, d); with r the dimension of their phi's, r of them are chosen (M = d(d+1)/2 where Sigma is identified).
-    criterion : "zeta_min", of `subsets` random subsets the one with the largest least singular value of Phi_U;
-        "printed", with the smallest largest one, as Algorithm 4 prints it; "volume", the greedy choice, nothing random.
-    candidates : the random subsets are drawn among this many longest arms; None: max(K / 10, M + 20), more if these do
-        not span the phi's. "volume" looks at all arms.
-    rng : draws the subsets.
+    arms : (K, d) array_like
+        Feature vectors of the K arms that can be pulled; with r the dimension of their phi's, r of them are chosen
+        (M = d(d+1)/2 where Sigma is identified).
+    criterion : {"zeta_min", "printed", "volume"}, default "zeta_min"
+        Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
+        as Algorithm 4 prints it; "volume" is the greedy choice, nothing random.
+    subsets : int, default 1000
+        Number of random subsets.
+    candidates : int, optional
+        The subsets are drawn among this many longest arms; by default max(K / 10, M + 20), or all arms if these do not
+        span the phi's. "volume" looks at all arms.
+    rng : numpy.random.Generator
+        Draws the subsets.
 
-    Returns a Design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower_bound r.
-    Raises ValueError for an unknown criterion or candidates too few.
+    Returns
+    -------
+    Design
+        A design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower bound r.
 
+    Raises
+    ------
+    ValueError
+        For bad arms, an unknown criterion, and `subsets` or `candidates` too few.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Algorithm 4.
+
+    Examples
+    --------
     >>> design = separate_arm_design(np.eye(2), criterion="volume", rng=np.random.default_rng(0))
     >>> design.weights.tolist(), design.lower_bound
     ([0.5, 0.5], 2.0)
@@ -141,6 +222,7 @@ def _best_subset(phi, tries, criterion):
 
 
 def _equal_weights(phi, rows):
+    """The `Design` of equal weights on these rows of phi."""
     weights = np.zeros(len(phi))
     weights[rows] = 1 / len(rows)
     rank = phi.shape[1]

@@ -20,10 +20,19 @@ from bandits_lib.numerics.span import quick_inverse_root
 class VarianceEstimate(NamedTuple):
     """What a variance estimator recommends (weltz2023, Algorithms 1, 3 and 4).
 
-    sigma : (K,) standard deviations of the arms, clipped to [sigma_min, sigma_max]; Sigma : (d, d) symmetric, of least
-    Frobenius norm among the fits, not clipped, not necessarily semidefinite; rank : dimension of the phi's that were
-    pulled, M = d(d+1)/2 if Sigma is identified; counts : (K,) pulls.
+    Attributes
+    ----------
+    sigma : (K,) array
+        The standard deviations of the arms, clipped to [sigma_min, sigma_max].
+    Sigma : (d, d) array
+        Symmetric, of least Frobenius norm among the fits, not clipped, not necessarily semidefinite.
+    rank : int
+        Dimension of the phi's that were pulled, M = d(d+1)/2 if Sigma is identified.
+    counts : (K,) int array
+        Pulls of each arm.
 
+    Examples
+    --------
     >>> VarianceEstimate(np.ones(2), np.eye(2), 2, np.array([50, 50])).rank
     2
     """
@@ -35,22 +44,33 @@ class VarianceEstimate(NamedTuple):
 
 
 class QuadraticFit(NamedTuple):
-    """A fitted Sigma (d, d), a root (rank, M) of the inverse of the information on it, and its rank.
+    """A fitted Sigma; x'Sigma x has variance |root isometric(x)|^2 times that of a single squared residual."""
 
-    x'Sigma x has variance |root isometric(x)|^2 times that of a single squared residual.
-    """
-
-    Sigma: np.ndarray
-    root: np.ndarray
+    Sigma: np.ndarray  # (d, d), of least Frobenius norm among the fits
+    root: np.ndarray  # (rank, M), of the inverse of the information on Sigma
     rank: int
 
 
 def features(arms):
-    """phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+    """Features phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
-    arms : (K, d). Returns (K, M), M = d(d+1)/2. Entries run over the upper triangle row by row: x_i^2 on the diagonal,
-    2 x_i x_j off it.
+    Parameters
+    ----------
+    arms : (K, d) array
+        Feature vectors of the K arms.
 
+    Returns
+    -------
+    (K, M) array
+        Rows phi_x, M = d(d+1)/2, over the upper triangle row by row: x_i^2 on the diagonal, 2 x_i x_j off it.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Section 3.
+
+    Examples
+    --------
     >>> features(np.array([[1.0, 2.0]])).tolist()
     [[1.0, 4.0, 4.0]]
     """
@@ -70,10 +90,7 @@ def off_diagonal_lengths(d):
 
 
 def squared_residuals(means, sample):
-    """(K,) sum over the pulls of each arm of (reward - means)^2.
-
-    means : (K,) predicted rewards; sample : Sample.
-    """
+    """(K,) sum over the pulls of each arm of (reward - means)^2, means (K,) the predicted rewards."""
     n = np.maximum(sample.counts, 1)
     averages = sample.sums / n
     within = np.maximum(sample.squares - sample.sums * averages, 0.0)
@@ -81,10 +98,7 @@ def squared_residuals(means, sample):
 
 
 def fit_quadratic(arms, counts, squares):
-    """Squared residuals regressed on phi, by least squares of least Frobenius norm (weltz2023, Algorithm 1, line 12).
-
-    arms : (K, d); counts : (K,) pulls, some positive; squares : (K,) sums of squared residuals. Returns QuadraticFit.
-    """
+    """The `QuadraticFit` of `squares` (K,), sums of squared residuals, on phi (weltz2023, Algorithm 1, line 12)."""
     pulled = np.flatnonzero(counts)
     phi = isometric(arms[pulled])
     root, _ = quick_inverse_root(phi, counts[pulled])

@@ -327,8 +327,13 @@ def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    values = along(items, theta)
+    epsilon = check_positive("epsilon", epsilon)
+    values = along(items, check_theta("theta", theta, items.shape[1]))
     gaps = values.max() - values
+    if len(items) == 1:
+        return np.empty(0)
+    if np.sort(gaps)[1] == 0:
+        raise ValueError("two items share the largest value: no number of pulls tells which is the best")
     if gaps.max() > 2 * (1 + 1e-9):
         raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")
     phases = ceil(log2(4 / np.sort(gaps)[1]))

@@ -60,6 +60,23 @@ def test_the_bound_of_theorem_2_is_its_formula():
         rage_upper_bound(np.eye(2), theta=[3.0, 0.0], delta=0.05)
 
 
+@pytest.mark.parametrize(
+    "told, said",
+    [
+        ({"theta": [1.0, 1.0]}, "two items share the largest value"),
+        ({"theta": [1.0, 0.5, 0.0]}, "theta"),
+        ({"theta": [1.0, 0.5], "epsilon": 0.0}, "epsilon"),
+    ],
+)
+def test_theorem_2_refuses_what_it_says_nothing_about(told, said):
+    with pytest.raises(ValueError, match=said):
+        rage_upper_bound(np.eye(2), delta=0.05, **told)
+
+
+def test_theorem_2_needs_no_pulls_for_one_item():
+    assert len(rage_upper_bound(np.eye(2), np.eye(2)[:1], theta=[1.0, 0.5], delta=0.05)) == 0
+
+
 def test_oracle_directions_are_differences_over_gaps():
     items = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]])
     np.testing.assert_allclose(oracle_directions(items, [1.0, 0.5]), [[4 / 3, -2 / 3], [2.0, -2.0]])

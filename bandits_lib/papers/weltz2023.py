@@ -38,7 +38,7 @@ def three_arms(kappa, *, variances="free", angle=0.5):
 
     References
     ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
        NeurIPS 2023. Figure 1.
 
     Examples
@@ -80,7 +80,7 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
 
     References
     ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
        NeurIPS 2023. Figure 2.
 
     Examples
@@ -136,7 +136,7 @@ def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
 
     References
     ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
        NeurIPS 2023. Section 5.
 
     Examples
@@ -185,7 +185,7 @@ def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
 
     References
     ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
        NeurIPS 2023. Section 5.
 
     Examples
@@ -229,7 +229,7 @@ def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
 
     References
     ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nagarajan, Jain. "Experimental designs for heteroskedastic variance".
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
        NeurIPS 2023. Section 5.
 
     Examples

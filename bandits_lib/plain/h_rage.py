@@ -1,4 +1,4 @@
-"""H-RAGE (Weltz, Fiez, Laber, Volfovsky, Mason, Nassif and Jain 2023, Algorithm 2), for the best item.
+"""H-RAGE (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain 2023, Algorithm 2), for the best item.
 
 The burn-in has the length that appendix D.2 proves, the library's default. Line 8 prints q(Z_l), where the proof of
 Lemma E.1 takes q(Y(Z_l)).

@@ -1,4 +1,4 @@
-"""Level sets by RAGE (Weltz, Fiez, Laber, Volfovsky, Mason, Nassif and Jain 2023, Algorithm 5 with OBJ = LS).
+"""Level sets by RAGE (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain 2023, Algorithm 5 with OBJ = LS).
 
 The library's rage_halving(..., objective="level"). Line 18 is corrected: G and B only grow, so the differences
 that it takes out of Z_l are empty, and Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)).

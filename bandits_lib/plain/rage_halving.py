@@ -1,4 +1,4 @@
-"""RAGE as Weltz, Fiez, Laber, Volfovsky, Mason, Nassif and Jain (2023) print it, Algorithm 5, for the best item.
+"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain (2023) print it, Algorithm 5, for the best item.
 
 Line 6 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)).
 """

@@ -13,20 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandits_lib.design.allocations import Table
-from bandits_lib.numerics.kernels import inlined, kernel
+from bandits_lib.numerics.kernels import inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
-
-# pulls so far; at which the loop ends for a look or a budget; leader; rival; the pair's row in the table of
-# allocations, -1 if it is not there; B, the upper bound on the rival's lead
-NOW = np.dtype([("pulls", "i8"), ("due", "i8"), ("leader", "i8"), ("rival", "i8"), ("row", "i8"), ("lead", "f8")])
 
 
 class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.ndarray  # (1,), NOW
+    now: np.record  # see `begin`
     fit: Any  # the regression
     table: Table
     leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
@@ -42,7 +38,14 @@ class State(NamedTuple):
 def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
     """The State after a first Sample that `fit` knows."""
     K, M, size = len(sample.counts), len(fit.values), table.shares.shape[1]
-    now = np.array([(sample.counts.sum(), NO_LIMIT, -1, -1, -1, np.inf)], dtype=NOW)
+    now = record(
+        pulls=sample.counts.sum(),
+        due=NO_LIMIT,  # pulls at which the loop ends, for a look or with the budget
+        leader=-1,
+        rival=-1,
+        row=-1,  # the pair's in the table of allocations, -1 if it is not there
+        lead=np.inf,  # B, the upper bound on the rival's
+    )
     scratch = np.empty(M), np.empty(K), np.empty(size)
     constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
     return State(sample.counts.astype(np.int64), now, fit, table, *scratch, *constants)
@@ -50,26 +53,26 @@ def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
 
 def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
     """Loops, then the Result: no rival may lead by more than epsilon, or the budget is spent. `trace` 0: no Trace."""
-    history, now = [], state.now[0]
-    look = max(first, now["pulls"]) if trace else NO_LIMIT
+    history, now = [], state.now
+    look = max(first, now.pulls) if trace else NO_LIMIT
     while True:
-        now["due"] = min(look, budget)
+        now.due = min(look, budget)
         yield Loop(choose, update, state)
-        pulls, leader, lead = int(now["pulls"]), int(now["leader"]), float(now["lead"])
+        pulls, leader, lead = int(now.pulls), int(now.leader), float(now.lead)
         if pulls >= look:
             history.append(Trace(pulls, state.counts.copy(), -lead, -state.epsilon, leader))
             look += trace
         if lead <= state.epsilon or pulls >= budget:
             return Result(leader, tuple(history))
-        if now["row"] < 0 and not state.greedy:
-            now["row"] = allocations.enter(leader, int(now["rival"]))
+        if now.row < 0 and not state.greedy:
+            now.row = allocations.enter(leader, int(now.rival))
             state = state._replace(table=allocations.table)
 
 
 @inlined
 def compare(state, leader, apart):
     """Set the rival j, the argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and that maximum, B; whether to go on."""
-    now, values, leads = state.now[0], state.fit.values, state.leads
+    now, values, leads = state.now, state.fit.values, state.leads
     width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
     ahead = values[leader]
     for m in range(leads.shape[0]):
@@ -98,7 +101,7 @@ def find(table, key):
 @inlined
 def lagging(state):
     """The arm of the pair's allocation with the least counts / share; -1 at a pair that is not in the table."""
-    row, n, counts, lack, shares = state.now[0].row, 0, state.counts, state.lack, state.table.shares
+    row, n, counts, lack, shares = state.now.row, 0, state.counts, state.lack, state.table.shares
     if row < 0:
         return -1
     while n < lack.shape[0] and shares[row, n] > 0:

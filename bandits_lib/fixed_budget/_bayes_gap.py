@@ -22,8 +22,8 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
 from bandits_lib.fixed_budget.gaussian_process import Posterior, covariance_of, learn, posterior
-from bandits_lib.fixed_budget.spending import CLOCK, spend
-from bandits_lib.numerics.kernels import inlined
+from bandits_lib.fixed_budget.spending import spend
+from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result
 
@@ -105,13 +105,13 @@ def bayes_gap(
     fit = posterior(eta**2 * prior, sigma**2, sample)
     state = _start(sample, fit, scale, epsilon, formula)
     history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
-    return Result(int(state.now["answer"][0]), history)
+    return Result(int(state.now.answer), history)
 
 
 @inlined
 def choose(state):
     """The less certain of J and j; -1 at the budget or a look."""
-    now, spread = state.now[0], state.spread
+    now, spread = state.now, state.spread
     take_index(state)
     if now.pulls >= now.due:
         return -1
@@ -121,7 +121,7 @@ def choose(state):
 @inlined
 def take_index(state):
     """J, j and B_J at this moment; the J of least B_J so far is the answer."""
-    now, mean, spread, index = state.now[0], state.fit.mean, state.spread, state.bounds
+    now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
     for k in range(mean.shape[0]):
         variance = max(0.0, state.fit.covariance[k, k])
         spread[k] = variance if state.code else np.sqrt(variance)
@@ -161,15 +161,11 @@ def two_largest(mean, spread, factor, bounds):
     return first, argmax(bounds)
 
 
-# J, j and B_J at this moment; the J of the least B_J of all times, and that index
-NOW = np.dtype([*CLOCK, ("leader", "i8"), ("rival", "i8"), ("index", "f8"), ("answer", "i8"), ("least", "f8")])
-
-
 class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.ndarray  # (1,), NOW
+    now: np.record  # see `_start`
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
     bounds: np.ndarray  # (K,), scratch
@@ -181,10 +177,18 @@ class State(NamedTuple):
 def _start(sample, fit, scale, epsilon, formula):
     """The state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
-    now = np.array([(counts.sum(), 0, 0, 0, np.inf, 0, np.inf)], NOW)
+    now = record(
+        pulls=counts.sum(),
+        due=0,
+        leader=0,  # J
+        rival=0,  # j
+        index=np.inf,  # B_J
+        answer=0,  # the J of the least B_J of all times
+        least=np.inf,  # that B_J
+    )
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
 
 
 def _look(state):
     """Statistic, threshold and leader of a Trace."""
-    return -float(state.now["index"][0]), 0.0, int(state.now["leader"][0])
+    return -float(state.now.index), 0.0, int(state.now.leader)

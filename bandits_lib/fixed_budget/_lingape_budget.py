@@ -102,7 +102,7 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 @inlined
 def choose(state):
     """The arm to pull; -1 at the budget, at a look, or at a pair whose allocation is not known."""
-    fit, now, apart, gains = state.fit, state.now[0], state.leads, state.gains
+    fit, now, apart, gains = state.fit, state.now, state.leads, state.gains
     leader, squares, along = argmax(fit.values), fit.squares, fit.along
     products(fit, leader, along)
     for k in range(apart.shape[0]):

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
-from bandits_lib.fixed_budget.spending import CLOCK, spend
-from bandits_lib.numerics.kernels import inlined
+from bandits_lib.fixed_budget.spending import spend
+from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
@@ -84,7 +84,7 @@ def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, tra
 
     make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
     counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
-    state = State(counts, np.zeros(1, CLOCK), make(arms, ridge), bounds, float(alpha))
+    state = State(counts, record(pulls=0, due=0), make(arms, ridge), bounds, float(alpha))
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
     return Result(most_pulled(counts, state.fit.values), history)
 
@@ -99,7 +99,7 @@ class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.ndarray  # (1,), CLOCK
+    now: np.record  # pulls, due
     fit: Any  # Ridge or Disjoint
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
@@ -129,7 +129,7 @@ def _look(state):
 @inlined
 def choose(state):
     """argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9 and 11); -1 at the budget or a look."""
-    now, values, squares, bounds = state.now[0], state.fit.values, state.fit.squares, state.bounds
+    now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])
     return argmax(bounds) if now.pulls < now.due else -1
@@ -138,7 +138,7 @@ def choose(state):
 @inlined
 def learn_disjoint(state, arm, reward):
     """Tell one reward to the arm's own regression: x'theta_x = |x|^2 S / (ridge + T |x|^2) after T pulls of sum S."""
-    now, fit = state.now[0], state.fit
+    now, fit = state.now, state.fit
     state.counts[arm] += 1
     now.pulls += 1
     fit.sums[arm] += reward

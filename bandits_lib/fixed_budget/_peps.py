@@ -20,8 +20,8 @@ from bandits_lib.checks import check_arms, check_budget, check_items, check_sigm
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.design.width import points_in
-from bandits_lib.fixed_budget.spending import CLOCK, spend
-from bandits_lib.numerics.kernels import along_all, inlined
+from bandits_lib.fixed_budget.spending import spend
+from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.numerics.whitened import Whitened, learn, whitened
@@ -90,13 +90,13 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     fit = whitened(space.arms, points_in(space, items), sample)
     state = _start(fit, sample, fixed, rng, sigma, tries, budget)
     history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
-    return Result(int(state.now["leader"][0]), history)
+    return Result(int(state.now.leader), history)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def choose(state):
     """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
-    now = state.now[0]
+    now = state.now
     compare(state)
     if now.pulls >= now.due:
         return -1
@@ -113,7 +113,7 @@ def choose(state):
 @inlined
 def compare(state):
     """The leader, its rival of least standardised lead, and that lead squared."""
-    now, points, values, squares = state.now[0], state.fit.points, state.values, state.others
+    now, points, values, squares = state.now, state.fit.points, state.values, state.others
     along_all(points, state.fit.theta, values)
     leader, closest = argmax(values), np.inf
     for m in range(values.shape[0]):
@@ -131,7 +131,7 @@ def compare(state):
 @njit(cache=True, forceinline=True, error_model="numpy")
 def find_other(state):
     """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
-    now, points, apart, others = state.now[0], state.fit.points, state.apart, state.others
+    now, points, apart, others = state.now, state.fit.points, state.apart, state.others
     tries = state.tries
     if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # less than one sample in `tries`
         tries = 0
@@ -154,7 +154,7 @@ def find_other(state):
 @inlined
 def reweigh(state):
     """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
-    now, weights, gains, total = state.now[0], state.weights, state.gains, 0.0
+    now, weights, gains, total = state.now, state.weights, state.gains, 0.0
     along_all(state.fit.arms, state.apart, gains)
     for k in range(gains.shape[0]):
         gains[k] *= gains[k]
@@ -169,14 +169,11 @@ def reweigh(state):
 
 
 # the leader and the nearest to it, the squared standardised lead over that; the largest gain met so far
-NOW = np.dtype([*CLOCK, ("leader", "i8"), ("rival", "i8"), ("distance", "f8"), ("largest", "f8")])
-
-
 class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.ndarray  # (1,), NOW
+    now: np.record  # pulls, due, leader, rival, distance, largest
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
     apart: np.ndarray  # (r,), theta_hat - theta~
     values: np.ndarray  # (M,), of the items under theta_hat
@@ -195,7 +192,7 @@ def _start(fit, sample, fixed, rng, sigma, tries, budget):
     (r, M), K, pulls = fit.points.shape, len(fixed), sample.counts.sum()
     return State(
         counts=sample.counts.astype(np.int64),
-        now=np.array([(pulls, 0, 0, 0, 0.0, 0.0)], NOW),
+        now=record(pulls=pulls, due=0, leader=0, rival=0, distance=0.0, largest=0.0),
         fit=fit,
         apart=np.empty(r),
         values=np.empty(M),
@@ -212,4 +209,4 @@ def _start(fit, sample, fixed, rng, sigma, tries, budget):
 
 def _look(state):
     """Statistic, threshold and leader of a Trace."""
-    return float(state.now["distance"][0]) / 2, np.inf, int(state.now["leader"][0])
+    return float(state.now.distance) / 2, np.inf, int(state.now.leader)

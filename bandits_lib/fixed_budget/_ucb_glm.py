@@ -27,8 +27,8 @@ from bandits_lib.checks import (
 )
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import check_successes, newton
-from bandits_lib.fixed_budget.spending import CLOCK, spend
-from bandits_lib.numerics.kernels import along_all, inlined
+from bandits_lib.fixed_budget.spending import spend
+from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
@@ -101,7 +101,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     check_successes(sample)
     state = _start(arms @ basis(arms), sample, alpha, 0.5 if width == "norm" else 1.0, ridge)
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
-    if state.now["refused"].any():
+    if state.now.refused:
         raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
     return Result(most_pulled(state.counts, state.values), history)
 
@@ -115,14 +115,11 @@ def _alpha(arms, budget, theta_bound, delta):
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
 
 
-NOW = np.dtype([*CLOCK, ("refused", "?")])  # whether a reward was neither 0 nor 1
-
-
 class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.ndarray  # (1,), NOW
+    now: np.record  # pulls, due, refused: whether a reward was neither 0 nor 1
     arms: np.ndarray  # (K, r)
     sums: np.ndarray  # (K,), successes
     theta: np.ndarray  # (r,), the logistic regression
@@ -140,7 +137,7 @@ def _start(arms, sample, alpha, power, ridge):
     K, r = arms.shape
     state = State(
         counts=sample.counts.astype(np.int64),
-        now=np.array([(sample.counts.sum(), 0, False)], NOW),
+        now=record(pulls=sample.counts.sum(), due=0, refused=False),
         arms=np.ascontiguousarray(arms),
         sums=np.array(sample.sums, dtype=float),
         theta=np.zeros(r),
@@ -171,7 +168,7 @@ def refit(state):
 @inlined
 def choose(state):
     """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
-    now, values, squares, bounds = state.now[0], state.values, state.fit.squares, state.bounds
+    now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * squares[k] ** state.power
     return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
@@ -181,7 +178,7 @@ def choose(state):
 def update(state, arm, reward):
     """Tell one reward: refit the logistic regression, rank-one update of the norms."""
     if reward != 0.0 and reward != 1.0:
-        state.now[0].refused = True
+        state.now.refused = True
         return
     state.sums[arm] += reward
     learn(state, arm, reward)

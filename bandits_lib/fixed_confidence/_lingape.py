@@ -111,7 +111,7 @@ def lingape(
 @inlined
 def choose(state):
     """The arm to pull; -1 when done, at a look, or at a pair whose allocation is not known."""
-    fit, now = state.fit, state.now[0]
+    fit, now = state.fit, state.now
     leader = argmax(fit.values)
     if leader != now.leader:
         measure(fit, leader)

@@ -113,7 +113,7 @@ def toward(fit, i, j, products):
 @inlined
 def learn(state, arm, reward):
     """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and state.now, which has the leader."""
-    fit, now = state.fit, state.now[0]
+    fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
     arms, theta, values, apart, along = fit.arms, fit.theta, fit.values, fit.apart, fit.along

@@ -49,7 +49,7 @@ def refresh(fit, counts):
 @njit(cache=True, forceinline=True, error_model="numpy")
 def learn(state, arm, reward):
     """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
-    fit, now = state.fit, state.now[0]
+    fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
     for i in range(fit.response.shape[0]):

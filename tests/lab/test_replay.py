@@ -203,8 +203,8 @@ def test_a_rule_begins_with_the_opening_that_was_pulled(make, problem, tmp_path)
     assert again.ask().tolist() == lab.ask().tolist()
     check_estimates(again, problem)
     state = state_inside(again)
-    pulls = state.evidence.now.pulls if hasattr(state, "evidence") else state.now["pulls"][0]
-    assert pulls == total(again.log).counts.sum()
+    now = state.evidence.now if hasattr(state, "evidence") else state.now
+    assert now.pulls == total(again.log).counts.sum()
 
 
 def test_an_opening_of_other_arms_sets_the_constant_of_the_threshold():

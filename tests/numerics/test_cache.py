@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bandits_lib
-from bandits_lib import cache_folder
+from bandits_lib.numerics import cache
 
 PACKAGE = Path(bandits_lib.__file__).parent
 
@@ -48,13 +48,13 @@ def test_an_edit_of_another_file_is_seen(copy, tmp_path):
     (copy / "comparison.py").write_text(CALLER)
     root = str(tmp_path / "cache")
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
-    source = (copy / "kernels.py").read_text()
+    source = (copy / "numerics" / "kernels.py").read_text()
     edited = source.replace("top = max(top, values[k])", "top = min(top, values[k])")
     assert edited != source
-    (copy / "kernels.py").write_text(edited)
+    (copy / "numerics" / "kernels.py").write_text(edited)
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["False"]
     assert len(list(Path(root).iterdir())) == 2
-    (copy / "kernels.py").write_text(source)
+    (copy / "numerics" / "kernels.py").write_text(source)
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
     assert len(list(Path(root).iterdir())) == 2
 
@@ -74,8 +74,10 @@ def test_lingape_runs_the_rank_one_update_as_edited(copy, tmp_path):
     root = str(tmp_path / "cache")
     before = in_process(PULLS, copy, NUMBA_CACHE_DIR=root)
     assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) == before
-    source = (copy / "estimate.py").read_text()
-    (copy / "estimate.py").write_text(source.replace("theta[i] += scaled * residual", "theta[i] -= scaled * residual"))
+    source = (copy / "numerics" / "kernels.py").read_text()
+    edited = source.replace("theta[i] += u[i] / gain * residual", "theta[i] -= u[i] / gain * residual")
+    assert edited != source
+    (copy / "numerics" / "kernels.py").write_text(edited)
     assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) != before
 
 
@@ -111,7 +113,7 @@ def test_children_share_the_folder_and_one_of_another_source_takes_another(copy,
     folder = where(copy, NUMBA_CACHE_DIR=str(tmp_path / "root"))
     assert folder.parent == tmp_path / "root"
     assert where(copy, NUMBA_CACHE_DIR=str(folder)) == folder
-    with open(copy / "kernels.py", "a") as file:
+    with open(copy / "numerics" / "kernels.py", "a") as file:
         file.write("# edited\n")
     other = where(copy, NUMBA_CACHE_DIR=str(folder))
     assert other.parent == folder.parent and other != folder
@@ -134,7 +136,7 @@ def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "kernel.nbi").touch()
         os.utime(tmp_path / name, (now - age, now - age))
-    ours = cache_folder.choose_folder()
+    ours = cache.choose_folder()
     left = {folder.name for folder in tmp_path.iterdir()}
     assert left == {ours.name, "of_numba_itself", *(f"bandits_lib-{k:016x}" for k in range(4))}
     for k in range(4):
@@ -142,18 +144,18 @@ def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
     for k in range(4, 9):
         (tmp_path / f"bandits_lib-{k:016x}").mkdir()  # just begun: nobody knows for how long they are used
     shutil.rmtree(ours)
-    cache_folder.choose_folder()
+    cache.choose_folder()
     assert len(list(tmp_path.iterdir())) == 11
 
 
 RACE = """
 import threading, os, pathlib
-from bandits_lib import cache_folder
-cache_folder.IDLE = -10
+from bandits_lib.numerics import cache
+cache.IDLE = -10
 root = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).parent
 for k in range(200):
     (root / f"bandits_lib-{k:016x}").mkdir(exist_ok=True)
-    cache_folder.forget(root)
+    cache.forget(root)
 """
 
 

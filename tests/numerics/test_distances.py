@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bandits_lib.numerics.distances import distances, learn, measure, toward
+from bandits_lib.numerics.kernels import record
 from bandits_lib.protocol import Sample
 
 
@@ -14,7 +15,7 @@ def told(arms, items, order, leader, ridge=0.5):
     K, rng = len(arms), np.random.default_rng(0)
     sums = rng.standard_normal(K)
     sample = Sample(np.ones(K, dtype=np.int64), sums, sums**2)
-    now = np.rec.array([(K, leader)], [("pulls", "i8"), ("leader", "i8")])
+    now = record(pulls=K, leader=leader)
     fit = distances(arms, items, ridge, sample, norms=True)
     state = SimpleNamespace(counts=sample.counts.copy(), now=now, fit=fit)
     measure(state.fit, leader)

@@ -24,6 +24,7 @@ PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
 KEPT = 4  # folders of other sources than this one that stay, the newest
+COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(kernel|inlined|njit)\b)", re.MULTILINE)  # in a file with kernels
 IDLE = 3600  # seconds since a process last began to use a folder before it may go
 
 
@@ -88,10 +89,10 @@ def kernel_fingerprint():
 
 
 def kernel_sources(home):
-    """Sorted files of a package in `home` that use numba or that one of these imports, directly or not."""
+    """Sorted files of a package in `home` that have kernels or that one of these imports, directly or not."""
     files = {_dotted(home, file): file for file in home.rglob("*.py")}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    waiting = [name for name, text in texts.items() if re.search(r"^\s*(from|import) numba\b", text, re.MULTILINE)]
+    waiting = [name for name, text in texts.items() if COMPILED.search(text)]
     needed: set[str] = set()
     while waiting:
         name = waiting.pop()

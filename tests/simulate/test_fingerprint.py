@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -409,12 +410,18 @@ def test_kernels_are_keyed_by_what_they_are_made_of_and_by_nothing_else(tmp_path
         "deep/last": "B = 2\n",
         "rule": "from pack.kernels import f\n",
         "bystander": "C = 3  # from numba import njit\n",
+        "of_kernels": "from pack.kernels import kernel\n\n\n@kernel\ndef f():\n    pass\n",
     }
     (tmp_path / "pack" / "deep").mkdir(parents=True)
     for name, text in files.items():
         (tmp_path / "pack" / f"{name}.py").write_text(text)
     pack = tmp_path / "pack"
     found = [file.relative_to(pack).with_suffix("").as_posix() for file in kernel_sources(pack)]
-    assert found == ["constants", "deep/__init__", "deep/last", "deep/more", "kernels"]
+    assert found == ["constants", "deep/__init__", "deep/last", "deep/more", "kernels", "of_kernels"]
     assert {"span.py", "play.py", "ordered.py"} <= {file.name for file in kernel_sources(HOME)}
     assert "_rage.py" not in {file.name for file in kernel_sources(HOME)}
+
+
+def test_every_file_with_a_kernel_counts():
+    decorated = {file for file in HOME.rglob("*.py") if re.search(r"^@\w*(kernel|inlined|jit)", file.read_text(), re.M)}
+    assert len(decorated) > 30 and decorated <= set(kernel_sources(HOME))

@@ -12,7 +12,7 @@ What the paper leaves open, and where its published code differs from its text; 
   and so passes the budget by up to the number of arms ("ceil"), or draws ("multinomial", for Wynn's method).
 - projection: the text projects on the span of the arms. The code keeps the first 3 axes of it, whatever its
   dimension: it cannot rank arms that differ in others.
-- design: the default is certified. The paper's FWG stalls (`g_optimal`); in simulations it costs little.
+- design: the default is certified. The paper's FWG stalls (design/g_optimal.py); in simulations it costs little.
 - model "logistic" takes a ridge where the paper takes the maximum-likelihood estimate, which is often infinite
   (`bandits_lib.fixed_budget.logistic`). Its designs are those of the linear model, as in the paper.
 """
@@ -58,7 +58,7 @@ def gse(
     arms : (K, d) array_like
         Feature vectors of the K arms that can be pulled; identical ones are allowed.
     budget : int
-        Number of pulls; all that the defaults spend is at most this, and the history says what each stage took.
+        Number of pulls; the defaults never spend more, and the history says what each stage took.
     sigma : float or (K,) array_like, default 1.0
         The standard deviation of the noise, for the widths in the history only; of several the largest is used.
     model : {"linear", "logistic"}, default "linear"
@@ -135,7 +135,7 @@ def gse(
         theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
-        rank, theta_hat = float(len(theta)), stage.basis @ theta
+        rank, theta_hat = float(len(theta)), stage.basis @ theta  # the least value of g (Kiefer and Wolfowitz)
         history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
         kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
         active = active[top(values, int(kept))]  # line 5

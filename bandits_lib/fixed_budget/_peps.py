@@ -52,7 +52,8 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     ------
     (K,) int array or Loop
         Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`: statistic the least (y'theta_hat)^2 / (2 sigma^2
+        the best item (int) and the history of `Trace`: its statistic is the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2)
+        over the differences y of the leader from the others, in the norm of A^-1; threshold inf.
 
     Raises
     ------
@@ -168,12 +169,11 @@ def reweigh(state):
         weights[k] /= total
 
 
-# the leader and the nearest to it, the squared standardised lead over that; the largest gain met so far
 class State(NamedTuple):
     """What the compiled loop reads and writes."""
 
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due, leader, rival, distance, largest
+    now: np.record  # pulls, due; leader, the rival nearest to it, that squared distance; the largest gain so far
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
     apart: np.ndarray  # (r,), theta_hat - theta~
     values: np.ndarray  # (M,), of the items under theta_hat

@@ -1,8 +1,8 @@
 """The loop of the rules that spend a budget pull by pull, and the looks at them on the way.
 
 A state has a record `now` with `pulls`, so far, and `due`, at which the loop ends: at a look, or with the budget.
-look(state) gives statistic, threshold and leader of a Trace,
-the first at `first` pulls, or as soon as there are so many.
+look(state) gives statistic, threshold and leader of a Trace, the first at `first` pulls or as soon as there are so
+many.
 """
 
 from bandits_lib.protocol import NO_LIMIT, Loop, Trace

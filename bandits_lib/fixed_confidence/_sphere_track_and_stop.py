@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
     d: float
     epsilon: float
-    log_delta: float  # log(1 / delta)
+    log_confidence: float  # log(1 / delta)
     sigma: float
     stop: int  # place in STOPS
     share: float  # NaN: Theorem 5's sequence
@@ -190,7 +190,7 @@ def largest_regret(length, radius):
 @kernel
 def squared_radius(n, rule):
     """q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n blocks of d pulls)."""
-    zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_delta
+    zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_confidence
     if rule.union:
         zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
     return 2 * (1 + rule.u) * rule.sigma**2 * zeta

@@ -1,4 +1,4 @@
-"""Who is still in play after a phase, and when nobody can be put out: RAGE in both forms, XY-adaptive and ALBA.
+"""Who is still in play after a phase, and when nobody can be put out: RAGE, RAGE by halving, XY-adaptive and ALBA.
 
 An item z goes when (z' - z)'theta_hat > radius ||z' - z||, in the norm of the inverse information matrix, for the
 leader z' or, with comparison "pairs", for any active z'. None means "pairs" up to 5,000 items. The leader stays.
@@ -25,7 +25,7 @@ def behind(items, theta_hat):
 
 
 def eliminated_by(items, fit, radius, comparison=None):
-    """Which active items survive: kept (m,) of bool, and the largest width of a comparison with the leader."""
+    """Line 10 of RAGE: which active items stay, (m,) of bool, and the largest width of a comparison with the leader."""
     gaps, away = behind(items, fit.theta_hat)
     whitened = fit.whitened(away)  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))

@@ -1,8 +1,8 @@
 """What the rewards say so far, kept pull by pull in O(r^2): least squares, the leader, and its nearest rival.
 
-With A the sum of xx' over the pulls and theta the least-squares estimate, item z is as far from the lead as
+With A the sum of xx' over the pulls and theta the least-squares estimate, item z costs, to be above the leader,
     Z_{leader, z} = ((leader - z)'theta)_+^2 / (2 ||leader - z||^2),   the norm in A^-1 (jedra2020, Lemma 7).
-Of rivals that tie the first is the nearest. A^-1 and theta follow each pull by Sherman and Morrison, and are computed
+If several are equally near, the first counts. A^-1 and theta follow each pull by Sherman and Morrison, and are computed
 afresh now and then.
 """
 
@@ -39,7 +39,7 @@ class Stopping(NamedTuple):
     sigma: float
     sigma2: float
     u: float
-    log_delta: float  # log(1 / delta)
+    log_confidence: float  # log(1 / delta)
     union: bool
     kind: int  # place in `stopping.THRESHOLDS`
 

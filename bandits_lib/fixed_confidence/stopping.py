@@ -106,17 +106,17 @@ def _may_stop(evidence, beta):
 
 @kernel
 def threshold(evidence):
-    """beta(delta, t) now; kept in `now.threshold`. It never falls as pulls come in."""
+    """beta(delta, t), kept in `now.threshold`. It must not fall as pulls come: `stopped` tries the last one first."""
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
-    u, log_delta = rule.u, rule.log_delta
+    u, log_confidence = rule.u, rule.log_confidence
     if rule.union:
-        log_delta += np.log((np.pi * t) ** 2 / 6)
-    if rule.kind == 0:
+        log_confidence += np.log((np.pi * t) ** 2 / 6)
+    if rule.kind == 0:  # "determinant", eq. (9)
         log_root = 0.5 * cholesky(evidence.information, u * evidence.c, 1.0, evidence.square)
-        beta = (1 + u) * rule.sigma2 * (log_root + log_delta)
-    elif rule.kind == 1:
-        beta = (1 + u) * rule.sigma2 * (log_delta + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
-    else:
-        beta = rule.sigma2 * (np.log(1 + np.log(t)) + log_delta)
+        beta = (1 + u) * rule.sigma2 * (log_root + log_confidence)
+    elif rule.kind == 1:  # "logarithm"
+        beta = (1 + u) * rule.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
+    else:  # "loglog"
+        beta = rule.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
     evidence.now.threshold = beta
     return beta

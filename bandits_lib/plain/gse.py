@@ -22,7 +22,7 @@ def linear(X, counts, sums):
 
 
 def logistic(X, counts, sums):
-    """mu_hat (m,) of arms X (m, d_t) from counts (m,) and successes (m,), eq. (4), but for h, which keeps the order."""
+    """mu_hat (m,) of arms X (m, d_t) from counts (m,) and successes (m,), eq. (4), with a ridge and without h."""
     return X @ logistic_regression(X, counts, sums)
 
 

@@ -1,7 +1,7 @@
 """H-RAGE (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain 2023, Algorithm 2), for the best item.
 
-The burn-in has the length that appendix D.2 proves, the library's default. Line 8 prints q(Z_l), where the proof of
-Lemma E.1 takes q(Y(Z_l)).
+The burn-in has the length that the steps of appendix D.2 prove, the library's default; the one printed there is
+rounded up from it. Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)).
 """
 
 from math import ceil, log
@@ -16,7 +16,7 @@ from bandits_lib.protocol import Result
 def h_rage(arms, items, delta, sigma_min, sigma_max):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d) of unknown noise."""
     (K, d), kappa = arms.shape, sigma_max**2 / sigma_min**2
-    C = 784 * (1 + 6 / 60)  # C' of appendix D, with log(12 |X| / delta)
+    C = 7**2 * 16 * (1 + 6 / 60)  # D.2 prints C' = 2000 (1 + 6 epsilon), with log(|X| / delta)
     Gamma = ceil(4 * C * kappa**2 * d**2 * log(12 * K / delta))
     ell, Z = 1, list(range(len(items)))  # line 3
     sigma = (yield from head(arms, Gamma, sigma_min, sigma_max)).recommendation.sigma  # line 5

@@ -72,8 +72,8 @@ def fws(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", 
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    return (yield from stop_by_glr(arms, items, choose, update, first_state, trace=trace, **told))
+    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    return (yield from stop_by_glr(arms, items, choose, update, first_state, trace=trace, **stopping_rule))
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

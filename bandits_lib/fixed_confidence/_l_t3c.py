@@ -88,9 +88,13 @@ def l_t3c(
     0
     """
     check_option("leader", leader, ("sample", "best"))
-    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
     begin = partial(first_state, draws=DRAWS if leader == "sample" else 0)
-    return (yield from stop_by_glr(arms, items, choose, update_norms, begin, partial(drawn, rng), trace=trace, **told))
+    return (
+        yield from stop_by_glr(
+            arms, items, choose, update_norms, begin, partial(drawn, rng), trace=trace, **stopping_rule
+        )
+    )
 
 
 @inlined

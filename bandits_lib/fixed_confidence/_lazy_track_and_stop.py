@@ -112,9 +112,10 @@ def lazy_track_and_stop(
         state.now.next_update = _update_from(t + 1, period)
         return updated(state, plug_in(state, design, warm_start))
 
-    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    more = {"first_arms": partial(opening, initial=initial, rng=rng), "trace": trace, "last_look": True}
-    return (yield from stop_by_glr(arms, items, choose, inform, first_state, between, **more, **told))
+    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    parts, start = (choose, inform, first_state, between), partial(opening, initial=initial, rng=rng)
+    looks = {"trace": trace, "last_look": True}
+    return (yield from stop_by_glr(arms, items, *parts, first_arms=start, **looks, **stopping_rule))
 
 
 @kernel
@@ -126,9 +127,9 @@ def choose(state):
     now.forced = behind(state)
     if now.forced:
         return evidence.first[now.turn]
-    tracked, past, weights, lag, since = state.tracked, state.past, state.weights, state.lag, t - now.since + 1
+    tracked, past, weights, lag, present = state.tracked, state.past, state.weights, state.lag, t - now.since + 1
     for s in range(tracked.shape[0]):
-        target = past[s] + since * weights[s] if state.averaging else t * weights[s]
+        target = past[s] + present * weights[s] if state.averaging else t * weights[s]
         lag[s] = t + target - state.counts[tracked[s]]  # t added: ties are judged relative to numbers of the size of t
     return tracked[argmax(lag)]
 

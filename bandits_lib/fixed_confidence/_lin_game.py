@@ -73,8 +73,10 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    told = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    return (yield from stop_by_glr(arms, items, choose, update_norms, first_state, with_room, trace=trace, **told))
+    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
+    return (
+        yield from stop_by_glr(arms, items, choose, update_norms, first_state, with_room, trace=trace, **stopping_rule)
+    )
 
 
 @inlined

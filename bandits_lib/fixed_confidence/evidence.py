@@ -173,9 +173,11 @@ def leading(items, theta, values):
 def nearest_rival(items, theta, inverse, leader, costs, y):
     """The rival z of least Z_{leader, z}, and that cost, among items (M, r), M >= 2. Scratch: costs (M,), y (r,)."""
     for m in range(items.shape[0]):
-        gap, square = compare(items, leader, m, theta, inverse, y)
-        costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)
-    costs[leader] = -np.inf
+        if m == leader:
+            costs[m] = -np.inf
+        else:
+            gap, square = compare(items, leader, m, theta, inverse, y)
+            costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)
     rival = argmax(costs)
     return rival, -costs[rival]
 

@@ -1,6 +1,6 @@
 """OD-LinBAI: halving by dimension with a G-optimal design in each phase (Yang and Tan 2021, Algorithm 1).
 
-The rival of azizi2022's section E.3. It has R = ceil(log2 d) phases and keeps ceil(d / 2^r) arms after phase r, so all
+The rival of azizi2022, section 7. It has R = ceil(log2 d) phases and keeps ceil(d / 2^r) arms after phase r, so all
 but half the dimension of the arms go in the first, however many there are. A phase pulls arm i ceil(pi_i m) times,
     m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R,  which must be positive.
 That stays within the budget only if the first design has at most d(d+1)/2 atoms; `g_design` guarantees that. (The
@@ -52,7 +52,7 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     .. [1] Yang, Tan. "Minimax optimal fixed-budget best arm identification in linear bandits". arXiv 2021, NeurIPS
        2022. Algorithm 1.
     .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix E.3.
+       Section 7 and appendix D.3.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 Algorithm 2). A burn-in by HEAD estimates the variances; weighted designs and weighted least squares use them.
 
 Departures from the paper's letter, each with its reason (those of the phases are in halving.py):
-- The burn-in is as long as appendix D.2 proves it must be for |sigma_hat^2 - sigma^2| <= sigma^2 / 2 (`burn_in`); the
-  published code's is shorter by a factor 4 or so and is covered by no theorem. The dimension that counts is that of
+- The burn-in is as long as appendix D.2 proves it must be for |sigma_hat^2 - sigma^2| <= sigma_min^2 / 2 (`burn_in`);
+  the published code's is shorter by a factor 4 or so and is covered by no theorem. The dimension that counts is that of
   the arms' span.
 - The estimates are clipped to [sigma_min, sigma_max], as the paper says and the published code does not: it can take
   the square root of a negative number.

@@ -1,7 +1,8 @@
 """BayesGap with theta ~ N(0, eta^2 I) (Hoffman, Shahriari and de Freitas 2014, Algorithm 1; azizi2022, D.1).
 
 The gaps in H are not known: as the authors suggest, they are bounded by the posterior before every pull. Each arm is
-pulled once first, as in azizi2022, and B is taken after the last pull, too, as in the library.
+pulled once first (the B - K of D.1), eta and epsilon are those of azizi2022's code, and B is taken after the last pull,
+too, as in the library.
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ def bayes_gap(arms, budget, sigma=1.0, eta=50.0, epsilon=0.0):
         beta = np.sqrt(((budget - K) / sigma**2 + kappa / eta**2) / (4 * H))
         U, L = mu + beta * s, mu - beta * s
         B = largest_of_others(U) - L
-        J = argmax(-B)  # the arm of least index
+        J = argmax(-B)  # the arm of least possible regret
         j = argmax(np.where(np.arange(K) == J, -np.inf, U))  # and its best rival
         if answer is None or B[J] < least - TIE * abs(least):
             answer, least = J, B[J]  # J(t) at the t of least B_{J(t)}(t)

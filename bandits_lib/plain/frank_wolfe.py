@@ -1,6 +1,7 @@
-"""The Frank-Wolfe solver of fiez2019 (appendix F), with which weltz2023 and jedra2020 find their designs, too.
+"""The Frank-Wolfe solver of fiez2019 (appendix F).
 
-It is the library's `frank_wolfe_design`; the rules there take certified designs by default (`xy_design`).
+It is the library's `frank_wolfe_design`, by default the solver of XY-static and XY-oracle alone. jedra2020 has a
+similar one that begins at the allocation before; weltz2023 says no more than Frank-Wolfe.
 """
 
 import numpy as np

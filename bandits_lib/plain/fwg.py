@@ -1,8 +1,8 @@
 """FWG, Frank-Wolfe G-optimal allocation (Azizi, Kveton and Ghavamzadeh 2022, Algorithm 2).
 
-The paper leaves the line search open: here, as in the library's `fwg_design`, golden sections. The library keeps 20
-binary digits of a weight, and of arms on a line it takes the longest alone; its GSE has a certified design by default,
-as FWG can stall above the optimum.
+Line 5 asks for the exact minimum and does not say how: here, as in the library's `fwg_design`, by golden sections; N is
+the published code's. The library keeps 20 binary digits of a weight, and of arms on a line it takes the longest alone;
+its GSE has a certified design by default, as FWG can stall above the optimum.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def fwg_design(arms, N=100):
     for _ in range(N):  # line 3
         norms, V_inv = g_t(arms, pi)
         x_max = arms[argmax(norms)]
-        gradient = -((arms @ V_inv @ x_max) ** 2)  # Danskin, section 6; without the factor n
+        gradient = -((arms @ V_inv @ x_max) ** 2)  # n times the paper's (Danskin, section 6), as V = V_t / n
         vertex = np.eye(m)[argmax(-gradient)]  # line 4: pi'_i
         gamma = line_search(arms, pi, vertex)  # line 5
         if gamma == 0:  # it stalls: every iteration to come is this one

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def width_design(arms, items, normals):
-    """lambda (K,) and gamma, the least squared width of items (M, d) to 1 %, on arms (K, d) and normals (d, n)."""
+    """lambda (K,) and gamma, squared width of items (M, d) to 1 % or after 200 steps; normals (d, n)."""
     K = len(arms)
     lam, power, before = np.full(K, 1 / K), 0.5, np.inf
     best, gamma, bound = lam, np.inf, 0.0

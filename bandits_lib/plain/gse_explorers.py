@@ -1,7 +1,8 @@
 """Allocations for line 3 of GSE (Azizi, Kveton and Ghavamzadeh 2022, sections 6 and 8, appendix H).
 
-`explore(arms, n)` takes arms (m, d) that span R^d and returns Pi_t (m,), whole pulls of sum n. One that does not span
-R^d is not valid (Theorem 4.1): the library then pulls d independent arms and gives out the rest again.
+`explore(arms, n)` takes arms (m, d) that span R^d and returns Pi_t (m,), whole pulls of sum n; `uniform` draws, too, so
+it is given as `partial(uniform, rng=rng)`. An allocation that does not span R^d is not valid (Theorem 4.1): the library
+then pulls d independent arms and gives out the rest again.
 """
 
 import numpy as np
@@ -31,7 +32,8 @@ def g_optimal(arms, n):
 def greedy(arms, n):
     """Pull by pull the one of arms (m, d) that leaves the least max_i ||x_i|| in V^-1 (Soare et al. 2014).
 
-    Of several the one of largest norm: on unit vectors no pull changes the maximum. Soare et al. begin with V = I.
+    Of several the one of largest norm in V^-1: on a basis, no pull lowers the maximum before all arms have as many.
+    Soare et al. begin with V = I.
     """
     Pi = np.zeros(len(arms), dtype=int)
     Pi[spanning_arms(arms)] = 1
@@ -44,7 +46,7 @@ def greedy(arms, n):
 
 
 def clusters(arms, n):
-    """Equal shares for d clusters of arms (m, d), by k-means, and equal shares within them (appendix H)."""
+    """Equal shares for d clusters of arms (m, d), by k-means, and within them (appendix H: m clusters)."""
     centres, label = arms[spanning_arms(arms)], None
     while True:
         before, label = label, np.array([argmax(-((x - centres) ** 2).sum(axis=1)) for x in arms])

@@ -1,7 +1,7 @@
 """H-RAGE (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain 2023, Algorithm 2), for the best item.
 
-The burn-in has the length that the steps of appendix D.2 prove, the library's default; the one printed there is
-rounded up from it. Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)).
+The burn-in is that of D.2's last bound, 7 sigma_max sqrt(16 ...), the library's default; C' = 2000 is rounded up.
+Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)).
 """
 
 from math import ceil, log
@@ -16,8 +16,8 @@ from bandits_lib.protocol import Result
 def h_rage(arms, items, delta, sigma_min, sigma_max):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d) of unknown noise."""
     (K, d), kappa = arms.shape, sigma_max**2 / sigma_min**2
-    C = 7**2 * 16 * (1 + 6 / 60)  # D.2 prints C' = 2000 (1 + 6 epsilon), with log(|X| / delta)
-    Gamma = ceil(4 * C * kappa**2 * d**2 * log(12 * K / delta))
+    C_prime = 7**2 * 16 * (1 + 6 / 60)  # epsilon = 1 / 60; printed: 2000 (1 + 6 epsilon), with log(|X| / delta)
+    Gamma = ceil(4 * C_prime * kappa**2 * d**2 * log(12 * K / delta))  # so that C_(Gamma, delta) = 1 / 2, Lemma D.1
     ell, Z = 1, list(range(len(items)))  # line 3
     sigma = (yield from head(arms, Gamma, sigma_min, sigma_max)).recommendation.sigma  # line 5
     while len(Z) > 1:  # line 6

@@ -1,5 +1,7 @@
 """L-T3C: T3C (Shang, de Heide, Kaufmann, Menard and Valko 2020), top-two sampling by transportation cost, for linear
-bandits, as published code has it. The stopping rule is that of Jedra and Proutiere (glr.py).
+bandits, as published code has it; it begins with spanning arms. The stopping rule is that of Jedra and Proutiere.
+
+Challengers that beat a sampled leader all cost 0, and the paper draws among them; here the clearest of them goes first.
 """
 
 import numpy as np
@@ -25,7 +27,7 @@ def l_t3c(arms, items, delta, rng, sigma=1.0):
 
         posterior = theta + sigma * np.linalg.cholesky(A_inv) @ rng.standard_normal(d)  # N(theta_hat, sigma^2 A^-1)
         leader = argmax(items @ posterior)
-        challenger = argmax(-Z_ab(items, leader, theta, A_inv))  # of least transportation cost
+        challenger = argmax(-Z_ab(items, leader, theta, A_inv))  # of least transportation cost, with its sign
         y = items[leader] - items[challenger]
         shrinks = np.array([(y @ A_inv @ x) ** 2 / (1 + x @ A_inv @ x) for x in arms])  # ||y||^2, by one pull of x
         sample = yield one_pull(argmax(shrinks), K)

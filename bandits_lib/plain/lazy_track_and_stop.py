@@ -1,7 +1,8 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1), with T = {1, 2, 4, ...} and averaging.
 
 Algorithm 1 has nothing to track at t = 0: here A_0 is pulled first, and w is uniform on it until the first time in T.
-A_0 is spread out (spanning.py), where section 5 draws it at random, and the threshold has delta itself (glr.py).
+A_0 is spread out (spanning.py), where section 5 draws it at random, and the threshold has delta itself (glr.py). w is
+certified, where section 5 goes on from the allocation before by Frank-Wolfe; where two items tie it stays.
 """
 
 import numpy as np

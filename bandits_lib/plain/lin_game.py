@@ -1,7 +1,7 @@
 """LinGame (Degenne, Menard, Shang and Valko 2020, Algorithm 1), with AdaHedge as the learner.
 
-The stopping rule is that of Jedra and Proutiere (glr.py), where the paper's asks for a bound on |theta|. A(w) is taken
-at w + 1e-12 / K, since a learner's weights vanish.
+The stopping rule is that of Jedra and Proutiere (glr.py), where the paper's asks for a bound on |theta|; spanning arms
+are pulled first. A(w) is taken at w + 1e-12 / K, since a learner's weights vanish.
 """
 
 from math import log

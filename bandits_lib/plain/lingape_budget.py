@@ -1,7 +1,8 @@
 """LinGapE stopped at a budget (Xu, Honda and Sugiyama 2018, Algorithm 1; azizi2022, section 8 and appendix F).
 
-As lingape.py, but no gap ends it. The library solves for p* to all digits, `xy_design` to twenty binary ones; where
-several w are shortest it may take another one.
+As lingape.py, but no gap ends it, and lambda is 1e-8, as in the code published with azizi2022 (Xu et al.: 1). The
+library solves for p* to all digits, `xy_design` to twenty binary ones; where several w are shortest it may take
+another.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """LinUCB stopped at a budget (Li, Chu, Langford and Schapire 2010; azizi2022, section 8 and appendix F).
 
 One regression for all arms, the library's default; in Algorithm 1 of Li et al., and in the code published with
-azizi2022, each arm has its own. The library's alpha is theirs with delta = .001, sigma (1 + sqrt(log(2 / .001) / 2)).
+azizi2022, each arm has its own. The library's alpha is that of Li et al. with delta = .001, times sigma: sigma (1 +
+sqrt(log(2 / .001) / 2)); that code has .513.
 """
 
 import numpy as np

@@ -11,17 +11,17 @@ def logistic_regression(X, counts, sums, ridge=1e-3, start=None):
     theta = np.zeros(X.shape[1]) if start is None else start
     for _ in range(100):
         h = 1 / (1 + np.exp(-X @ theta))
-        gradient = X.T @ (sums - counts * h) - ridge * theta  # sum of (Y_j - h(X_j'theta)) X_j is 0 at the maximum
+        gradient = X.T @ (sums - counts * h) - ridge * theta  # 0 at the maximum, as in section 5 without the ridge
         hessian = (X.T * (counts * h * (1 - h))) @ X + ridge * np.eye(len(theta))
         step = np.linalg.solve(hessian, gradient)
         if gradient @ step <= 1e-12:
             break
-        while likelihood(X, counts, sums, ridge, theta + step) < likelihood(X, counts, sums, ridge, theta):
+        while log_likelihood(X, counts, sums, ridge, theta + step) < log_likelihood(X, counts, sums, ridge, theta):
             step = step / 2
         theta = theta + step
     return theta
 
 
-def likelihood(X, counts, sums, ridge, theta):
-    """The logarithm of the penalised likelihood at theta (d,)."""
+def log_likelihood(X, counts, sums, ridge, theta):
+    """The penalised log-likelihood at theta (d,)."""
     return sums @ X @ theta - counts @ np.logaddexp(0, X @ theta) - ridge / 2 * theta @ theta

@@ -1,4 +1,4 @@
-"""OD-LinBAI, halving by dimension with G-optimal designs (Yang and Tan 2021, Algorithm 1): azizi2022, appendix E.3.
+"""OD-LinBAI, halving by dimension with G-optimal designs (Yang and Tan 2021, Algorithm 1): azizi2022, section 7.
 
 `g_design` has at most d(d+1)/2 atoms, which the first phase asks for. For d = 1, where the formula has no phase, the
 library takes one.

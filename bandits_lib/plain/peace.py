@@ -18,7 +18,7 @@ def peace(arms, budget, rng):
     beginning = rng.bit_generator.state
 
     def least_width(Z):
-        """The design that minimises the squared Gaussian width of the arms Z; its value is gamma(Z)."""
+        """The design of least squared Gaussian width of the arms Z, gamma(Z) (azizi2022, D.2: twice the root)."""
         rng.bit_generator.state = beginning  # the same normals every time
         return width_design(arms, arms[Z], rng=rng)
 

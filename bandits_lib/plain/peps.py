@@ -1,7 +1,8 @@
 """PEPS, exploration by posterior samples, played to a budget (Li, Jamieson and Jain 2024).
 
-The paper's steps are constants over sqrt(T); those here are the library's, which also pulls d independent arms first
-and takes the nearest tie where no sample changes the answer. (Every 1000 pulls it takes a new root of V^-1.)
+Ours, as in the library: steps sqrt(log K / T) over the largest gain, T the budget, no restarts of doubling length; the
+posterior at its own scale; the XY-design as the fixed one, and half of lambda uniform at first, since weight 0 stays 0;
+d independent arms before; the nearest tie where no sample changes the answer. (The library renews the root of V^-1.)
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from bandits_lib.protocol import Result, one_pull
 def peps(arms, budget, rng, sigma=1.0, tries=100):
     """Row of the best of distinct arms (K, d) that span R^d, after `budget` pulls; rng draws samples and arms."""
     K = len(arms)
-    lam_G = xy_design(arms, pairs(arms)).weights  # the fixed design that is mixed in
-    lam, largest = (lam_G + 1 / K) / 2, 0.0
+    lam_fixed = xy_design(arms, pairs(arms)).weights  # the fixed design that is mixed in
+    lam, largest = (lam_fixed + 1 / K) / 2, 0.0
     whitened = arms @ np.linalg.inv(np.linalg.cholesky(arms.T @ arms)).T
     sample = yield np.bincount(spanning_arms(whitened), minlength=K)
     T, S = sample.counts, sample.sums
@@ -31,7 +32,7 @@ def peps(arms, budget, rng, sigma=1.0, tries=100):
         lam = lam * np.exp(np.sqrt(np.log(K) / budget) * gains / largest)  # the player of lambda
         lam = lam / lam.sum()
         gamma = T.sum() ** -0.25
-        shares = np.cumsum((1 - gamma) * lam + gamma * lam_G)
+        shares = np.cumsum((1 - gamma) * lam + gamma * lam_fixed)
         a = min(np.searchsorted(shares, rng.random(), side="right"), K - 1)
         sample = yield one_pull(a, K)
         T, S = T + sample.counts, S + sample.sums
@@ -45,7 +46,7 @@ def another_world(arms, theta, root, tries, rng):
     y = arms[best] - np.delete(arms, best, axis=0)
     distances = (y @ theta) ** 2 / ((y @ root) ** 2).sum(axis=1)
     rival = y[argmax(-distances)]
-    if distances.min() / 2 <= np.log(1 + len(arms) * tries):  # or not one sample in `tries` can be expected
+    if distances.min() / 2 <= np.log(1 + len(arms) * tries):  # else not one of `tries` samples would change the answer
         for _ in range(tries):
             other = theta + root @ rng.standard_normal(len(theta))
             if argmax(arms @ other) != best:

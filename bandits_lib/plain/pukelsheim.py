@@ -12,7 +12,7 @@ def pukelsheim(weights, n):
     """N (K,), whole pulls of sum n, from weights (K,) of sum 1 that have at most n atoms."""
     support = np.flatnonzero(weights)
     lam, p = weights[support], len(support)
-    N = np.ceil((n - p / 2) * lam - 1e-9).astype(int)  # phase 1; 5.000000000001 is 5
+    N = np.maximum(np.ceil((n - p / 2) * lam - 1e-9), 1).astype(int)  # phase 1, at least 1; 5.000000000001 is 5
     while N.sum() < n:  # phase 2
         N[argmax(-N / lam)] += 1
     while N.sum() > n:

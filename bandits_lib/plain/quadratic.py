@@ -1,7 +1,7 @@
 """What HEAD and its competitors share: noise with sigma_x^2 = x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
 Where the phi do not span R^M, vech(Sigma) is the shortest of several; the library's has the least Frobenius norm. The
-variances of the arms are the same.
+variances of the arms that HEAD and the uniform estimator find are the same.
 """
 
 import numpy as np

@@ -19,9 +19,9 @@ def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
         delta_t = 6 * delta / (pi * t) ** 2  # line 3
         design = xy_design(arms, pairs(items[Z]))
         lam, rho = design.weights, design.value  # lines 4 and 5
-        r = 2 * np.count_nonzero(lam) / epsilon
-        union = log(len(items) ** 2 / delta_t)
-        N = ceil(max(2 * (sigma * 2**t) ** 2 * rho * (1 + epsilon) * union, r))  # line 6
+        r = 2 * np.count_nonzero(lam) / epsilon  # r(epsilon) = 2p / epsilon, section 2.3
+        log_union = log(len(items) ** 2 / delta_t)
+        N = ceil(max(2 * (sigma * 2**t) ** 2 * rho * (1 + epsilon) * log_union, r))  # line 6
         sample = yield round_design(lam, N)  # lines 7 and 8
         A, b = (arms.T * sample.counts) @ arms, arms.T @ sample.sums
         A_inv = np.linalg.pinv(A, rcond=1e-10)  # a few arms need not span R^d
@@ -30,7 +30,7 @@ def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
         for z in Z:  # line 10
             for other in Z:
                 y = items[other] - items[z]
-                if sigma * sqrt(y @ A_inv @ y) * sqrt(2 * union) < y @ theta:
+                if sigma * sqrt(y @ A_inv @ y) * sqrt(2 * log_union) < y @ theta:
                     beaten.add(z)
-        Z, t = [z for z in Z if z not in beaten], t + 1  # line 11
+        Z, t = [z for z in Z if z not in beaten], t + 1  # lines 10 and 11
     return Result(Z[0])

@@ -1,6 +1,6 @@
 """RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain (2023) print it, Algorithm 5, for the best item.
 
-Line 6 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)).
+What halves is the accuracy 2^-l, not the set. Line 6 prints q(Z_l); Algorithm 2's proof (Lemma E.1) takes q(Y(Z_l)).
 """
 
 from math import log

@@ -14,7 +14,7 @@ def regret_rounding(arms, weights, n, epsilon=0.1):
     spectrum, axes = np.linalg.eigh((arms.T * (n * weights)) @ arms)
     v = arms @ (axes / np.sqrt(spectrum)) @ axes.T  # v_i = (sum_j n pi_j x_j x_j')^-1/2 x_i
     alpha = np.sqrt(arms.shape[1]) / epsilon
-    while True:
+    for _ in range(10 * n):  # swaps, at most
         spectrum, axes = np.linalg.eigh((v.T * counts) @ v)  # of Z = sum_i n_i v_i v_i'
         if spectrum[0] >= 1 - 3 * epsilon:
             return counts
@@ -30,6 +30,7 @@ def regret_rounding(arms, weights, n, epsilon=0.1):
             return counts
         counts[leaving] -= 1
         counts[entering] += 1
+    return counts
 
 
 def regulariser(spectrum):

@@ -2,6 +2,7 @@
 
 Nobody finds the best of all subsets: as in the published code it is the best of 1000 random ones, of the longest arms.
 The paper prints U* = argmax zeta_min(Phi_U^-1), the shortest arms; its bound needs a large zeta_min(Phi_U), as here.
+The phi span R^M; where they do not, the library takes as many arms as they span dimensions.
 """
 
 import numpy as np

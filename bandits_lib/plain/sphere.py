@@ -1,9 +1,9 @@
 """Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): the paper's rule and the library's default.
 
 Pulls go round robin over an orthonormal basis u_1, ..., u_d, and stopping is checked after every block of d pulls,
-where A_t = n I. c is 1, and delta_t = delta / (2 t^2). The divisor of rho in eq. (11) is lost in our text;
-|mu_hat|^2 is what the proof needs. With Theorem 5's epsilon_t that rule waits thousands of times too long, so the
-library's default is another one.
+where A_t = n I. c is 1, and delta_t = delta / (2 t^2). The divisor of rho in eq. (11) is lost in our text, |mu_hat|^2
+is what the proof needs; so is part of the logarithm in Theorem 5, log(4 t^d) is ours. With Theorem 5's epsilon_t that
+rule waits thousands of times too long, so the library's default is another one.
 """
 
 from math import log, sqrt
@@ -26,7 +26,7 @@ def sphere(d, epsilon, delta, sigma=1.0):
         zeta = log(2) + d / 2 * log(n + 1) - log(delta_t)  # Proposition 3
         beta = 2 * sigma**2 * zeta  # eq. (12)
         rho = 4 * sigma**2 * epsilon_t**2 * zeta / (epsilon - epsilon_t) ** 2
-        Z = n * length * epsilon_t  # the infimum over b in closed form; there is no b if epsilon_t > 2 |mu_hat|
+        Z = n * length * epsilon_t  # the infimum over b; over no b, if epsilon_t > 2 |mu_hat|, it is infinite: we go on
         if epsilon_t <= 2 * length and Z >= beta and n >= max(1, rho / length**2):  # eq. (11)
             return Result(mu / length)
 
@@ -39,7 +39,9 @@ def sphere_direct(d, epsilon, delta, sigma=1.0):
         n, S = n + 1, S + sample.sums
         mu = S / n
         length = np.linalg.norm(mu)
-        radius = sqrt(4 * sigma**2 * (d / 2 * log(n + 1) - log(delta)) / n)  # of |mu_hat - mu|, by Proposition 2
+        radius = sqrt(
+            4 * sigma**2 * (d / 2 * log(n + 1) - log(delta)) / n
+        )  # of |mu_hat - mu|; the bound behind Proposition 2
         regret = radius**2 / (2 * length) if radius <= 2 * length else 2 * (radius - length)  # the largest in the ball
         if regret <= epsilon:
             return Result(mu / length)

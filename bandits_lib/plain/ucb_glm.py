@@ -1,6 +1,6 @@
 """UCB-GLM for rewards 0 and 1, stopped at a budget (Li, Lu and Zhou 2017, Algorithm 1; azizi2022, section 8).
 
-One pull of each arm comes first, where Li et al. draw arms until V is regular. The library's default alpha is that of
+One pull of each arm comes first, where Li et al. draw several arms at random. The library's default alpha is that of
 their Theorem 2; the code published with azizi2022 adds ||x||^2 / 2 in place of alpha ||x||.
 """
 

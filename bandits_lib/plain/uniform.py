@@ -1,4 +1,7 @@
-"""The Uniform Estimator, which HEAD is compared with (weltz2023, appendix C, Algorithm 3), as in the library."""
+"""The Uniform Estimator, which HEAD is compared with (weltz2023, appendix C, Algorithm 3).
+
+theta and Sigma are fitted to the same rewards. The variances are clipped, which the paper does not print here.
+"""
 
 import numpy as np
 

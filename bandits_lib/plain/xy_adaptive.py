@@ -1,8 +1,8 @@
-"""XY-adaptive allocation (Soare, Lazaric and Munos 2014, section 5), greedy, as Fiez et al. (2019) run it (appendix F).
+"""XY-adaptive allocation (Soare, Lazaric and Munos 2014, section 5), greedy, as Fiez et al. (2019) describe it.
 
-A phase's pulls do not depend on its rewards and are asked for at once. It begins with spanning arms, so that A can be
-inverted. Where several arms leave the same, the one goes first that takes most from the worst direction (the library's
-tie; the papers name none).
+Section 5 and appendix F; their code compares norms over the phase's pulls and begins with A = I; here norms, and
+spanning arms. A phase's pulls do not depend on its rewards and are asked for at once. Where several arms leave the
+same, the one goes first that takes most from the worst direction (the library's tie; the papers name none).
 """
 
 from itertools import combinations, count
@@ -18,17 +18,17 @@ from bandits_lib.protocol import Result
 def xy_adaptive(arms, items, delta, sigma=1.0, alpha=0.1):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     (K, d), M = arms.shape, len(items)
-    Z, rho = list(range(M)), 1 / (d * (d + 1) + 1)  # rho is that of the phase before, over its pulls
+    Z, norm = list(range(M)), 1 / (d * (d + 1) + 1)  # of Soare et al.: rho_0 / n_0
     for j in count(1):
         if len(Z) == 1:
             return Result(Z[0])
         Y = np.array([items[z] - items[other] for z, other in combinations(Z, 2)])
         counts = np.bincount(spanning_arms(arms), minlength=K)
-        rho_before, rho = rho, np.inf
-        while rho >= alpha * rho_before:
+        norm_before, norm = norm, np.inf  # of the phase before
+        while norm >= alpha * norm_before:
             counts[greedy(arms, Y, np.linalg.inv((arms.T * counts) @ arms))] += 1
             A_inv = np.linalg.inv((arms.T * counts) @ arms)
-            rho = norms(Y, A_inv).max()
+            norm = norms(Y, A_inv).max()
         sample = yield counts
         theta = A_inv @ (arms.T @ sample.sums)
         radius = sigma * sqrt(2 * log(pi**2 * M**2 * j**2 / (3 * delta)))

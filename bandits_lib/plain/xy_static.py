@@ -1,4 +1,4 @@
-"""XY-static allocation (Soare, Lazaric and Munos 2014), as Fiez et al. (2019) run it: section 5 and appendix F."""
+"""XY-static allocation (Soare, Lazaric and Munos 2014), as Fiez et al. (2019) describe it: section 5, appendix F."""
 
 from itertools import count
 from math import ceil, log, sqrt

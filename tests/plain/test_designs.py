@@ -108,6 +108,13 @@ def test_pukelsheim(seed, n):
         np.testing.assert_array_equal(pukelsheim(lam, n), round_design(lam, n))
 
 
+def test_pukelsheim_gives_every_atom_a_pull():
+    lam = np.array([0.5, 0.5 - 1e-10, 1e-10])
+    for n in (3, 4, 6, 101):
+        assert pukelsheim(lam, n).min() == 1
+        np.testing.assert_array_equal(pukelsheim(lam, n), round_design(lam, n))
+
+
 @pytest.mark.parametrize("n", [5, 12, 20])
 @pytest.mark.parametrize("seed", range(6))
 def test_regret_rounding(seed, n):

@@ -35,6 +35,14 @@ def check_matrix(name, rows):
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
     if rows.size == 0:
         raise ValueError(f"{name} must not be empty; got shape {rows.shape}: give at least one row and one column")
+    sizes = np.abs(rows)
+    if not sizes.max() <= LARGEST or ((sizes < 1 / LARGEST) & (sizes > 0)).any():  # NaN is not <= LARGEST
+        _check_sizes(name, rows)
+    return rows
+
+
+def _check_sizes(name, rows):
+    """Refuse an entry that is not finite and a row that cannot be squared."""
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0]
         raise ValueError(f"{name} must be finite; {name}[{i}, {j}] is {rows[i, j]}: remove or repair that row")
@@ -43,7 +51,6 @@ def check_matrix(name, rows):
     if extreme.any():
         i = int(np.argmax(extreme))
         raise ValueError(f"{name} must hold numbers that can be squared; row {i} is {rows[i]}: rescale it")
-    return rows
 
 
 def check_arms(arms):

@@ -17,6 +17,7 @@ from bandits_lib.design.single import SLACK, single_direction
 
 ROWS = 64  # pairs a table holds at first
 NEGLIGIBLE = 1e-12  # amounts relative to their sum that are rounding errors
+NO_PAIR = np.iinfo(np.int64).max
 TABLES = 4  # tables remembered, the least recently used goes first
 
 _tables: OrderedDict = OrderedDict()
@@ -25,33 +26,43 @@ _tables: OrderedDict = OrderedDict()
 class Table(NamedTuple):
     """What compiled loops read of the allocations: the pairs i < j of M are known by the key i M + j."""
 
-    keys: np.ndarray  # (C,), increasing
+    keys: np.ndarray  # (C,), increasing, NO_PAIR where there is room for more
     rows: np.ndarray  # (C,), of each key in the next two
-    support: np.ndarray  # (C', r + 1), the arms of each allocation
-    shares: np.ndarray  # (C', r + 1), their shares, -1 after the last
+    support: np.ndarray  # (C, r + 1), the arms of each allocation
+    shares: np.ndarray  # (C, r + 1), their shares, -1 after the last
 
 
 class Allocations:
     """The `table` of allocations solved so far; `solve(i, j)` -> weights (K,), at most r of them, for i < j below M."""
 
     def __init__(self, solve, M, r):
-        self.solve, self.M, none = solve, M, np.zeros(0, dtype=np.int64)
-        self.table = Table(none, none, np.zeros((ROWS, r + 1), dtype=np.int64), np.full((ROWS, r + 1), -1.0))
+        self.solve, self.M, self.known = solve, M, 0
+        self.table = _room(ROWS, r)
 
     def enter(self, i, j):
-        """The row of the pair i, j, solved now if it was not before: then the table is a new one."""
-        i, j, (keys, rows, support, shares) = min(i, j), max(i, j), self.table
-        place = np.searchsorted(keys, i * self.M + j)
-        if place < len(keys) and keys[place] == i * self.M + j:
-            return rows[place]
-        if len(keys) == len(support):
-            support = np.concatenate([support, np.zeros_like(support)])
-            shares = np.concatenate([shares, np.full_like(shares, -1.0)])
-        weights, row = self.solve(i, j), len(keys)
+        """The row of the pair i, j, solved now if it was not before; where there was no room the table is a new one."""
+        key, known = min(i, j) * self.M + max(i, j), self.known
+        if known == len(self.table.keys):
+            more = _room(known, self.table.shares.shape[1] - 1)
+            self.table = Table(*map(np.concatenate, zip(self.table, more, strict=True)))
+        keys, rows, support, shares = self.table
+        place = int(keys.searchsorted(key))
+        if keys[place] == key:
+            return int(rows[place])
+        weights = self.solve(*divmod(key, self.M))
         atoms = np.flatnonzero(weights)
-        support[row, : len(atoms)], shares[row, : len(atoms)] = atoms, weights[atoms]
-        self.table = Table(np.insert(keys, place, i * self.M + j), np.insert(rows, place, row), support, shares)
-        return row
+        support[known, : len(atoms)], shares[known, : len(atoms)] = atoms, weights[atoms]
+        for column, entry in ((keys, key), (rows, known)):
+            column[place + 1 : known + 1] = column[place:known]
+            column[place] = entry
+        self.known += 1
+        return known
+
+
+def _room(C, r):
+    """A Table of C pairs that are not there yet."""
+    support, shares = np.zeros((C, r + 1), dtype=np.int64), np.full((C, r + 1), -1.0)
+    return Table(np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
 
 
 def signed_program(arms):

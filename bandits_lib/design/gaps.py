@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandits_lib.design.allocations import Table
-from bandits_lib.numerics.kernels import inlined, kernel, record
+from bandits_lib.numerics.kernels import inlined, kernel, read, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
@@ -58,14 +58,14 @@ def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIM
     while True:
         now.due = min(look, budget)
         yield Loop(choose, update, state)
-        pulls, leader, lead = int(now.pulls), int(now.leader), float(now.lead)
-        if pulls >= look:
-            history.append(Trace(pulls, state.counts.copy(), -lead, -state.epsilon, leader))
+        seen = read(now)
+        if seen.pulls >= look:
+            history.append(Trace(seen.pulls, state.counts.copy(), -seen.lead, -state.epsilon, seen.leader))
             look += trace
-        if lead <= state.epsilon or pulls >= budget:
-            return Result(leader, tuple(history))
-        if now.row < 0 and not state.greedy:
-            now.row = allocations.enter(leader, int(now.rival))
+        if seen.lead <= state.epsilon or seen.pulls >= budget:
+            return Result(seen.leader, tuple(history))
+        if seen.row < 0 and not state.greedy:
+            now.row = allocations.enter(seen.leader, seen.rival)
             state = state._replace(table=allocations.table)
 
 

@@ -15,6 +15,7 @@ most of the time to compile a loop.
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,11 @@ def record(**values):
     """Numbers that change, by name in Python and in kernels alike: a numpy record of integers, floats and bools."""
     fields = np.dtype([(name, np.asarray(value).dtype) for name, value in values.items()], align=True)
     return np.array([tuple(values.values())], dtype=fields).view(np.recarray)[0]
+
+
+def read(record):
+    """The fields of a record as Python numbers, all at once: one by one numpy looks them up slowly."""
+    return SimpleNamespace(**dict(zip(record.dtype.names, record.item(), strict=True)))
 
 
 @inlined

@@ -20,9 +20,9 @@ def summary(table, by=(), level=0.95):
     Returns
     -------
     pandas.DataFrame
-        Indexed by (*by, algorithm), in the table's order, with runs, mean pulls, se (ddof 1), low, high (Student),
-        error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number of runs that
-        were cut off (their pulls count in the mean as they are).
+        Indexed by the columns `by` and the algorithm, in the table's order, with runs, mean pulls, se (ddof 1), low,
+        high (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the
+        number of runs that were cut off (their pulls count in the mean as they are).
 
     Examples
     --------

@@ -94,7 +94,7 @@ def sphere_track_and_stop(
     Yields
     ------
     (d,) int array or Loop
-        Pulls of the basis, or a `Loop` of single ones. Returns a `Result`: a unit vector (d,) and the history of `Trace`.
+        Pulls of the basis, or a `Loop` of single ones. Returns a `Result`: a unit vector (d,) and `Trace`, its history.
 
     Raises
     ------

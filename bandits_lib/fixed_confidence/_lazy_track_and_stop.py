@@ -113,9 +113,8 @@ def lazy_track_and_stop(
         return updated(state, plug_in(state, design, warm_start))
 
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    parts, start = (choose, inform, first_state, between), partial(opening, initial=initial, rng=rng)
-    looks = {"trace": trace, "last_look": True}
-    return (yield from stop_by_glr(arms, items, *parts, first_arms=start, **looks, **stopping_rule))
+    more = {"first_arms": partial(opening, initial=initial, rng=rng), "trace": trace, "last_look": True}
+    return (yield from stop_by_glr(arms, items, choose, inform, first_state, between, **more, **stopping_rule))
 
 
 @kernel

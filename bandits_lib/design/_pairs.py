@@ -68,16 +68,11 @@ class Listed(NamedTuple):
 
     def value(self, root):
         """Largest squared norm."""
-        return float(self._norms(root).max())
-
-    def _norms(self, root):
-        return squares(product(self.rows, transposed(root)))
+        return _norms(self.rows, root).max()
 
     def beyond(self, root, level, most):
         """Largest squared norm, and up to `most` directions (m, r) with squared norm above `level`, worst first."""
-        norms = self._norms(root)
-        order = ranked(-norms, most)
-        return float(norms.max()), self.rows[order[norms[order] > level]]
+        return _listed_beyond(self.rows, root, level, most)
 
     def first(self, root, most):
         """Up to `most` directions to start with: the longest."""
@@ -96,6 +91,22 @@ class Listed(NamedTuple):
         norms = self._norms(root)
         row = argmax(norms)
         return self.rows[row], float(norms[row])
+
+
+@njit(cache=True, error_model="numpy")
+def _norms(rows, root):
+    """Squared norms (n,) of rows (n, r)."""
+    return squares(product(rows, transposed(root)))
+
+
+@njit(cache=True, error_model="numpy")
+def _listed_beyond(rows, root, level, most):
+    norms = _norms(rows, root)
+    above = np.flatnonzero(norms > level)
+    if len(above) == 0:
+        return norms.max(), rows[:0]
+    order = ranked(-norms)[:most]
+    return norms.max(), rows[order[norms[order] > level]]
 
 
 class Differences(NamedTuple):
@@ -122,7 +133,7 @@ class Differences(NamedTuple):
         i, j = _scan(points, level, i, j)
         norms = _squared(points, i, j)
         i, j, norms = (values[norms > level] for values in (i, j, norms))
-        order = ranked(-norms, most)
+        order = ranked(-norms)[:most]
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
     def listed(self):

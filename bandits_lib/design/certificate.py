@@ -13,10 +13,10 @@ For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from bandits_lib.numerics import span
 from bandits_lib.numerics.ordered import information, product, row_products, squares, total, transposed
-from bandits_lib.numerics.span import RANK_TOL, basis, outside
+from bandits_lib.numerics.span import RANK_TOL, basis_of, inverse_root_of, outside_of
 
 
 class Design(NamedTuple):
@@ -50,14 +50,18 @@ class Design(NamedTuple):
     iterations: int
 
 
+@njit(cache=True, error_model="numpy")
 def inverse_root(arms, weights):
     """S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span of the arms of positive weight (rank r')."""
-    return span.inverse_root(arms[weights > 0], weights[weights > 0])[0]
+    support = np.flatnonzero(weights > 0)
+    return inverse_root_of(arms[support], weights[support])[0]
 
 
+@njit(cache=True, error_model="numpy")
 def estimable(arms, weights, vectors, scale):
     """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
-    return bool((outside(vectors, basis(arms[weights > 0])) <= RANK_TOL * scale).all())
+    axes = basis_of(arms[np.flatnonzero(weights > 0)])
+    return bool((outside_of(vectors, axes) <= RANK_TOL * scale).all())
 
 
 def value_of(arms, weights, directions):
@@ -67,10 +71,11 @@ def value_of(arms, weights, directions):
     return directions.value(inverse_root(arms, weights))
 
 
+@njit(cache=True, error_model="numpy")
 def lower_bound(arms, root, rotated, masses):
     """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
-    masses = masses / total(masses)
-    trace = total(masses * squares(rotated))
+    shares = masses / total(masses)
+    trace = total(shares * squares(rotated))
     measured = product(arms, transposed(root))
-    pressure = row_products(product(measured, information(rotated, masses)), measured)
+    pressure = row_products(product(measured, information(rotated, shares)), measured)
     return trace * (trace / pressure.max()), pressure / trace

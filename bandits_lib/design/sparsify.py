@@ -21,17 +21,21 @@ BATCH = 16  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
+@njit(cache=True, error_model="numpy")
 def drop_small_leverages(arms, weights, eta):
     """Weights (K,), renormalised, without the atoms of least leverage, which add up to at most `eta`."""
     support = np.flatnonzero(weights)
     leverages = weights[support] * squares(product(arms[support], transposed(inverse_root(arms, weights))))
-    order = ranked(leverages)
-    gone = support[order[np.cumsum(leverages[order]) <= eta]]
-    kept = weights.copy()
-    kept[gone] = 0.0
+    kept, dropped = weights.copy(), 0.0
+    for k in ranked(leverages):
+        dropped += leverages[k]
+        if not dropped <= eta:
+            break
+        kept[support[k]] = 0.0
     return kept / total(kept)
 
 
+@njit(cache=True, error_model="numpy")
 def basic_weights(arms, weights):
     """Weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
     rank = arms.shape[1]
@@ -40,8 +44,11 @@ def basic_weights(arms, weights):
     if len(support) <= limit:
         return weights
     measured = product(arms[support], transposed(inverse_root(arms, weights)))
-    i, j = np.triu_indices(rank)
-    atoms = weights[support, None] * measured[:, i] * measured[:, j]
+    atoms, column = np.empty((len(support), limit)), 0
+    for i in range(rank):
+        for j in range(i, rank):
+            atoms[:, column] = weights[support] * measured[:, i] * measured[:, j]
+            column += 1
     share = _eliminate(atoms, weights[support], limit)
     basic = np.zeros_like(weights)
     basic[support] = share * weights[support]
@@ -64,27 +71,56 @@ def _eliminate(atoms, cost, limit):
 @njit(cache=True, error_model="numpy")
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
-    u, least = np.ones(len(projector)), 1e-9 * np.sqrt(total(cost**2))
+    n = len(projector)
+    u, step, room, diagonal = np.ones(n), np.empty(n), np.empty(n), np.empty(n)
+    least = 1e-9 * np.sqrt(total(cost**2))
     for _ in range(dimension):
-        axis = argmax(np.diag(projector))
-        step = -projector[axis] / np.sqrt(projector[axis, axis])
-        if total(cost * step) > least or step.min() >= 0:
-            step = -step
-        room = np.where(step < -1e-12, u / np.maximum(-step, 1e-300), 1e300)
-        gone = argmax(-room)
-        u = np.maximum(u + room[gone] * step, 0.0)
+        for i in range(n):
+            diagonal[i] = projector[i, i]
+        axis = argmax(diagonal)
+        _downhill(projector[axis], np.sqrt(projector[axis, axis]), cost, least, step)
+        for i in range(n):
+            room[i] = -(u[i] / -step[i]) if step[i] < -1e-12 else -1e300
+        gone = argmax(room)
+        far = -room[gone]
+        for i in range(n):
+            u[i] = max(u[i] + far * step[i], 0.0)
         u[gone] = 0.0
-        leaving = projector[gone] / np.sqrt(projector[gone, gone])
-        for i in range(len(u)):
-            projector[i] -= leaving[i] * leaving
-        projector[gone] = 0.0
-        projector[:, gone] = 0.0
+        _leave(projector, gone, step)
     return u
 
 
+@njit(cache=True, error_model="numpy")
+def _downhill(axis, length, cost, least, step):
+    """Into `step` (n,): `axis` (n,) over its length, or the opposite, so that no cost grows and an entry falls."""
+    slope, falls = 0.0, False
+    for i in range(len(step)):
+        step[i] = -axis[i] / length
+        slope += cost[i] * step[i]
+        falls = falls or step[i] < 0
+    if slope > least or not falls:
+        for i in range(len(step)):
+            step[i] = -step[i]
+
+
+@njit(cache=True, error_model="numpy")
+def _leave(projector, gone, leaving):
+    """Take from the projector's range what moves entry `gone`. Scratch: leaving (n,)."""
+    n, length = len(projector), np.sqrt(projector[gone, gone])
+    for i in range(n):
+        leaving[i] = projector[gone, i] / length
+    for i in range(n):
+        for j in range(n):
+            projector[i, j] -= leaving[i] * leaving[j]
+    projector[gone] = 0.0
+    projector[:, gone] = 0.0
+
+
+@njit(cache=True, error_model="numpy")
 def snapped(weights, tol):
     """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
-    bits = BITS + max(0, math.frexp(1e-3 / tol)[1])
-    mantissa, exponent = np.frexp(weights)
-    weights = np.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
-    return weights / total(weights)
+    bits, out = BITS + max(0, math.frexp(1e-3 / tol)[1]), np.empty_like(weights)
+    for k in range(len(weights)):
+        mantissa, exponent = math.frexp(weights[k])
+        out[k] = math.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
+    return out / total(out)

@@ -13,6 +13,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.design._pairs import Listed
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
@@ -130,12 +131,18 @@ def _attempt(arms, directions, chosen, rows, solution, most):
     """The `Attempt` that a solution on the arms `chosen` and the directions `rows` is, tested on all of both."""
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
+    root, norms, bound, pressure = _tested(arms, weights, rows, solution.masses)
+    value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
+    return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows)
+
+
+@njit(cache=True, error_model="numpy")
+def _tested(arms, weights, rows, masses):
+    """Of weights (K,): S of `inverse_root`, squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
     root = inverse_root(arms, weights)
     rotated = product(rows, transposed(root))
-    norms = squares(rotated)
-    bound, pressure = lower_bound(arms, root, rotated, solution.masses)
-    value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
-    return Attempt(weights, value, float(bound), norms, pressure, beyond, solution, chosen, rows)
+    bound, pressure = lower_bound(arms, root, rotated, masses)
+    return root, squares(rotated), bound, pressure
 
 
 def _chosen(arms, directions, found, bound, tol, most):
@@ -200,7 +207,7 @@ def _exchange_arms(here, most):
     top = pressure[chosen].max()
     keep = chosen[(here.weights[chosen] * pressure[chosen] > IDLE / len(chosen)) | (pressure[chosen] > 0.9 * top)]
     above = np.flatnonzero(pressure > top * (1 + 1e-9))
-    return np.union1d(keep, above[ranked(-pressure[above], most)])
+    return np.union1d(keep, above[ranked(-pressure[above])[:most]])
 
 
 def _fewer_atoms(arms, weights, directions, tol, bound):

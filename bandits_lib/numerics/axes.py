@@ -69,5 +69,5 @@ def principal_axes(rows, most):
         if len(found) >= most:
             break
     axes = np.array(found[:most])
-    largest = [ranked(-np.abs(axis), 1)[0] for axis in axes]
+    largest = [ranked(-np.abs(axis))[0] for axis in axes]
     return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]

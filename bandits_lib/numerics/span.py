@@ -15,6 +15,7 @@ coordinates above where the arms in it are far apart: values z'theta and norms |
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.numerics.ordered import (
     cholesky,
@@ -35,31 +36,43 @@ CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
 GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
 
 
+@njit(cache=True, error_model="numpy")
 def graded_triangle(rows):
     """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
-    longest = np.abs(rows).max(axis=1)
-    if longest.max() <= GRADED * longest[longest > 0].min():
+    longest = row_maxima(rows)
+    least = np.inf
+    for length in longest:
+        least = min(least, length if length > 0 else np.inf)
+    if longest.max() <= GRADED * least:
         return triangle(rows)
     return triangle(rows[ranked(-longest)])
 
 
 def basis(vectors):
     """Orthonormal basis (d, r) of the row space of `vectors` (n, d), by the rank rule; (d, 0) if all are zero."""
-    lengths = np.sqrt(squares(np.ascontiguousarray(vectors, dtype=float)))
-    unit = vectors[lengths > 0] / lengths[lengths > 0, None]
-    n, d = unit.shape
+    return basis_of(np.ascontiguousarray(vectors, dtype=float))
+
+
+@njit(cache=True, error_model="numpy")
+def basis_of(vectors):
+    """As `basis`, compiled."""
+    lengths = np.sqrt(squares(vectors))
+    there = np.flatnonzero(lengths > 0)
+    n, d = len(there), vectors.shape[1]
     if n == 0:
         return np.zeros((d, 0))
+    unit = vectors[there] / lengths[there].reshape(-1, 1)
     if n >= d and clearly_independent(unit):
         return np.eye(d)
     axes = transposed(independent(unit, RANK_TOL)[1])
     return np.eye(d) if axes.shape[1] == d else axes
 
 
+@njit(cache=True, error_model="numpy")
 def clearly_independent(unit):
     """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
     upper, regular = cholesky(information(unit, np.ones(len(unit))))
-    return bool(regular and np.diag(upper).min() > CLEAR)
+    return regular and np.diag(upper).min() > CLEAR
 
 
 class Span(NamedTuple):
@@ -113,18 +126,39 @@ def scaled_axes(arms):
 
 def outside(vectors, axes):
     """Distance (n,) of each row of `vectors` (n, d) from the span of orthonormal `axes` (d, r); 0 if r = d."""
+    return outside_of(np.ascontiguousarray(vectors, dtype=float), np.ascontiguousarray(axes))
+
+
+@njit(cache=True, error_model="numpy")
+def outside_of(vectors, axes):
+    """As `outside`, compiled."""
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
-    vectors = np.ascontiguousarray(vectors, dtype=float)
     return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
 
 
 def inverse_root(rows, weights):
     """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that."""
-    axes = basis(rows)
-    weighted = np.sqrt(weights)[:, None] * product(np.ascontiguousarray(rows, dtype=float), axes)
-    upper = triangle(weighted[ranked(-np.abs(weighted).max(axis=1))])
+    return inverse_root_of(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(weights, dtype=float))
+
+
+@njit(cache=True, error_model="numpy")
+def inverse_root_of(rows, weights):
+    """As `inverse_root`, compiled."""
+    axes = basis_of(rows)
+    weighted = np.sqrt(weights).reshape(-1, 1) * product(rows, axes)
+    upper = triangle(weighted[ranked(-row_maxima(weighted))])
     return transposed(product(axes, inverse_triangle(upper))), axes
+
+
+@njit(cache=True, error_model="numpy")
+def row_maxima(rows):
+    """The largest size of an entry, (n,), of each row of `rows` (n, k); 0 of an empty one."""
+    out = np.zeros(len(rows))
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            out[i] = max(out[i], abs(rows[i, j]))
+    return out
 
 
 def quick_inverse_root(rows, weights):

@@ -33,11 +33,16 @@ def top(values, k):
     return np.sort(chosen)
 
 
+@njit(cache=True, error_model="numpy")
 def ranks(values):
     """The `values` (n,) in steps of 1e-9 of the largest in size: whole numbers as floats, equal where they tie."""
-    return np.rint(values * (1 / TIE / max(1e-290, np.abs(values).max(initial=0.0))))
+    largest = 1e-290
+    for value in values:
+        largest = max(largest, abs(value))
+    return np.rint(values * (1 / TIE / largest))
 
 
-def ranked(values, most=None):
-    """Indices of `values` (n,) in increasing order, `most` or all; those equal to 1e-9 of the largest: by index."""
-    return np.argsort(ranks(values), kind="stable")[:most]
+@njit(cache=True, error_model="numpy")
+def ranked(values):
+    """Indices of `values` (n,) in increasing order; those equal to 1e-9 of the largest: by index."""
+    return np.argsort(ranks(values), kind="mergesort")

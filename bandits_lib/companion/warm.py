@@ -22,21 +22,22 @@ from bandits_lib.simulate.play import play
 
 
 def compile_kernels():
-    """Solve one design of each kind and play every per-pull rule for a few pulls, with either noise."""
+    """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise that notebooks have."""
     _designs()
     gaussian = instances.benchmark(2)
     bernoulli = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
     play(xy_adaptive(gaussian.arms, delta=0.1), gaussian, np.random.default_rng(0), 50)
+    for tracking in (lazy_track_and_stop, lin_game, fws, partial(l_t3c, rng=np.random.default_rng(0))):
+        play(tracking(gaussian.arms, delta=0.1), gaussian, np.random.default_rng(0), 50)
+    play(peps(gaussian.arms, budget=50, rng=np.random.default_rng(0)), gaussian, np.random.default_rng(0))
+    for rule in ("ratio", "greedy"):
+        play(lingape(gaussian.arms, delta=0.1, theta_bound=1.0, rule=rule), gaussian, np.random.default_rng(0), 50)
+        play(lingape_budget(gaussian.arms, budget=50, delta=0.1, rule=rule), gaussian, np.random.default_rng(0))
+    for mode in ("shared", "disjoint"):
+        play(linucb(gaussian.arms, budget=50, mode=mode), gaussian, np.random.default_rng(0))
     for problem in (gaussian, bernoulli):
-        for tracking in (lazy_track_and_stop, lin_game, fws, partial(l_t3c, rng=np.random.default_rng(0))):
-            play(tracking(problem.arms, delta=0.1), problem, np.random.default_rng(0), 50)
         play(bayes_gap(problem.arms, budget=50), problem, np.random.default_rng(0))
-        play(peps(problem.arms, budget=50, rng=np.random.default_rng(0)), problem, np.random.default_rng(0))
-        for rule in ("ratio", "greedy"):
-            play(lingape(problem.arms, delta=0.1, theta_bound=1.0, rule=rule), problem, np.random.default_rng(0), 50)
-            play(lingape_budget(problem.arms, budget=50, delta=0.1, rule=rule), problem, np.random.default_rng(0))
-        for mode in ("shared", "disjoint"):
-            play(linucb(problem.arms, budget=50, mode=mode), problem, np.random.default_rng(0))
+    play(lazy_track_and_stop(bernoulli.arms, delta=0.1), bernoulli, np.random.default_rng(0), 50)
     for model in ("linear", "logistic"):
         play(gse(bernoulli.arms, budget=50, design="greedy", model=model), bernoulli, np.random.default_rng(0))
     play(sphere_track_and_stop(3, epsilon=0.5, delta=0.1), gaussian, np.random.default_rng(0), 50)

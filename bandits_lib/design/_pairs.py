@@ -88,7 +88,7 @@ class Listed(NamedTuple):
 
     def worst(self, root):
         """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
-        norms = self._norms(root)
+        norms = _norms(self.rows, root)
         row = argmax(norms)
         return self.rows[row], float(norms[row])
 

@@ -22,7 +22,7 @@ from bandits_lib.simulate.play import play
 
 
 def compile_kernels():
-    """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise that notebooks have."""
+    """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise of the notebooks."""
     _designs()
     gaussian = instances.benchmark(2)
     bernoulli = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")

@@ -9,7 +9,7 @@ def test_ranked_does_not_see_rounding_errors():
     values = np.repeat([3.0, 1.0, 2.0], 4)
     noisy = values * (1 + 1e-13 * np.random.default_rng(0).standard_normal(12))
     assert ranked(noisy).tolist() == ranked(values).tolist() == [4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3]
-    assert ranked(-noisy, 5).tolist() == [0, 1, 2, 3, 8]
+    assert ranked(-noisy)[:5].tolist() == [0, 1, 2, 3, 8]
 
 
 def test_ranked_does_see_what_differs():

@@ -101,6 +101,7 @@ def _norms(rows, root):
 
 @njit(cache=True, error_model="numpy")
 def _listed_beyond(rows, root, level, most):
+    """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
     norms = _norms(rows, root)
     above = np.flatnonzero(norms > level)
     if len(above) == 0:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics import span
 from bandits_lib.numerics.ordered import information, product, row_products, squares, total, transposed
-from bandits_lib.numerics.span import RANK_TOL, basis_of, inverse_root_of, outside_of
+from bandits_lib.numerics.span import RANK_TOL, basis_of, outside_of
 
 
 class Design(NamedTuple):
@@ -54,7 +55,7 @@ class Design(NamedTuple):
 def inverse_root(arms, weights):
     """S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span of the arms of positive weight (rank r')."""
     support = np.flatnonzero(weights > 0)
-    return inverse_root_of(arms[support], weights[support])[0]
+    return span.inverse_root(arms[support], weights[support])[0]
 
 
 @njit(cache=True, error_model="numpy")

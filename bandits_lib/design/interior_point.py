@@ -24,7 +24,9 @@ it, and falls where the gap is too wide.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -40,6 +42,9 @@ CENTRED = 1e-7  # relative length of the last step: Newton squares it
 NEARLY = 0.1  # relative length of the last step at a tau that is left at once
 SETTLED = 1e-3  # after a step of this relative length one that is no shorter than half shows rounding errors
 OPEN = 0.02  # relative gap of a start from what is nearly optimal
+
+# Taken into its callers before they are compiled: a kernel of its own would be compiled again in every one of them.
+inner: Callable[..., Any] = partial(njit, inline="always", error_model="numpy")
 
 
 class Point(NamedTuple):
@@ -73,7 +78,7 @@ def approached(arms, directions, weights, masses, tol, unit):
     return _followed(arms, directions, point, 0.0, _tau(point, arms.shape[1], tol, unit))
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _followed(arms, directions, point, tol, least):
     """The best point of the path, which ends at the gap `tol` or at tau = `least`, as a `Solution`."""
     best, kept, steps = np.inf, point, 0
@@ -104,14 +109,14 @@ def centred(arms, directions, point, tol, unit):
     return _solution(arms, directions, point, steps)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
     return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _lifted(point, tau_z, tau_s):
     """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
     mu, z, s, v = point
@@ -125,7 +130,7 @@ def _lifted(point, tau_z, tau_s):
     )
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _harder(arms, directions, point, tau):
     """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
     p, q, steps, first = len(point.mu), len(point.s), 0, point
@@ -146,7 +151,7 @@ def _harder(arms, directions, point, tau):
     return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _newton(arms, directions, point, target_z, target_s, enough):
     """A point with z mu = target_z and s v = target_s, the relative length of the last step there, and how many."""
     length, steps = np.inf, 0
@@ -163,13 +168,13 @@ def _newton(arms, directions, point, target_z, target_s, enough):
     return point, length, steps
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _solution(arms, directions, point, steps):
     masses = point.v * geometry(arms, directions, point.mu).g ** 2
     return Solution(point.mu / total(point.mu), masses / total(masses), steps, point)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     here = geometry(arms, directions, weights)
@@ -179,7 +184,7 @@ def _start(arms, directions, weights):
     return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _opened(arms, directions, weights, masses):
     """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     mu = (1 - OPEN) * weights + OPEN / len(weights)
@@ -194,7 +199,7 @@ def _opened(arms, directions, weights, masses):
     return Point(np.maximum(mu, tau / z), z, s, np.maximum(v, tau / s))
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _ratio(point, here):
     """Value over lower bound at this iterate."""
     value = total(point.mu) / here.g.min()
@@ -202,7 +207,7 @@ def _ratio(point, here):
     return value / (pull / total(point.v * here.g**2) * (pull / pressures(here, point.v).max()))
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
     factored = factor(point, here)
@@ -213,20 +218,20 @@ def _predict_and_correct(point, here, least):
     return _moved(point, corrector, TO_BOUNDARY)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _step(point, here, factored, target_z, target_s):
     """The Newton step to z mu = target_z, s v = target_s."""
     dmu, ds, dv = solve(factored, point, here, target_z, target_s)
     return Point(dmu, (target_z - point.z * dmu) / point.mu - point.z, ds, dv)
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _gap(point):
     """Mean complementarity."""
     return (total(point.s * point.v) + total(point.z * point.mu)) / (len(point.s) + len(point.mu))
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _moved(point, step, fraction):
     """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
@@ -236,7 +241,7 @@ def _moved(point, step, fraction):
     )
 
 
-@njit(inline="always", error_model="numpy")
+@inner
 def _room(x, dx):
     """Largest step that keeps x + step dx >= 0, at most 2."""
     least = (dx / x).min()

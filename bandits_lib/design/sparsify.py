@@ -72,12 +72,10 @@ def _eliminate(atoms, cost, limit):
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
-    u, step, room, diagonal = np.ones(n), np.empty(n), np.empty(n), np.empty(n)
+    u, step, room = np.ones(n), np.empty(n), np.empty(n)
     least = 1e-9 * np.sqrt(total(cost**2))
     for _ in range(dimension):
-        for i in range(n):
-            diagonal[i] = projector[i, i]
-        axis = argmax(diagonal)
+        axis = argmax(np.diag(projector))
         _downhill(projector[axis], np.sqrt(projector[axis, axis]), cost, least, step)
         for i in range(n):
             room[i] = -(u[i] / -step[i]) if step[i] < -1e-12 else -1e300

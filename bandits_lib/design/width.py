@@ -224,7 +224,7 @@ def _without(weights, atoms):
 
 def _growth(arms, weights, needed, before):
     """Largest factor by which the variance of a direction in the span of `needed` (r, q) grows; `before` (r, q)."""
-    if not estimable(arms, weights, needed.T, np.ones(needed.shape[1])):
+    if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):
         return np.inf
     after = product(inverse_root(arms, weights), needed)
     relative = product(after, inverse_triangle(triangle(before)))

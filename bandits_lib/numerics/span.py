@@ -137,14 +137,9 @@ def outside_of(vectors, axes):
     return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
 
 
+@njit(cache=True, error_model="numpy")
 def inverse_root(rows, weights):
     """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that."""
-    return inverse_root_of(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(weights, dtype=float))
-
-
-@njit(cache=True, error_model="numpy")
-def inverse_root_of(rows, weights):
-    """As `inverse_root`, compiled."""
     axes = basis_of(rows)
     weighted = np.sqrt(weights).reshape(-1, 1) * product(rows, axes)
     upper = triangle(weighted[ranked(-row_maxima(weighted))])
@@ -172,4 +167,4 @@ def quick_inverse_root(rows, weights):
             inverse = inverse_triangle(upper)
             if total(squares(upper)) * total(squares(inverse)) < EASY**2:
                 return transposed(inverse), np.eye(d)
-    return inverse_root(rows, weights)
+    return inverse_root(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(weights, dtype=float))

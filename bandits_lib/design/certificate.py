@@ -16,8 +16,9 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.numerics import span
-from bandits_lib.numerics.ordered import information, product, row_products, squares, total, transposed
-from bandits_lib.numerics.span import RANK_TOL, basis_of, outside_of
+from bandits_lib.numerics.kernels import largest
+from bandits_lib.numerics.ordered import information, normalised, product, row_products, squares, transposed
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
 
 class Design(NamedTuple):
@@ -51,18 +52,16 @@ class Design(NamedTuple):
     iterations: int
 
 
-@njit(cache=True, error_model="numpy")
 def inverse_root(arms, weights):
     """S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span of the arms of positive weight (rank r')."""
     support = np.flatnonzero(weights > 0)
     return span.inverse_root(arms[support], weights[support])[0]
 
 
-@njit(cache=True, error_model="numpy")
 def estimable(arms, weights, vectors, scale):
     """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
-    axes = basis_of(arms[np.flatnonzero(weights > 0)])
-    return bool((outside_of(vectors, axes) <= RANK_TOL * scale).all())
+    distance = outside(vectors, basis(arms[weights > 0]))
+    return bool((distance <= RANK_TOL * scale).all())
 
 
 def value_of(arms, weights, directions):
@@ -75,8 +74,13 @@ def value_of(arms, weights, directions):
 @njit(cache=True, error_model="numpy")
 def lower_bound(arms, root, rotated, masses):
     """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
-    shares = masses / total(masses)
-    trace = total(shares * squares(rotated))
+    shares, norms = normalised(masses), squares(rotated)
+    trace = 0.0
+    for k in range(len(shares)):
+        trace += shares[k] * norms[k]
     measured = product(arms, transposed(root))
     pressure = row_products(product(measured, information(rotated, shares)), measured)
-    return trace * (trace / pressure.max()), pressure / trace
+    top = largest(pressure)
+    for i in range(len(pressure)):
+        pressure[i] /= trace
+    return trace * (trace / top), pressure

@@ -24,36 +24,25 @@ it, and falls where the gap is too wide.
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bandits_lib.design.newton import factor, geometry, pressures, solve
-from bandits_lib.numerics.ordered import total
+from bandits_lib.design.newton import Point, factor, gap, geometry, moved, pressures, solve
+from bandits_lib.numerics.kernels import largest, merged, smallest
+from bandits_lib.numerics.ordered import normalised, total
 
 MAX_STEPS = 60
 TO_BOUNDARY = 0.98  # fraction of the way to the boundary
 CENTRING = 30  # Newton steps at one tau
-HARDER = (2.0**-4, 2.0**-9)  # tau of the directions over that of the arms, in turn
 CENTRED = 1e-7  # relative length of the last step: Newton squares it
 NEARLY = 0.1  # relative length of the last step at a tau that is left at once
+HARDER = (2.0**-4, 2.0**-9, 2.0**-4)  # tau of the directions over that of the arms, in turn
+ENOUGH = (NEARLY, CENTRED, CENTRED)  # relative length of the last step there
 SETTLED = 1e-3  # after a step of this relative length one that is no shorter than half shows rounding errors
 OPEN = 0.02  # relative gap of a start from what is nearly optimal
-
-# Taken into its callers before they are compiled: a kernel of its own would be compiled again in every one of them.
-inner: Callable[..., Any] = partial(njit, inline="always", error_model="numpy")
-
-
-class Point(NamedTuple):
-    """An iterate: masses `mu` (p,) and `z` (p,) on arms, slacks `s` (q,) and multipliers `v` (q,) on directions."""
-
-    mu: np.ndarray
-    z: np.ndarray
-    s: np.ndarray
-    v: np.ndarray
+FOLLOW, APPROACH, CENTRE = 0, 1, 2  # what a call of `solution` is to do
 
 
 class Solution(NamedTuple):
@@ -65,184 +54,222 @@ class Solution(NamedTuple):
     point: Point
 
 
-@njit(cache=True, error_model="numpy")
+NOWHERE = Point(*(np.empty(0) for _ in range(4)))
+
+
 def interior_point(arms, directions, weights, tol):
     """`Solution` for arms (p, r), directions (q, r) from positive weights (p,): value <= (1 + tol) lower bound."""
-    return _followed(arms, directions, _start(arms, directions, weights), tol, 0.0)
+    return solution(arms, directions, weights, NOWHERE.v, NOWHERE, tol, 1.0, FOLLOW)
+
+
+def chosen_from(arms, directions, weights, masses, tol, unit):
+    """The chosen `Solution` from nearly optimal weights (p,) and masses (q,); some may be zero."""
+    return solution(arms, directions, weights, masses, NOWHERE, tol, unit, APPROACH)
+
+
+def centred(arms, directions, point, tol, unit):
+    """The `Solution` chosen among the optima, at a gap of tol / 64 to tol / 8 (tol > 1e-6), from any point inside."""
+    return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
 @njit(cache=True, error_model="numpy")
-def approached(arms, directions, weights, masses, tol, unit):
-    """A `Solution` in reach of `centred`, from nearly optimal weights (p,) and masses (q,); some may be zero."""
-    point = _opened(arms, directions, weights, masses)
-    return _followed(arms, directions, point, 0.0, _tau(point, arms.shape[1], tol, unit))
+def solution(arms, directions, weights, masses, point, tol, unit, task):
+    """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
+    steps, least, last = 0, 0.0, task != FOLLOW
+    if task == FOLLOW:
+        point = _start(arms, directions, weights)
+    elif task == APPROACH:
+        point = _opened(arms, directions, weights, masses)
+        least = _tau(point, arms.shape[1], tol, unit)
+    g = point.s
+    if task != CENTRE:
+        point, g, steps = _followed(arms, directions, point, 0.0 if last else tol, least)
+    if last:
+        point, g, more = _centred(arms, directions, point, tol, unit)
+        steps += more
+    duals = np.empty(len(g))
+    for k in range(len(g)):
+        duals[k] = point.v[k] * (g[k] * g[k])
+    return Solution(normalised(point.mu), normalised(duals), steps, point)
 
 
-@inner
+@merged
 def _followed(arms, directions, point, tol, least):
-    """The best point of the path, which ends at the gap `tol` or at tau = `least`, as a `Solution`."""
-    best, kept, steps = np.inf, point, 0
+    """The best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and steps."""
+    best, kept, g, steps = np.inf, point, point.s, 0
     for step in range(MAX_STEPS):
         here = geometry(arms, directions, point.mu)
         ratio = _ratio(point, here)
         steps = step + 1
-        if ratio < best:
-            best, kept = ratio, point
-        if not 1 + tol < ratio < np.inf or (step > 20 and ratio > 2 * best) or _gap(point) < 2 * least:
+        if ratio < best or step == 0:
+            best, kept, g = ratio, point, here.g
+        if not 1 + tol < ratio < np.inf or (step > 20 and ratio > 2 * best) or gap(point) < 2 * least:
             break
         point = _predict_and_correct(point, here, least)
-    return _solution(arms, directions, kept, steps)
+    return kept, g, steps
+
+
+@merged
+def _centred(arms, directions, point, tol, unit):
+    """The chosen point, its g, and Newton steps."""
+    tau, steps, g = _tau(point, arms.shape[1], tol, unit), 0, point.s
+    for _ in range(3):
+        point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
+        here = geometry(arms, directions, point.mu)
+        steps, g, ratio, softer = steps + more, here.g, _ratio(point, here), _ratio(soft, here)
+        if softer < ratio:
+            point, ratio = soft, softer
+        if ratio <= 1 + tol:
+            break
+        tau /= 8
+    return point, g, steps
 
 
 @njit(cache=True, error_model="numpy")
-def centred(arms, directions, point, tol, unit):
-    """The `Solution` chosen among the optima, at a gap of tol / 64 to tol / 8 (tol > 1e-6), from any point inside."""
-    tau, steps = _tau(point, arms.shape[1], tol, unit), 0
-    for _ in range(3):
-        point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
-        here, steps = geometry(arms, directions, point.mu), steps + more
-        if _ratio(soft, here) < _ratio(point, here):
-            point = soft
-        if _ratio(point, here) <= 1 + tol:
-            break
-        tau /= 8
-    return _solution(arms, directions, point, steps)
-
-
-@inner
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
     return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
 
 
-@inner
+@merged
 def _lifted(point, tau_z, tau_s):
     """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
-    mu, z, s, v = point
-    heavy = mu * (len(mu) / total(mu)) > z
-    tight = v * (len(v) / total(v)) > s
-    return Point(
-        np.where(heavy, mu, np.maximum(mu, tau_z / z)),
-        np.where(heavy, np.maximum(z, tau_z / mu), z),
-        np.where(tight, np.maximum(s, tau_s / v), s),
-        np.where(tight, v, np.maximum(v, tau_s / s)),
-    )
+    mu, z = _raised(point.mu, point.z, tau_z)
+    v, s = _raised(point.v, point.s, tau_s)
+    return Point(mu, z, s, v)
 
 
-@inner
+@njit(cache=True, error_model="numpy")
+def _raised(x, y, least):
+    """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
+    scale, x, y = len(x) / total(x), x.copy(), y.copy()
+    for k in range(len(x)):
+        if x[k] * scale > y[k]:
+            y[k] = max(y[k], least / x[k])
+        else:
+            x[k] = max(x[k], least / y[k])
+    return x, y
+
+
+@merged
 def _harder(arms, directions, point, tau):
     """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
-    p, q, steps, first = len(point.mu), len(point.s), 0, point
+    steps, first = 0, point
     for k in range(len(HARDER)):
-        enough = CENTRED if k == len(HARDER) - 1 else NEARLY
-        next, length, more = _newton(arms, directions, point, np.full(p, tau), np.full(q, tau * HARDER[k]), enough)
+        next, length, more = _newton(arms, directions, point, tau, tau * HARDER[k], ENOUGH[k])
         steps += more
-        if k > 0 and not length < NEARLY:  # rounding errors left nothing of the step: the s v before is the least
-            target_s = np.full(q, tau * HARDER[k - 1])
-            point, _, more = _newton(arms, directions, point, np.full(p, tau), target_s, CENTRED)
-            steps += more
-            break
+        settled = length < NEARLY
+        if k == 1 and not settled:
+            continue  # rounding errors left nothing of the step: the s v before is the least
         point = next
-        if not length < NEARLY:
+        if k > 0 or not settled:
             break
-        if k == 0:
-            first = next
+        first = next
     return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
 
 
-@inner
-def _newton(arms, directions, point, target_z, target_s, enough):
-    """A point with z mu = target_z and s v = target_s, the relative length of the last step there, and how many."""
+@merged
+def _newton(arms, directions, point, tau_z, tau_s, enough):
+    """A point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and how many."""
     length, steps = np.inf, 0
+    target_z, target_s = _filled(len(point.mu), tau_z), _filled(len(point.s), tau_s)
     for _ in range(CENTRING):
         steps += 1
         here = geometry(arms, directions, point.mu)
-        move = _step(point, here, factor(point, here), target_z, target_s)
-        before, length = length, np.abs(move.mu / point.mu).max()
+        move = solve(factor(point, here), point, here, target_z, target_s)
+        before, length = length, _relative_length(move.mu, point.mu)
         if before < SETTLED and not length < before / 2:
-            return point, before, steps
-        point = _moved(point, move, TO_BOUNDARY)
+            length = before
+            break
+        point = moved(point, move, TO_BOUNDARY)
         if not length > enough:
             break
     return point, length, steps
 
 
-@inner
-def _solution(arms, directions, point, steps):
-    masses = point.v * geometry(arms, directions, point.mu).g ** 2
-    return Solution(point.mu / total(point.mu), masses / total(masses), steps, point)
+@merged
+def _relative_length(move, x):
+    length = 0.0
+    for k in range(len(x)):
+        size = abs(move[k] / x[k])
+        if size > length or size != size:
+            length = size
+    return length
 
 
-@inner
+@njit(cache=True, error_model="numpy")
+def _filled(n, value):
+    out = np.empty(n)
+    for k in range(n):
+        out[k] = value
+    return out
+
+
+@merged
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
-    here = geometry(arms, directions, weights)
-    mu = 1.5 * weights / here.g.min()
-    s = np.maximum(1.5 * here.g / here.g.min() - 1, 0.1)
-    tau = total(mu) / (len(mu) + len(s))
-    return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
+    p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
+    mu, z, s, v = np.empty(p), np.empty(p), np.empty(q), np.empty(q)
+    least = smallest(g)
+    for i in range(p):
+        mu[i] = 1.5 * weights[i] / least
+    tau = total(mu) / (p + q)
+    for i in range(p):
+        z[i] = min(tau / mu[i], 10.0)
+    for k in range(q):
+        s[k] = max(1.5 * g[k] / least - 1, 0.1)
+        v[k] = tau / s[k]
+    return Point(mu, z, s, v)
 
 
-@inner
+@merged
 def _opened(arms, directions, weights, masses):
     """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
-    mu = (1 - OPEN) * weights + OPEN / len(weights)
+    p, q = len(weights), len(directions)
+    mu, z, s, v = np.empty(p), np.empty(p), np.empty(q), np.empty(q)
+    for i in range(p):
+        mu[i] = (1 - OPEN) * weights[i] + OPEN / p
     here = geometry(arms, directions, mu)
-    mu *= (1 + OPEN) / here.g.min()
-    s = here.g * ((1 + OPEN) / here.g.min()) - 1
-    v = masses / here.g**2
+    needed = (1 + OPEN) / smallest(here.g)
+    for k in range(q):
+        s[k] = here.g[k] * needed - 1
+        v[k] = masses[k] / (here.g[k] * here.g[k])
     load = pressures(here, v)
-    v /= (1 + OPEN) * load.max()
-    z = 1 - load / ((1 + OPEN) * load.max())
-    tau = OPEN * total(mu) / (len(mu) + len(s))
-    return Point(np.maximum(mu, tau / z), z, s, np.maximum(v, tau / s))
+    allowed = (1 + OPEN) * largest(load)
+    for i in range(p):
+        mu[i] *= needed
+        z[i] = 1 - load[i] / allowed
+    tau = OPEN * total(mu) / (p + q)
+    for i in range(p):
+        mu[i] = max(mu[i], tau / z[i])
+    for k in range(q):
+        v[k] = max(v[k] / allowed, tau / s[k])
+    return Point(mu, z, s, v)
 
 
-@inner
+@njit(cache=True, error_model="numpy")
 def _ratio(point, here):
     """Value over lower bound at this iterate."""
-    value = total(point.mu) / here.g.min()
-    pull = total(point.v * here.g)
-    return value / (pull / total(point.v * here.g**2) * (pull / pressures(here, point.v).max()))
+    value = total(point.mu) / smallest(here.g)
+    pull, square = 0.0, 0.0
+    for k in range(len(here.g)):
+        pull += point.v[k] * here.g[k]
+        square += point.v[k] * (here.g[k] * here.g[k])
+    return value / (pull / square * (pull / largest(pressures(here, point.v))))
 
 
-@inner
+@merged
 def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
-    factored = factor(point, here)
-    predictor = _step(point, here, factored, np.zeros(len(point.mu)), np.zeros(len(point.s)))
-    tau = _gap(point)
-    tau = max(least, tau * min(1.0, _gap(_moved(point, predictor, 1.0)) / tau) ** 3)
-    corrector = _step(point, here, factored, tau - predictor.mu * predictor.z, tau - predictor.s * predictor.v)
-    return _moved(point, corrector, TO_BOUNDARY)
-
-
-@inner
-def _step(point, here, factored, target_z, target_s):
-    """The Newton step to z mu = target_z, s v = target_s."""
-    dmu, ds, dv = solve(factored, point, here, target_z, target_s)
-    return Point(dmu, (target_z - point.z * dmu) / point.mu - point.z, ds, dv)
-
-
-@inner
-def _gap(point):
-    """Mean complementarity."""
-    return (total(point.s * point.v) + total(point.z * point.mu)) / (len(point.s) + len(point.mu))
-
-
-@inner
-def _moved(point, step, fraction):
-    """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
-    primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
-    dual = min(1.0, fraction * min(_room(point.z, step.z), _room(point.v, step.v)))
-    return Point(
-        point.mu + primal * step.mu, point.z + dual * step.z, point.s + primal * step.s, point.v + dual * step.v
-    )
-
-
-@inner
-def _room(x, dx):
-    """Largest step that keeps x + step dx >= 0, at most 2."""
-    least = (dx / x).min()
-    return 2.0 if least >= -0.5 else -1 / least
+    factored, tau = factor(point, here), gap(point)
+    step, target_z, target_s = point, _filled(len(point.mu), 0.0), _filled(len(point.s), 0.0)
+    for correcting in range(2):
+        if correcting:
+            tau = max(least, tau * min(1.0, gap(moved(point, step, 1.0)) / tau) ** 3)
+            for i in range(len(target_z)):
+                target_z[i] = tau - step.mu[i] * step.z[i]
+            for k in range(len(target_s)):
+                target_s[k] = tau - step.s[k] * step.v[k]
+        step = solve(factored, point, here, target_z, target_s)
+    return moved(point, step, TO_BOUNDARY)

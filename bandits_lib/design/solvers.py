@@ -20,7 +20,7 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, value_of
 from bandits_lib.design.d_optimal import d_optimal
 from bandits_lib.design.plane import difference_vertices
-from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
+from bandits_lib.design.sparsify import lean, snapped
 from bandits_lib.design.xy import solve_xy
 from bandits_lib.numerics.ordered import squares
 from bandits_lib.numerics.span import span
@@ -215,7 +215,7 @@ def _g_design(arms, tol):
     arms = span(arms).arms
     rank = arms.shape[1]
     weights, steps = d_optimal(arms, 0.8 * tol, MAX_SWEEPS)
-    weights = snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
+    weights = snapped(lean(arms, weights, tol / 10), tol)
     value = value_of(arms, weights, Listed(arms))
     if not value <= (1 + tol) * rank:
         warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=3)

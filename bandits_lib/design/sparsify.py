@@ -14,57 +14,87 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.design.certificate import inverse_root
-from bandits_lib.numerics.ordered import outside_projector, product, squares, total, transposed
+from bandits_lib.numerics.kernels import merged
+from bandits_lib.numerics.ordered import normalised, outside_projector, product, squares, transposed
 from bandits_lib.numerics.ties import argmax, ranked
 
 BATCH = 16  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
-@njit(cache=True, error_model="numpy")
+def lean(arms, weights, eta):
+    """Weights (K,) by 1 with `eta`, then by 2."""
+    return basic_weights(arms, drop_small_leverages(arms, weights, eta))
+
+
 def drop_small_leverages(arms, weights, eta):
     """Weights (K,), renormalised, without the atoms of least leverage, which add up to at most `eta`."""
+    return _dropped(arms, weights, inverse_root(arms, weights), eta)
+
+
+def basic_weights(arms, weights):
+    """Weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
+    limit = arms.shape[1] * (arms.shape[1] + 1) // 2
+    if np.count_nonzero(weights) <= limit:
+        return weights
+    return _basic(arms, weights, inverse_root(arms, weights), limit)
+
+
+@njit(cache=True, error_model="numpy")
+def _dropped(arms, weights, root, eta):
     support = np.flatnonzero(weights)
-    leverages = weights[support] * squares(product(arms[support], transposed(inverse_root(arms, weights))))
+    leverages = squares(product(arms[support], transposed(root)))
+    for k in range(len(support)):
+        leverages[k] *= weights[support[k]]
     kept, dropped = weights.copy(), 0.0
     for k in ranked(leverages):
         dropped += leverages[k]
         if not dropped <= eta:
             break
         kept[support[k]] = 0.0
-    return kept / total(kept)
+    return normalised(kept)
 
 
 @njit(cache=True, error_model="numpy")
-def basic_weights(arms, weights):
-    """Weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
-    rank = arms.shape[1]
-    limit = rank * (rank + 1) // 2
+def _basic(arms, weights, root, limit):
     support = np.flatnonzero(weights)
-    if len(support) <= limit:
-        return weights
-    measured = product(arms[support], transposed(inverse_root(arms, weights)))
-    atoms, column = np.empty((len(support), limit)), 0
-    for i in range(rank):
-        for j in range(i, rank):
-            atoms[:, column] = weights[support] * measured[:, i] * measured[:, j]
-            column += 1
-    share = _eliminate(atoms, weights[support], limit)
-    basic = np.zeros_like(weights)
-    basic[support] = share * weights[support]
-    return basic / total(basic)
+    measured, n = product(arms[support], transposed(root)), len(support)
+    atoms, cost, basic = np.empty((n, limit)), np.empty(n), np.zeros(len(weights))
+    for k in range(n):
+        cost[k], column = weights[support[k]], 0
+        for i in range(measured.shape[1]):
+            for j in range(i, measured.shape[1]):
+                atoms[k, column] = cost[k] * measured[k, i] * measured[k, j]
+                column += 1
+    share = _eliminate(atoms, cost, limit)
+    for k in range(n):
+        basic[support[k]] = share[k] * cost[k]
+    return normalised(basic)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _eliminate(atoms, cost, limit):
     """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
-    share, batch, begun = np.ones(len(atoms)), np.empty(0, np.int64), 0
-    while len(atoms) - begun + len(batch) > limit:
-        more = min(len(atoms), begun + limit + max(BATCH, limit // 4) - len(batch))
-        batch, begun = np.append(batch, np.arange(begun, more)), more
-        projector, dimension = outside_projector(atoms[batch] * share[batch].reshape(-1, 1))
-        share[batch] *= _walk_to_zeros(projector, dimension, cost[batch] * share[batch])
-        batch = batch[share[batch] > 0]
+    n, width = atoms.shape
+    most, left, begun = limit + max(BATCH, limit // 4), 0, 0
+    share, batch = np.ones(n), np.empty(most, np.int64)  # of `batch` the first `left` are not zero
+    while n - begun + left > limit:
+        while left < most and begun < n:
+            batch[left] = begun
+            left, begun = left + 1, begun + 1
+        rows, costs = np.empty((left, width)), np.empty(left)
+        for i in range(left):
+            costs[i] = cost[batch[i]] * share[batch[i]]
+            for c in range(width):
+                rows[i, c] = atoms[batch[i], c] * share[batch[i]]
+        projector, dimension = outside_projector(rows)
+        moved, kept = _walk_to_zeros(projector, dimension, costs), 0
+        for i in range(left):
+            share[batch[i]] *= moved[i]
+            if share[batch[i]] > 0:
+                batch[kept] = batch[i]
+                kept += 1
+        left = kept
     return share
 
 
@@ -72,10 +102,14 @@ def _eliminate(atoms, cost, limit):
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
-    u, step, room = np.ones(n), np.empty(n), np.empty(n)
-    least = 1e-9 * np.sqrt(total(cost**2))
+    u, step, room, squared, square = np.ones(n), np.empty(n), np.empty(n), np.empty(n), 0.0
+    for i in range(n):
+        square += cost[i] * cost[i]
+    least = 1e-9 * np.sqrt(square)
     for _ in range(dimension):
-        axis = argmax(np.diag(projector))
+        for i in range(n):
+            squared[i] = projector[i, i]
+        axis = argmax(squared)
         _downhill(projector[axis], np.sqrt(projector[axis, axis]), cost, least, step)
         for i in range(n):
             room[i] = -(u[i] / -step[i]) if step[i] < -1e-12 else -1e300
@@ -88,7 +122,7 @@ def _walk_to_zeros(projector, dimension, cost):
     return u
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _downhill(axis, length, cost, least, step):
     """Into `step` (n,): `axis` (n,) over its length, or the opposite, so that no cost grows and an entry falls."""
     slope, falls = 0.0, False
@@ -101,7 +135,7 @@ def _downhill(axis, length, cost, least, step):
             step[i] = -step[i]
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _leave(projector, gone, leaving):
     """Take from the projector's range what moves entry `gone`. Scratch: leaving (n,)."""
     n, length = len(projector), np.sqrt(projector[gone, gone])
@@ -110,8 +144,8 @@ def _leave(projector, gone, leaving):
     for i in range(n):
         for j in range(n):
             projector[i, j] -= leaving[i] * leaving[j]
-    projector[gone] = 0.0
-    projector[:, gone] = 0.0
+    for i in range(n):
+        projector[gone, i] = projector[i, gone] = 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -121,4 +155,4 @@ def snapped(weights, tol):
     for k in range(len(weights)):
         mantissa, exponent = math.frexp(weights[k])
         out[k] = math.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
-    return out / total(out)
+    return normalised(out)

@@ -18,9 +18,10 @@ from numba import njit
 from bandits_lib.design._pairs import Listed
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
-from bandits_lib.design.interior_point import Point, Solution, approached, centred, interior_point
+from bandits_lib.design.interior_point import Solution, centred, chosen_from, interior_point
+from bandits_lib.design.newton import Point
 from bandits_lib.design.single import single_direction
-from bandits_lib.design.sparsify import basic_weights, drop_small_leverages, snapped
+from bandits_lib.design.sparsify import lean, snapped
 from bandits_lib.design.two_players import two_players
 from bandits_lib.numerics.ordered import product, squares, total, transposed
 from bandits_lib.numerics.ties import ranked
@@ -131,18 +132,18 @@ def _attempt(arms, directions, chosen, rows, solution, most):
     """The `Attempt` that a solution on the arms `chosen` and the directions `rows` is, tested on all of both."""
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
-    root, norms, bound, pressure = _tested(arms, weights, rows, solution.masses)
+    root = inverse_root(arms, weights)
+    norms, bound, pressure = _tested(arms, root, rows, solution.masses)
     value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows)
 
 
 @njit(cache=True, error_model="numpy")
-def _tested(arms, weights, rows, masses):
-    """Of weights (K,): S of `inverse_root`, squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
-    root = inverse_root(arms, weights)
+def _tested(arms, root, rows, masses):
+    """Of an `inverse_root`: squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))
     bound, pressure = lower_bound(arms, root, rotated, masses)
-    return root, squares(rotated), bound, pressure
+    return squares(rotated), bound, pressure
 
 
 def _chosen(arms, directions, found, bound, tol, most):
@@ -152,13 +153,13 @@ def _chosen(arms, directions, found, bound, tol, most):
         chosen = np.union1d(chosen, np.flatnonzero(found.pressure > NEAR * found.pressure.max()))
     kept = (found.solution.masses > SLIGHT / len(found.rows)) | (found.norms > NEAR * found.norms.max())
     rows, masses, here, steps = found.rows[kept], found.solution.masses[kept], found, 0
-    near: Solution | None = _restricted(found.solution, kept) if len(chosen) == len(found.chosen) else None
+    near: Point | None = _restricted(found.solution.point, kept) if len(chosen) == len(found.chosen) else None
     for _ in range(PASSES):
         if near is None:
-            near = approached(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
-        solution = centred(arms[chosen], rows, near.point, tol, directions.unit())
-        steps += near.steps + solution.steps
-        near = None
+            solution = chosen_from(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
+        else:
+            solution = centred(arms[chosen], rows, near, tol, directions.unit())
+        steps, near = steps + solution.steps, None
         if not (np.isfinite(solution.weights).all() and np.isfinite(solution.masses).all()):
             continue  # too near to the boundary: once more from further inside
         here = _attempt(arms, directions, chosen, rows, solution, most)
@@ -169,10 +170,9 @@ def _chosen(arms, directions, found, bound, tol, most):
     return (here if here.value <= (1 + tol) * bound else found), bound, steps
 
 
-def _restricted(solution, rows):
-    """The `Solution` without its other directions, and no step."""
-    mu, z, s, v = solution.point
-    return solution._replace(steps=0, point=Point(mu, z, s[rows], v[rows]))
+def _restricted(point, rows):
+    """The `Point` without its other directions."""
+    return point._replace(s=point.s[rows], v=point.v[rows])
 
 
 def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
@@ -212,7 +212,7 @@ def _exchange_arms(here, most):
 
 def _fewer_atoms(arms, weights, directions, tol, bound):
     """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
-    weights = snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
+    weights = snapped(lean(arms, weights, tol / 10), tol)
     order = ranked(weights)
     # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
     slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]

@@ -23,6 +23,8 @@ from numba import njit
 
 kernel: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", _nrt=False)
 inlined: Callable[..., Any] = partial(kernel, forceinline=True)
+# Taken into its callers before they are compiled: a function of its own would be compiled again in every one of them.
+merged: Callable[..., Any] = partial(njit, inline="always", error_model="numpy")
 
 
 def record(**values):
@@ -97,6 +99,16 @@ def largest(values):
     for k in range(values.shape[0]):
         top = max(top, values[k])
     return top
+
+
+@inlined
+def smallest(values):
+    """The smallest of `values` (n,), n >= 1; NaN if there is one."""
+    least = values[0]
+    for k in range(values.shape[0]):
+        if values[k] < least or values[k] != values[k]:
+            least = values[k]
+    return least
 
 
 @kernel

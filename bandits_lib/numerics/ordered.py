@@ -55,6 +55,26 @@ def transposed(matrix):
 
 
 @njit(cache=True, error_model="numpy")
+def scaled_rows(matrix, factors):
+    """Row i of `matrix` (n, k) times factors[i], for all i."""
+    out = np.empty(matrix.shape)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[i, j] = factors[i] * matrix[i, j]
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def scaled_columns(matrix, factors):
+    """Column j of `matrix` (n, k) times factors[j], for all j."""
+    out = np.empty(matrix.shape)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[i, j] = matrix[i, j] * factors[j]
+    return out
+
+
+@njit(cache=True, error_model="numpy")
 def apply(matrix, vector):
     """matrix (n, k) times vector (k,)."""
     out = np.empty(matrix.shape[0])
@@ -85,6 +105,15 @@ def total(values):
 
 
 @njit(cache=True, error_model="numpy")
+def normalised(values):
+    """The values (n,) over their sum."""
+    out, whole = np.empty(len(values)), total(values)
+    for k in range(len(values)):
+        out[k] = values[k] / whole
+    return out
+
+
+@njit(cache=True, error_model="numpy")
 def squares(rows):
     """Squared lengths (n,) of rows (n, k)."""
     return row_products(rows, rows)
@@ -101,10 +130,14 @@ def row_products(left, right):
 @njit(cache=True, error_model="numpy")
 def information(rows, weights):
     """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
-    support = np.flatnonzero(weights)
-    inside = transposed(rows[support])
-    out = np.empty((inside.shape[0], inside.shape[0]))
-    in_place.symmetric_products(inside * weights[support], inside, out)
+    r, n = rows.shape[1], np.count_nonzero(weights)
+    inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
+    for i in range(len(weights)):
+        if weights[i] != 0.0:
+            for c in range(r):
+                inside[c, k], weighted[c, k] = rows[i, c], rows[i, c] * weights[i]
+            k += 1
+    in_place.symmetric_products(weighted, inside, out)
     return out
 
 

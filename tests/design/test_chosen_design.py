@@ -8,8 +8,7 @@ import pytest
 
 from bandits_lib import instances
 from bandits_lib.design import pairs, xy, xy_design
-from bandits_lib.design.interior_point import Point
-from bandits_lib.design.newton import MANY, factor, geometry, growth, pressures, solve, symmetric_kronecker
+from bandits_lib.design.newton import MANY, Point, add_kronecker, factor, geometry, growth, pressures, solve
 from bandits_lib.numerics import ordered
 from bandits_lib.numerics.span import span
 
@@ -115,8 +114,9 @@ def test_the_newton_step_solves_all_equations(p, r, q):
     here = geometry(arms, directions, point.mu)
     assert bool(here.F.size) == (p > MANY * r * (r + 1) / 2)
     targets = rng.uniform(0.01, 0.1, p), rng.uniform(0.01, 0.1, q)
-    found = solve(factor(point, here), point, here, *targets)
-    for mine, theirs in zip(found, newton_by_hand(arms, directions, point, *targets), strict=True):
+    dmu, dz, ds, dv = solve(factor(point, here), point, here, *targets)
+    np.testing.assert_allclose(point.z * dmu + point.mu * dz, targets[0] - point.z * point.mu, rtol=1e-9)
+    for mine, theirs in zip((dmu, ds, dv), newton_by_hand(arms, directions, point, *targets), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
     assert pressures(here, point.v) @ point.mu == pytest.approx(growth(here, point.mu) @ point.v, rel=1e-12)
 
@@ -128,12 +128,13 @@ def test_many_arms_side_by_side_are_centred():
     assert np.abs(chosen(arms[order], arms[order]) - expected[order]).max() < 1e-6 * expected.max()
 
 
-def test_symmetric_kronecker_is_the_trace():
-    rng = np.random.default_rng(0)
+def test_the_kronecker_form_is_twice_the_trace():
+    rng, form = np.random.default_rng(0), np.zeros((10, 10))
     M, E = (matrix + matrix.T for matrix in rng.standard_normal((2, 4, 4)))
     i, j = np.tril_indices(4)
     svec = E[i, j] * np.where(i == j, 1, np.sqrt(2))
-    assert svec @ symmetric_kronecker(M) @ svec == pytest.approx(np.trace(E @ M @ E))
+    add_kronecker(form, M)
+    assert svec @ form @ svec == pytest.approx(2 * np.trace(E @ M @ E))
 
 
 def test_semidefinite_factor_of_a_singular_matrix():

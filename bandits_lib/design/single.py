@@ -13,58 +13,84 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.numerics.ordered import apply, solve, total
+from bandits_lib.numerics.kernels import merged
+from bandits_lib.numerics.ordered import apply, solve, total, transposed
 from bandits_lib.numerics.ties import argmax
 
 SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
 PERTURBATION = 1e-10  # relative to ||w||_1
 
 
-@njit(cache=True)
-def _leaving(w, rate, slope):
-    """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling, and those that change sign."""
-    rising = np.flatnonzero(rate > 1e-12)
-    ratio = np.maximum(w[rising], 0.0) / rate[rising]
-    order = np.argsort(ratio, kind="mergesort")  # the perturbation has left no ties
-    passed = np.zeros(len(w), np.bool_)
-    for at in order:
-        position = rising[at]
+@merged
+def _leaving(w, rate, slope, passed):
+    """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling; who changes sign: `passed`."""
+    for k in range(len(w)):
+        passed[k] = False
+    while True:
+        position, least = -1, np.inf
+        for k in range(len(w)):  # the perturbation has left no ties
+            if rate[k] > 1e-12 and not passed[k] and max(w[k], 0.0) / rate[k] < least:
+                position, least = k, max(w[k], 0.0) / rate[k]
+        if position < 0:
+            return -1
         slope += 2.0 * rate[position]
         if slope >= 0.0:
-            return position, passed
+            return position
         passed[position] = True
-    return -1, passed
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
-    basis = spanning_arms(arms)
-    signed = arms[basis].T.copy()
+    basis, r = spanning_arms(arms), arms.shape[1]
+    ones, side, passed, size = np.ones(r), np.empty(r), np.zeros(r, np.bool_), 0.0
+    signed = transposed(arms[basis])
     w = solve(signed, direction)
-    sign = np.where(w < 0, -1.0, 1.0)
-    signed *= sign
-    golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0  # no two alike
-    moved = direction + apply(signed, PERTURBATION * total(np.abs(w)) * (0.5 + golden))
-    pivot = 0
+    for k in range(r):
+        _turn(signed, k, w[k] < 0)
+        size += abs(w[k])
+    for k in range(r):
+        side[k] = PERTURBATION * size * (0.5 + (0.6180339887498949 * (k + 1)) % 1.0)  # no two alike
+    moved, pivot = apply(signed, side), 0
+    for k in range(r):
+        moved[k] = direction[k] + moved[k]
     while True:
-        w = solve(signed, moved)
-        dual = solve(signed.T.copy(), np.ones(len(w)))
-        prices = apply(arms, dual)
-        prices[basis] = 0.0
-        enter = argmax(np.abs(prices))
-        if abs(prices[enter]) <= 1.0 + SLACK or pivot == most:
+        w, dual = solve(signed, moved), solve(transposed(signed), ones)
+        enter, price = _entering(apply(arms, dual), basis)
+        if abs(price) <= 1.0 + SLACK or pivot == most:
             break
-        side = 1.0 if prices[enter] > 0 else -1.0
-        rate = solve(signed, side * arms[enter])
-        position, passed = _leaving(w, rate, 1.0 - abs(prices[enter]))
+        for k in range(r):
+            side[k] = arms[enter, k] if price > 0 else -arms[enter, k]
+        position = _leaving(w, solve(signed, side), 1.0 - abs(price), passed)
         if position < 0:
             break
-        signed *= np.where(passed, -1.0, 1.0)
+        for k in range(r):
+            _turn(signed, k, passed[k])
         basis[position] = enter
-        signed[:, position] = side * arms[enter]
+        for k in range(r):
+            signed[k, position] = side[k]
         pivot += 1
     return basis, solve(signed, direction), dual, pivot
+
+
+@merged
+def _entering(prices, basis):
+    """The arm of largest price in size, those of the basis (r,) apart, and its price."""
+    sizes = np.empty(len(prices))
+    for k in basis:
+        prices[k] = 0.0
+    for k in range(len(prices)):
+        sizes[k] = abs(prices[k])
+    enter = argmax(sizes)
+    return enter, prices[enter]
+
+
+@merged
+def _turn(signed, k, turn):
+    """Change the sign of column k if it is to `turn`."""
+    if turn:
+        for i in range(signed.shape[0]):
+            signed[i, k] *= -1.0
 
 
 def single_direction(arms, direction):

@@ -7,7 +7,7 @@ from numba import njit
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_matrix, check_option, check_positive
-from bandits_lib.numerics.kernels import inlined
+from bandits_lib.numerics.kernels import forward, inlined, regularised_cholesky
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -34,15 +34,27 @@ def posterior(prior, noise, sample):
 
 @njit(cache=True, error_model="numpy")
 def refresh(fit, counts):
-    """Compute the posterior afresh: C = P - P D (noise I + D P D)^-1 D P with D = diag(counts)^(1/2)."""
-    root = np.sqrt(counts.astype(np.float64))
-    scaled = fit.prior * root
-    inner = (scaled.T * root).T.copy()
-    for k in range(len(root)):
-        inner[k, k] += fit.noise
-    covariance = fit.prior - np.dot(scaled, np.linalg.solve(inner, scaled.T.copy()))
-    fit.covariance[:] = (covariance + covariance.T) / 2
-    fit.mean[:] = np.dot(fit.covariance, fit.sums) / fit.noise
+    """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
+    prior, K = fit.prior, len(counts)
+    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
+    for i in range(K):
+        for k in range(K):
+            W[i, k] = np.sqrt(counts[i]) * prior[i, k]
+            inner[i, k] = W[i, k] * np.sqrt(counts[k])
+        inner[i, i] += fit.noise
+    regularised_cholesky(inner, factor)
+    forward(factor, W)
+    for i in range(K):
+        fit.mean[i] = 0.0
+        for k in range(K):
+            fit.covariance[i, k] = prior[i, k]
+    for j in range(K):
+        for i in range(K):
+            for k in range(K):
+                fit.covariance[i, k] -= W[j, i] * W[j, k]
+    for i in range(K):
+        for k in range(K):
+            fit.mean[k] += fit.covariance[i, k] * (fit.sums[i] / fit.noise)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -200,6 +200,21 @@ def cholesky(matrix, scale, shift, factor):
     return logdet
 
 
+@kernel
+def regularised_cholesky(matrix, factor):
+    """As `cholesky` of `matrix` (d, d) itself; its diagonal counts for more if rounding has made it indefinite."""
+    trace, shift = 0.0, 0.0
+    for i in range(matrix.shape[0]):
+        trace += matrix[i, i]
+    logdet = cholesky(matrix, 1.0, 0.0, factor)
+    for _ in range(7):
+        if logdet > -np.inf:
+            break
+        shift = max(1e-16 * trace, 100 * shift)
+        logdet = cholesky(matrix, 1.0, shift, factor)
+    return logdet
+
+
 @njit(cache=True, error_model="numpy")
 def inverse_from(factor, inverse):
     """Into `inverse` (d, d): that of the matrix whose Cholesky factor, lower triangular, is given."""
@@ -215,3 +230,25 @@ def inverse_from(factor, inverse):
             for j in range(i + 1, d):
                 rest -= factor[j, i] * inverse[j, k]
             inverse[i, k] = rest / factor[i, i]
+
+
+@kernel
+def forward(factor, columns):
+    """L^-1 columns, L the lower triangular `factor` (d, d), in the place of `columns` (d, n)."""
+    for i in range(factor.shape[0]):
+        for j in range(i):
+            for k in range(columns.shape[1]):
+                columns[i, k] -= factor[i, j] * columns[j, k]
+        for k in range(columns.shape[1]):
+            columns[i, k] /= factor[i, i]
+
+
+@kernel
+def weighted_gram(columns, weights, gram):
+    """The sum of weights_k x_k x_k' over the columns x of `columns` (d, n), into `gram` (d, d): its lower triangle."""
+    for i in range(columns.shape[0]):
+        for j in range(i + 1):
+            along = 0.0
+            for k in range(columns.shape[1]):
+                along += weights[k] * columns[i, k] * columns[j, k]
+            gram[i, j] = along

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.numerics import in_place
+from bandits_lib.numerics.kernels import largest
 from bandits_lib.numerics.ties import argmax
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
@@ -142,6 +143,23 @@ def information(rows, weights):
 
 
 @njit(cache=True, error_model="numpy")
+def row_gram(rows):
+    """Inner products (n, n) of the rows (n, k) with each other."""
+    out = np.empty((rows.shape[0], rows.shape[0]))
+    in_place.symmetric_products(rows, rows, out)
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def identity(n):
+    """The identity matrix (n, n)."""
+    out = np.zeros((n, n))
+    for i in range(n):
+        out[i, i] = 1.0
+    return out
+
+
+@njit(cache=True, error_model="numpy")
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
     upper = transposed(matrix)
@@ -244,7 +262,7 @@ def independent(rows, tol):
     n, k = rows.shape
     rest, lengths = transposed(rows), squares(rows)
     chosen, basis = np.empty(min(n, k), np.int64), np.empty((min(n, k), k))
-    floor, along = (tol * np.sqrt(lengths.max())) ** 2, np.empty(n)
+    floor, along = (tol * np.sqrt(largest(lengths))) ** 2, np.empty(n)
     for m in range(min(n, k)):
         best = argmax(lengths)
         if not lengths[best] > floor:
@@ -259,8 +277,10 @@ def independent(rows, tol):
 @njit(cache=True, error_model="numpy")
 def mild(upper):
     """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
-    pivots = np.abs(np.diag(upper))
-    return pivots.max() < MILD * pivots.min()
+    least, most = np.inf, 0.0
+    for i in range(len(upper)):
+        least, most = min(least, abs(upper[i, i])), max(most, abs(upper[i, i]))
+    return most < MILD * least
 
 
 @njit(cache=True, error_model="numpy")
@@ -280,4 +300,8 @@ def outside_projector(columns):
         basis = product(basis, inverse_triangle(upper))
         if mild(upper):
             break
-    return np.eye(n) - product(basis, transposed(basis)), n - basis.shape[1]
+    projector = product(basis, transposed(basis))
+    for i in range(n):
+        for j in range(n):
+            projector[i, j] = (1.0 if i == j else 0.0) - projector[i, j]
+    return projector, n - basis.shape[1]

@@ -19,10 +19,12 @@ from numba import njit
 
 from bandits_lib.numerics.ordered import (
     cholesky,
+    identity,
     independent,
-    information,
     inverse_triangle,
     product,
+    row_gram,
+    scaled_rows,
     squares,
     total,
     transposed,
@@ -56,23 +58,30 @@ def basis(vectors):
 @njit(cache=True, error_model="numpy")
 def basis_of(vectors):
     """As `basis`, compiled."""
-    lengths = np.sqrt(squares(vectors))
-    there = np.flatnonzero(lengths > 0)
-    n, d = len(there), vectors.shape[1]
+    lengths, (many, d), n = squares(vectors), vectors.shape, 0
+    unit = np.empty((np.count_nonzero(lengths), d))
+    for i in range(many):
+        if lengths[i] > 0:
+            length = np.sqrt(lengths[i])
+            for c in range(d):
+                unit[n, c] = vectors[i, c] / length
+            n += 1
     if n == 0:
         return np.zeros((d, 0))
-    unit = vectors[there] / lengths[there].reshape(-1, 1)
     if n >= d and clearly_independent(unit):
-        return np.eye(d)
-    axes = transposed(independent(unit, RANK_TOL)[1])
-    return np.eye(d) if axes.shape[1] == d else axes
+        return identity(d)
+    axes = independent(unit, RANK_TOL)[1]
+    return identity(d) if len(axes) == d else transposed(axes)
 
 
 @njit(cache=True, error_model="numpy")
 def clearly_independent(unit):
     """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
-    upper, regular = cholesky(information(unit, np.ones(len(unit))))
-    return regular and np.diag(upper).min() > CLEAR
+    across = transposed(unit)
+    upper, regular = cholesky(row_gram(across))
+    for i in range(len(upper)):
+        regular = regular and upper[i, i] > CLEAR
+    return regular
 
 
 class Span(NamedTuple):
@@ -134,16 +143,30 @@ def outside_of(vectors, axes):
     """As `outside`, compiled."""
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
-    return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
+    rest = product(product(vectors, axes), transposed(axes))
+    for i in range(rest.shape[0]):
+        for c in range(rest.shape[1]):
+            rest[i, c] = vectors[i, c] - rest[i, c]
+    out = squares(rest)
+    for i in range(len(out)):
+        out[i] = np.sqrt(out[i])
+    return out
 
 
-@njit(cache=True, error_model="numpy")
 def inverse_root(rows, weights):
     """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that."""
     axes = basis_of(rows)
-    weighted = np.sqrt(weights).reshape(-1, 1) * product(rows, axes)
-    upper = triangle(weighted[ranked(-row_maxima(weighted))])
-    return transposed(product(axes, inverse_triangle(upper))), axes
+    return _root(rows, weights, axes), axes
+
+
+@njit(cache=True, error_model="numpy")
+def _root(rows, weights, axes):
+    weighted = scaled_rows(product(rows, axes), np.sqrt(weights))
+    shortness = row_maxima(weighted)
+    for i in range(len(shortness)):
+        shortness[i] = -shortness[i]
+    upper = triangle(weighted[ranked(shortness)])
+    return transposed(product(axes, inverse_triangle(upper)))
 
 
 @njit(cache=True, error_model="numpy")

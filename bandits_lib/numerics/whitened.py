@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics.kernels import along_all, inlined
+from bandits_lib.numerics.kernels import along_all, forward, inlined, regularised_cholesky, weighted_gram
 
 REFRESH = 1_000  # pulls between two fresh factorisations
 
@@ -40,10 +40,23 @@ def whitened(arms, points, sample):
 @njit(cache=True, error_model="numpy")
 def refresh(fit, counts):
     """Compute R = L^-T, V = LL', and all that is held in its coordinates, afresh from counts (K,) and response."""
-    root = np.linalg.inv(np.linalg.cholesky(np.dot(fit.given_arms.T * counts, fit.given_arms))).T.copy()
-    fit.arms[:] = np.dot(fit.given_arms, root).T
-    fit.points[:] = np.dot(fit.given_points, root).T
-    fit.theta[:] = np.dot(root.T.copy(), fit.response)
+    arms, points, theta = fit.arms, fit.points, fit.theta
+    r = len(theta)
+    V, factor = np.empty((r, r)), np.empty((r, r))
+    for i in range(r):
+        for k in range(arms.shape[1]):
+            arms[i, k] = fit.given_arms[k, i]
+        for m in range(points.shape[1]):
+            points[i, m] = fit.given_points[m, i]
+    weighted_gram(arms, counts, V)
+    regularised_cholesky(V, factor)
+    forward(factor, arms)
+    forward(factor, points)
+    for i in range(r):
+        theta[i] = fit.response[i]
+        for j in range(i):
+            theta[i] -= factor[i, j] * theta[j]
+        theta[i] /= factor[i, i]
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -1,8 +1,14 @@
-"""Compile the numba kernels once, into the shared cache, so that no first run pays for it."""
+"""Compile the numba kernels once, into the shared cache, so that no first run pays for it.
 
+Two processes share the work; what both need, whoever comes first compiles, and the other reads it.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
+from joblib import cpu_count
 
 from bandits_lib import papers as instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, xy_design
@@ -20,29 +26,49 @@ from bandits_lib.fixed_confidence import (
 from bandits_lib.problem import LinearBandit
 from bandits_lib.simulate.play import play
 
+GAUSSIAN = instances.benchmark(2)
+BERNOULLI = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
+BUDGET, SURE = {"budget": 50}, {"delta": 0.1}
+RANDOM = l_t3c, peps, peace  # rules that draw
+RULES = (
+    *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
+    (ucb_glm, BERNOULLI, BUDGET | {"alpha": 1.0}),
+    *((linucb, GAUSSIAN, BUDGET | {"mode": mode}) for mode in ("shared", "disjoint")),
+    *((rule, GAUSSIAN, SURE) for rule in (lin_game, fws, l_t3c)),
+    *((lingape, GAUSSIAN, SURE | {"theta_bound": 1.0, "rule": rule}) for rule in ("greedy", "ratio")),
+    *((lingape_budget, GAUSSIAN, BUDGET | SURE | {"rule": rule}) for rule in ("greedy", "ratio")),
+    (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
+    *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
+    *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),
+    *((rule, GAUSSIAN, BUDGET) for rule in (peps, peace)),
+    (xy_adaptive, GAUSSIAN, SURE),
+)
 
-def compile_kernels():
+
+def compile_kernels(processes=None):
     """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise of the notebooks."""
-    _designs()
-    gaussian = instances.benchmark(2)
-    bernoulli = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
-    play(xy_adaptive(gaussian.arms, delta=0.1), gaussian, np.random.default_rng(0), 50)
-    for tracking in (lazy_track_and_stop, lin_game, fws, partial(l_t3c, rng=np.random.default_rng(0))):
-        play(tracking(gaussian.arms, delta=0.1), gaussian, np.random.default_rng(0), 50)
-    play(peps(gaussian.arms, budget=50, rng=np.random.default_rng(0)), gaussian, np.random.default_rng(0))
-    for rule in ("ratio", "greedy"):
-        play(lingape(gaussian.arms, delta=0.1, theta_bound=1.0, rule=rule), gaussian, np.random.default_rng(0), 50)
-        play(lingape_budget(gaussian.arms, budget=50, delta=0.1, rule=rule), gaussian, np.random.default_rng(0))
-    for mode in ("shared", "disjoint"):
-        play(linucb(gaussian.arms, budget=50, mode=mode), gaussian, np.random.default_rng(0))
-    for problem in (gaussian, bernoulli):
-        play(bayes_gap(problem.arms, budget=50), problem, np.random.default_rng(0))
-    play(lazy_track_and_stop(bernoulli.arms, delta=0.1), bernoulli, np.random.default_rng(0), 50)
-    for model in ("linear", "logistic"):
-        play(gse(bernoulli.arms, budget=50, design="greedy", model=model), bernoulli, np.random.default_rng(0))
-    play(sphere_track_and_stop(3, epsilon=0.5, delta=0.1), gaussian, np.random.default_rng(0), 50)
-    play(peace(gaussian.arms, budget=50, rng=np.random.default_rng(0)), gaussian, np.random.default_rng(0))
-    play(ucb_glm(bernoulli.arms, budget=50, alpha=1.0), bernoulli, np.random.default_rng(0))
+    processes = min(2, cpu_count()) if processes is None else processes
+    if processes == 1:
+        for part in parts():
+            part()
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(part) for part in parts()]:
+            done.result()
+
+
+def parts():
+    """Calls that compile something, what takes longest first and what solves designs last."""
+    yield _designs
+    for name, problem, options in RULES:
+        yield partial(_play, name, problem, options)
+
+
+def _play(rule, problem, options):
+    if rule in RANDOM:
+        options = options | {"rng": np.random.default_rng(0)}
+    first = 3 if rule is sphere_track_and_stop else problem.arms
+    play(rule(first, **options), problem, np.random.default_rng(0), 50)
 
 
 def _designs():

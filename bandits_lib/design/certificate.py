@@ -66,9 +66,12 @@ def estimable(arms, weights, vectors, scale):
 
 def value_of(arms, weights, directions):
     """max over directions of ||y||^2_{A(weights)^-1}; infinite if some direction cannot be estimated."""
-    if not estimable(arms, weights, *directions.spanning()):
+    support = np.flatnonzero(weights > 0)
+    root, axes = span.inverse_root(arms[support], weights[support])
+    vectors, scale = directions.spanning()
+    if len(root) < arms.shape[1] and (outside(vectors, axes) > RANK_TOL * scale).any():
         return np.inf
-    return directions.value(inverse_root(arms, weights))
+    return directions.value(root)
 
 
 @njit(cache=True, error_model="numpy")

@@ -22,14 +22,14 @@ BATCH = 16  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
-def lean(arms, weights, eta):
-    """Weights (K,) by 1 with `eta`, then by 2."""
-    return basic_weights(arms, drop_small_leverages(arms, weights, eta))
+def lean(arms, weights, eta, root=None):
+    """Weights (K,) by 1 with `eta`, then by 2; root : their `inverse_root`, if known."""
+    return basic_weights(arms, drop_small_leverages(arms, weights, eta, root))
 
 
-def drop_small_leverages(arms, weights, eta):
+def drop_small_leverages(arms, weights, eta, root=None):
     """Weights (K,), renormalised, without the atoms of least leverage, which add up to at most `eta`."""
-    return _dropped(arms, weights, inverse_root(arms, weights), eta)
+    return _dropped(arms, weights, inverse_root(arms, weights) if root is None else root, eta)
 
 
 def basic_weights(arms, weights):

@@ -46,11 +46,11 @@ def solve_xy(arms, directions, tol):
         design = _one_direction(arms, directions, tol)
         if design.value <= (1 + tol) * design.lower_bound:
             return design
-    weights, value, bound, steps, rows = _column_generation(arms, directions, 0.8 * tol)
+    weights, value, bound, steps, rows, root = _column_generation(arms, directions, 0.8 * tol)
     if not value <= (1 + 0.85 * tol) * bound:
         weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
-        steps += more
-    weights = _fewer_atoms(arms, weights, directions, tol, bound)
+        steps, root = steps + more, None
+    weights = _fewer_atoms(arms, weights, root, directions, tol, bound)
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:
         warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
@@ -79,6 +79,7 @@ class Attempt(NamedTuple):
     solution: Solution
     chosen: np.ndarray  # arms of the set
     rows: np.ndarray  # (q, r) directions of the set
+    root: np.ndarray  # `inverse_root` of the weights
 
     def violated(self):
         """Whether something outside the set is larger than all in it."""
@@ -87,12 +88,12 @@ class Attempt(NamedTuple):
 
 
 def _column_generation(arms, directions, tol):
-    """Weights (K,), their value, the bound that certifies them, Newton steps, the directions in view at the end."""
+    """Weights (K,), value, the bound that certifies it, Newton steps, the directions in view at the end, the root."""
     most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
     coming = max(most // PART, len(arms) // SHARE)
     weights, _ = d_optimal(arms, START_GAP, 1000)
     every, spanning = np.arange(len(arms)), spanning_arms(arms)
-    chosen = every if len(arms) <= ALL_ARMS else np.union1d(np.flatnonzero(weights), spanning)
+    chosen = every if len(arms) <= ALL_ARMS else _union(weights != 0, spanning)
     rows = directions.first(inverse_root(arms, weights), most)
     inner = tol / 4 if len(chosen) == len(arms) and directions.all_among(rows) else 0.1
     best: Attempt | None = None
@@ -114,13 +115,13 @@ def _column_generation(arms, directions, tol):
         if rounds > CYCLE:
             inner = max(tol / 4, inner / 4)
         if len(chosen) < len(arms):
-            chosen = np.union1d(_exchange_arms(here, coming), chosen if rounds >= CYCLE else spanning)
+            chosen = _union(_exchanged(here, coming), chosen if rounds >= CYCLE else spanning)
         rows = np.vstack([rows[_busy(here.norms, here.solution.masses)], here.beyond])
     assert best is not None
     if best.value <= (1 + tol) * bound:
         best, bound, more = _chosen(arms, directions, best, bound, tol, most)
         steps += more
-    return best.weights, best.value, bound, steps, best.rows
+    return best.weights, best.value, bound, steps, best.rows, best.root
 
 
 def _room(arms):
@@ -135,7 +136,7 @@ def _attempt(arms, directions, chosen, rows, solution, most):
     root = inverse_root(arms, weights)
     norms, bound, pressure = _tested(arms, root, rows, solution.masses)
     value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
-    return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows)
+    return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
 
 
 @njit(cache=True, error_model="numpy")
@@ -150,7 +151,7 @@ def _chosen(arms, directions, found, bound, tol, most):
     """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`."""
     chosen = found.chosen
     if _room(arms):
-        chosen = np.union1d(chosen, np.flatnonzero(found.pressure > NEAR * found.pressure.max()))
+        chosen = _union(found.pressure > NEAR * found.pressure.max(), chosen)
     kept = (found.solution.masses > SLIGHT / len(found.rows)) | (found.norms > NEAR * found.norms.max())
     rows, masses, here, steps = found.rows[kept], found.solution.masses[kept], found, 0
     near: Point | None = _restricted(found.solution.point, kept) if len(chosen) == len(found.chosen) else None
@@ -201,18 +202,26 @@ def _busy(norms, masses):
     return (masses > 1e-3 / len(masses)) | (norms > 0.95 * norms.max())
 
 
-def _exchange_arms(here, most):
-    """Arms of weight or nearly of full pressure stay; up to `most` of larger pressure than all of them come in."""
+def _exchanged(here, most):
+    """Who is in the set next, (K,): who has weight or nearly full pressure, and up to `most` of larger pressure."""
     chosen, pressure = here.chosen, here.pressure
-    top = pressure[chosen].max()
-    keep = chosen[(here.weights[chosen] * pressure[chosen] > IDLE / len(chosen)) | (pressure[chosen] > 0.9 * top)]
+    inside, taken = pressure[chosen], np.zeros(len(pressure), dtype=bool)
+    top = inside.max()
+    taken[chosen] = (here.weights[chosen] * inside > IDLE / len(chosen)) | (inside > 0.9 * top)
     above = np.flatnonzero(pressure > top * (1 + 1e-9))
-    return np.union1d(keep, above[ranked(-pressure[above])[:most]])
+    taken[above[ranked(-pressure[above])[:most]]] = True
+    return taken
 
 
-def _fewer_atoms(arms, weights, directions, tol, bound):
+def _union(taken, more):
+    """Indices of the arms that are `taken` (K,), bools that may be changed, and of those listed as `more`."""
+    taken[more] = True
+    return np.flatnonzero(taken)
+
+
+def _fewer_atoms(arms, weights, root, directions, tol, bound):
     """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
-    weights = snapped(lean(arms, weights, tol / 10), tol)
+    weights = snapped(lean(arms, weights, tol / 10, root), tol)
     order = ranked(weights)
     # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
     slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]

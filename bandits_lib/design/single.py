@@ -67,14 +67,28 @@ def signed_basis(arms, direction, most):
     return basis, solve(signed, direction), dual, pivot
 
 
-def single_direction(arms, direction):
-    """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
+@njit(cache=True)
+def single_weights(arms, direction):
+    """Weights (K,) for the one `direction` (r,), of at most r arms, exact to rounding; NaN if it gave up."""
+    return _solved(arms, direction)[0]
+
+
+@njit(cache=True)
+def _solved(arms, direction):
     unit = direction / np.sqrt(total(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):
-        raise np.linalg.LinAlgError("singular basis")
+        return np.full(len(arms), np.nan), dual, pivots
     weights = np.zeros(len(arms))
     w = np.abs(w)
     weights[basis] = np.where(w > 1e-12 * total(w), w, 0.0)
+    return weights / total(weights), dual, pivots
+
+
+def single_direction(arms, direction):
+    """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
+    weights, dual, pivots = _solved(arms, direction)
+    if not np.isfinite(weights).all():
+        raise np.linalg.LinAlgError("singular basis")
     bound = total(direction * dual) ** 2 / (apply(arms, dual) ** 2).max()
-    return weights / total(weights), bound, pivots
+    return weights, bound, pivots

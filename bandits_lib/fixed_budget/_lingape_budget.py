@@ -23,7 +23,7 @@ from bandits_lib.checks import (
     check_ridge,
     check_sigma,
 )
-from bandits_lib.design.allocations import Allocations, allocations
+from bandits_lib.design.allocations import allocations, enter
 from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
 from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
@@ -93,9 +93,9 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     arms = arms @ basis(arms)
-    table = allocations(arms) if rule == "ratio" else Allocations(None, len(arms), 0)  # greedy needs none
+    table = allocations(arms)  # greedy needs none
     fit, bias = ridge_regression(arms, ridge, sample), sqrt(ridge) * theta_bound
-    state = begin(sample, fit, table.table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
+    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
     return (yield from explore(choose, learn, state, table, trace=trace, first=trace, budget=budget))
 
 
@@ -110,6 +110,8 @@ def choose(state):
     if not compare(state, leader, apart):
         return -1
     if not state.greedy:
+        if now.row < 0:
+            now.row = enter(state.table, state.program, leader, now.rival)
         return lagging(state)
     products(fit, now.rival, gains)
     for k in range(gains.shape[0]):

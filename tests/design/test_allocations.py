@@ -1,12 +1,14 @@
 """The signed program of LinGapE, and the tables of its solutions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from bandits_lib import instances
 from bandits_lib.design import allocations
-from bandits_lib.design.allocations import Allocations, signed_program
+from bandits_lib.design.allocations import ROWS, Allocations, allocate, enter, signed_program
 
 ARMS = {f"normal {seed}": np.random.default_rng(seed).standard_normal((15, 4)) for seed in range(3)}
 ARMS |= {
@@ -18,7 +20,7 @@ ARMS |= {
 @pytest.mark.parametrize("arms", ARMS.values(), ids=ARMS.keys())
 def test_allocations_solve_the_signed_program(arms):
     """||w||_1 is least among all signed w with X'w = x_i - x_j (HiGHS), and more pairs make the table grow."""
-    (K, r), known = arms.shape, Allocations(signed_program(arms), *arms.shape)
+    (K, r), known = arms.shape, Allocations(partial(allocate, signed_program(arms)), *arms.shape)
     for i in range(K):
         for j in range(i):
             row = known.enter(i, j)
@@ -31,8 +33,8 @@ def test_allocations_solve_the_signed_program(arms):
             assert used.sum() <= r and shares[used].sum() == pytest.approx(1)
             assert y @ inverse @ y == pytest.approx(least**2, rel=1e-6), "Elfving's theorem"
     assert (
-        known.known == K * (K - 1) // 2 <= len(known.table.support)
-        and (np.diff(known.table.keys[: known.known]) > 0).all()
+        known.table.known[0] == K * (K - 1) // 2 <= len(known.table.support)
+        and (np.diff(known.table.keys[: known.table.known[0]]) > 0).all()
     )
 
 
@@ -44,12 +46,18 @@ def test_most_pairs_have_no_solution_of_positive_amounts():
 
 
 def test_nearly_parallel_arms_fall_back_on_a_general_solver(monkeypatch):
-    def singular(arms, direction):
-        raise np.linalg.LinAlgError
-
-    arms = np.random.default_rng(0).standard_normal((9, 3))
-    exact = signed_program(arms)(2, 5)
-    monkeypatch.setattr(allocations, "single_direction", singular)
-    general = signed_program(arms)(2, 5)
+    program = signed_program(np.random.default_rng(0).standard_normal((9, 3)))
+    exact = allocate(program, 2, 5)
+    monkeypatch.setattr(allocations, "signed_weights", lambda program, i, j: np.full(9, np.nan))
+    general = allocate(program, 2, 5)
     np.testing.assert_allclose(general, exact)
     assert (general > 0).sum() == (exact > 0).sum() == 3
+
+
+def test_a_pair_without_room_or_solution_in_the_loop_is_left_to_the_caller():
+    program = signed_program(np.random.default_rng(0).standard_normal((15, 3)))
+    known = Allocations(partial(allocate, program), 15, 3, program)
+    assert enter(known.table, program._replace(arms=program.arms * np.nan), 2, 5) == -1
+    rows = [enter(known.table, program, i, j) for i in range(15) for j in range(i)]
+    assert rows == [*range(ROWS), *[-1] * (105 - ROWS)]
+    assert known.enter(14, 13) == ROWS < len(known.table.keys) and known.enter(1, 0) == 0

@@ -158,7 +158,7 @@ def allocations(arms):
     key = blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
     if key not in _tables:
         program = signed_program(arms)
-        _tables[key] = Allocations(partial(allocate, program), *arms.shape, program)
+        _tables[key] = Allocations(partial(allocate, program), *arms.shape, program=program)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)

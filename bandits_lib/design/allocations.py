@@ -157,8 +157,8 @@ def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
     key = blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
     if key not in _tables:
-        program = signed_program(arms)
-        _tables[key] = Allocations(partial(allocate, program), *arms.shape, program=program)
+        program, (K, r) = signed_program(arms), arms.shape
+        _tables[key] = Allocations(partial(allocate, program), K, r, program)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)

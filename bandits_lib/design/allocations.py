@@ -15,9 +15,11 @@ from numba import njit
 from scipy.optimize import linprog
 
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.single import SLACK, single_weights
-from bandits_lib.numerics.kernels import kernel
-from bandits_lib.numerics.ordered import apply, combine, total
+from bandits_lib.design.single import SLACK, perturbation, single_weights, weights_of
+from bandits_lib.design.vertices import Vertices, basis_for, vertices
+from bandits_lib.numerics.kernels import along_all, kernel
+from bandits_lib.numerics.ordered import apply, combine, solve, total, transposed
+from bandits_lib.numerics.ties import highest
 
 ROWS = 64  # pairs a table holds at first
 NEGLIGIBLE = 1e-12  # amounts relative to their sum that are rounding errors
@@ -43,6 +45,7 @@ class Program(NamedTuple):
     arms: np.ndarray  # (K, r)
     basis: np.ndarray  # (r,), spanning arms
     inverse: np.ndarray  # (r, r), of their transposed matrix
+    known: Vertices
 
 
 class Allocations:
@@ -117,13 +120,13 @@ def enter(table, program, i, j):
 def signed_program(arms):
     """The `Program` of arms (K, r) of rank r."""
     basis = spanning_arms(arms)
-    return Program(arms, basis, np.linalg.inv(arms[basis].T))
+    return Program(arms, basis, np.linalg.inv(arms[basis].T), vertices(arms, basis))
 
 
 @njit(cache=True, error_model="numpy")
 def signed_weights(program, i, j):
     """Weights (K,) for x_i - x_j, of the spanning arms if these prove to be enough; NaN if the program gives up."""
-    arms, basis, inverse = program
+    arms, basis, inverse, known = program
     weights, direction = np.zeros(len(arms)), arms[i] - arms[j]
     if not direction.any():  # copies: nothing can tell them apart, and any arm is as good
         weights[i] = 1.0
@@ -132,10 +135,23 @@ def signed_weights(program, i, j):
     sizes = np.abs(amounts)
     negligible = sizes <= NEGLIGIBLE * total(sizes)
     amounts[negligible], sizes[negligible] = 0.0, 0.0
-    dual = combine(np.sign(amounts), inverse)
-    if np.abs(apply(arms, dual)).max() <= 1 + SLACK:  # feasible, and of equal value
+    along_all(known.columns, combine(np.sign(amounts), inverse), weights)
+    if highest(np.abs(weights)) <= 1 + SLACK:  # a feasible dual, of equal value
+        weights[:] = 0.0
         weights[basis] = sizes / total(sizes)
         return weights
+    return others_too(program, direction, amounts)
+
+
+@njit(cache=True, error_model="numpy")
+def others_too(program, direction, amounts):
+    """Weights (K,) where the spanning arms, of these `amounts` (r,), are not enough: by a nearby vertex, or afresh."""
+    arms, basis, _, known = program
+    if len(arms) > len(basis) + 1:  # beside one more arm there is one pivot at most
+        moved = direction + combine(np.where(amounts < 0, -1.0, 1.0) * perturbation(amounts), arms[basis])
+        found = basis_for(known, direction, moved)
+        if len(found):
+            return weights_of(len(arms), found, solve(transposed(arms[found]), direction))
     return single_weights(arms, direction)
 
 

@@ -19,7 +19,8 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.d_optimal import inverse_and_norms
 from bandits_lib.design.sparsify import snapped
-from bandits_lib.numerics.ordered import apply
+from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
+from bandits_lib.numerics.ordered import apply, product, transposed
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 
@@ -27,6 +28,7 @@ STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method
 DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
 REFRESH = 200  # steps between two fresh inversions
+FEW = 2  # arms per dimension up to which Wynn's method keeps their products instead of the inverse
 GOLDEN = 0.6180339887498949
 
 
@@ -163,20 +165,49 @@ def frank_wolfe_g(arms, most, grid):
 @njit(cache=True, error_model="numpy")
 def wynn(arms, tol, most):
     """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
-    rank = arms.shape[1]
-    weights = np.full(arms.shape[0], 1 / arms.shape[0])
-    inverse, norms = inverse_and_norms(arms, weights)
-    for step in range(most):
+    K, rank = arms.shape
+    weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
+    for start in range(0, most, REFRESH):
+        inverse, norms = inverse_and_norms(arms, weights)
+        gram = product(product(arms, inverse), columns) if K <= FEW * rank else np.empty((0, 0))
+        steps = min(REFRESH, most - start)
+        value, taken = _wynn_steps(columns, weights, norms, inverse, gram, (1 + tol) * rank, steps, along, ray)
+        if taken < steps:
+            return weights, value, start + taken
+    return weights, inverse_and_norms(arms, weights)[1].max(), most
+
+
+@kernel
+def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
+    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps).
+
+    Weights grow by a = gamma / (1 - gamma) of their sum, one at a time, and are scaled in the end: V grows by a xx'.
+    """
+    rank, total, g = columns.shape[0], 1.0, np.inf
+    for step in range(most + 1):
         vertex = argmax(norms)
-        g = norms[vertex]
-        if g <= (1 + tol) * rank:
-            return weights, g, step
-        ray = apply(inverse, arms[vertex])
+        g = norms[vertex] * total
+        if g <= enough or step == most:
+            break
         gamma = (g / rank - 1) / (g - 1)
-        _move_towards(arms, weights, inverse, norms, vertex, ray, apply(arms, ray) ** 2, gamma)
-        if (step + 1) % REFRESH == 0:
-            inverse, norms = inverse_and_norms(arms, weights)
-    return weights, norms.max(), most
+        mass = gamma / (1 - gamma) * total
+        gain = 1 + mass * norms[vertex]
+        if gram.shape[0]:
+            for k in range(along.shape[0]):
+                along[k] = gram[vertex, k]
+            shrink(gram, along, mass, gain)
+        else:
+            times(inverse, columns, vertex, ray)
+            along_all(columns, ray, along)
+            shrink(inverse, ray, mass, gain)
+        loss = mass / gain
+        for k in range(along.shape[0]):
+            norms[k] -= loss * along[k] * along[k]
+        weights[vertex] += mass
+        total += mass
+    for k in range(weights.shape[0]):
+        weights[k] /= total
+    return g, step
 
 
 @njit(cache=True, error_model="numpy")

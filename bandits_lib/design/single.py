@@ -37,6 +37,13 @@ def _leaving(w, rate, slope):
 
 
 @njit(cache=True)
+def perturbation(w):
+    """Amounts (r,), no two alike, that are small beside those of `w` (r,)."""
+    golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0
+    return PERTURBATION * total(np.abs(w)) * (0.5 + golden)
+
+
+@njit(cache=True)
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis = spanning_arms(arms)
@@ -44,8 +51,7 @@ def signed_basis(arms, direction, most):
     w = solve(signed, direction)
     sign = np.where(w < 0, -1.0, 1.0)
     signed *= sign
-    golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0  # no two alike
-    moved = direction + apply(signed, PERTURBATION * total(np.abs(w)) * (0.5 + golden))
+    moved = direction + apply(signed, perturbation(w))
     pivot = 0
     while True:
         w = solve(signed, moved)
@@ -79,10 +85,15 @@ def _solved(arms, direction):
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):
         return np.full(len(arms), np.nan), dual, pivots
-    weights = np.zeros(len(arms))
-    w = np.abs(w)
-    weights[basis] = np.where(w > 1e-12 * total(w), w, 0.0)
-    return weights / total(weights), dual, pivots
+    return weights_of(len(arms), basis, w), dual, pivots
+
+
+@njit(cache=True)
+def weights_of(K, basis, w):
+    """Weights (K,) of the arms `basis` (r,) from their amounts w (r,) of either sign."""
+    weights, sizes = np.zeros(K), np.abs(w)
+    weights[basis] = np.where(sizes > 1e-12 * total(sizes), sizes, 0.0)
+    return weights / total(weights)
 
 
 def single_direction(arms, direction):

@@ -11,18 +11,13 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.optimize import linprog
 
-from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.single import SLACK, perturbation, single_weights, weights_of
-from bandits_lib.design.vertices import Vertices, basis_for, vertices
-from bandits_lib.numerics.kernels import along_all, kernel
-from bandits_lib.numerics.ordered import apply, combine, solve, total, transposed
-from bandits_lib.numerics.ties import highest
+from bandits_lib.design.vertices import signed_program, solve_pair
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.ordered import total
 
 ROWS = 64  # pairs a table holds at first
-NEGLIGIBLE = 1e-12  # amounts relative to their sum that are rounding errors
 NO_PAIR = np.iinfo(np.int64).max
 TABLES = 4  # tables remembered, the least recently used goes first
 
@@ -37,15 +32,6 @@ class Table(NamedTuple):
     rows: np.ndarray  # (C,), of each key in the next two
     support: np.ndarray  # (C, r + 1), the arms of each allocation
     shares: np.ndarray  # (C, r + 1), their shares, -1 after the last
-
-
-class Program(NamedTuple):
-    """The program of arms (K, r) of rank r, and where it begins."""
-
-    arms: np.ndarray  # (K, r)
-    basis: np.ndarray  # (r,), spanning arms
-    inverse: np.ndarray  # (r, r), of their transposed matrix
-    known: Vertices
 
 
 class Allocations:
@@ -63,7 +49,8 @@ class Allocations:
             known, *columns = self.table
             _, *more = _room(known[0], self.table.shares.shape[1] - 1)
             self.table = Table(known.copy(), *map(np.concatenate, zip(columns, more, strict=True)))
-        return put(self.table, key, self.solve(*divmod(key, self.M)))
+        weights = self.solve(*divmod(key, self.M))
+        return put(self.table, key, atoms := np.flatnonzero(weights), weights[atoms])
 
 
 def _room(C, r):
@@ -92,13 +79,13 @@ def find(table, key):
     return table.rows[at] if at < table.known[0] and table.keys[at] == key else -1
 
 
-@njit(cache=True, error_model="numpy")
-def put(table, key, weights):
-    """Enter weights (K,) of a pair that is not there, where there is room; its row."""
+@kernel
+def put(table, key, arms, shares):
+    """Enter the shares (n,) of `arms` (n,) for a pair that is not there, where there is room; its row."""
     row, at, atom = table.known[0], place(table, key), 0
-    for k in range(len(weights)):
-        if weights[k] != 0.0:
-            table.support[row, atom], table.shares[row, atom] = k, weights[k]
+    for n in range(arms.shape[0]):
+        if shares[n] != 0.0:
+            table.support[row, atom], table.shares[row, atom] = arms[n], shares[n]
             atom += 1
     for n in range(row, at, -1):
         table.keys[n], table.rows[n] = table.keys[n - 1], table.rows[n - 1]
@@ -107,58 +94,27 @@ def put(table, key, weights):
     return row
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def enter(table, program, i, j):
     """The row of the pair i, j, which is not there; -1 where there is no room, or no solution by this program."""
-    if table.known[0] == len(table.keys):
+    low, high = min(i, j), max(i, j)
+    if table.known[0] == table.keys.shape[0] or not solve_pair(program, low, high):
         return -1
-    i, j = min(i, j), max(i, j)
-    weights = signed_weights(program, i, j)
-    return put(table, i * len(program.arms) + j, weights) if weights[0] >= 0 else -1
-
-
-def signed_program(arms):
-    """The `Program` of arms (K, r) of rank r."""
-    basis = spanning_arms(arms)
-    return Program(arms, basis, np.linalg.inv(arms[basis].T), vertices(arms, basis))
-
-
-@njit(cache=True, error_model="numpy")
-def signed_weights(program, i, j):
-    """Weights (K,) for x_i - x_j, of the spanning arms if these prove to be enough; NaN if the program gives up."""
-    arms, basis, inverse, known = program
-    weights, direction = np.zeros(len(arms)), arms[i] - arms[j]
-    if not direction.any():  # copies: nothing can tell them apart, and any arm is as good
-        weights[i] = 1.0
-        return weights
-    amounts = apply(inverse, direction)
-    sizes = np.abs(amounts)
-    negligible = sizes <= NEGLIGIBLE * total(sizes)
-    amounts[negligible], sizes[negligible] = 0.0, 0.0
-    along_all(known.columns, combine(np.sign(amounts), inverse), weights)
-    if highest(np.abs(weights)) <= 1 + SLACK:  # a feasible dual, of equal value
-        weights[:] = 0.0
-        weights[basis] = sizes / total(sizes)
-        return weights
-    return others_too(program, direction, amounts)
-
-
-@njit(cache=True, error_model="numpy")
-def others_too(program, direction, amounts):
-    """Weights (K,) where the spanning arms, of these `amounts` (r,), are not enough: by a nearby vertex, or afresh."""
-    arms, basis, _, known = program
-    if len(arms) > len(basis) + 1:  # beside one more arm there is one pivot at most
-        moved = direction + combine(np.where(amounts < 0, -1.0, 1.0) * perturbation(amounts), arms[basis])
-        found = basis_for(known, direction, moved)
-        if len(found):
-            return weights_of(len(arms), found, solve(transposed(arms[found]), direction))
-    return single_weights(arms, direction)
+    size = 0.0
+    for b in range(program.amounts.shape[0]):
+        size += program.amounts[b]
+    for b in range(program.amounts.shape[0]):
+        program.amounts[b] /= size
+    return put(table, low * program.prices.shape[0] + high, program.basis, program.amounts)
 
 
 def allocate(program, i, j):
     """Weights (K,) for x_i - x_j, at most r of them."""
-    weights = signed_weights(program, i, j)
-    return weights if weights[0] >= 0 else general(program.arms, program.arms[i] - program.arms[j])
+    if not solve_pair(program, i, j):  # a basis of nearly parallel arms
+        return general(program.columns.T, program.columns[:, i] - program.columns[:, j])
+    weights, used = np.zeros(program.columns.shape[1]), program.amounts > 0
+    weights[program.basis[used]] = program.amounts[used] / total(program.amounts)
+    return weights
 
 
 def general(arms, direction):

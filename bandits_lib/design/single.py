@@ -37,13 +37,6 @@ def _leaving(w, rate, slope):
 
 
 @njit(cache=True)
-def perturbation(w):
-    """Amounts (r,), no two alike, that are small beside those of `w` (r,)."""
-    golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0
-    return PERTURBATION * total(np.abs(w)) * (0.5 + golden)
-
-
-@njit(cache=True)
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis = spanning_arms(arms)
@@ -51,7 +44,8 @@ def signed_basis(arms, direction, most):
     w = solve(signed, direction)
     sign = np.where(w < 0, -1.0, 1.0)
     signed *= sign
-    moved = direction + apply(signed, perturbation(w))
+    golden = (0.6180339887498949 * np.arange(1, len(w) + 1)) % 1.0  # no two alike
+    moved = direction + apply(signed, PERTURBATION * total(np.abs(w)) * (0.5 + golden))
     pivot = 0
     while True:
         w = solve(signed, moved)
@@ -73,33 +67,14 @@ def signed_basis(arms, direction, most):
     return basis, solve(signed, direction), dual, pivot
 
 
-@njit(cache=True)
-def single_weights(arms, direction):
-    """Weights (K,) for the one `direction` (r,), of at most r arms, exact to rounding; NaN if it gave up."""
-    return _solved(arms, direction)[0]
-
-
-@njit(cache=True)
-def _solved(arms, direction):
+def single_direction(arms, direction):
+    """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
     unit = direction / np.sqrt(total(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):
-        return np.full(len(arms), np.nan), dual, pivots
-    return weights_of(len(arms), basis, w), dual, pivots
-
-
-@njit(cache=True)
-def weights_of(K, basis, w):
-    """Weights (K,) of the arms `basis` (r,) from their amounts w (r,) of either sign."""
-    weights, sizes = np.zeros(K), np.abs(w)
-    weights[basis] = np.where(sizes > 1e-12 * total(sizes), sizes, 0.0)
-    return weights / total(weights)
-
-
-def single_direction(arms, direction):
-    """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
-    weights, dual, pivots = _solved(arms, direction)
-    if not np.isfinite(weights).all():
         raise np.linalg.LinAlgError("singular basis")
+    weights = np.zeros(len(arms))
+    w = np.abs(w)
+    weights[basis] = np.where(w > 1e-12 * total(w), w, 0.0)
     bound = total(direction * dual) ** 2 / (apply(arms, dual) ** 2).max()
-    return weights, bound, pivots
+    return weights / total(weights), bound, pivots

@@ -36,7 +36,7 @@ from bandits_lib.numerics.kernels import kernel
 from bandits_lib.numerics.ordered import inverse_triangle, row_products, total, transposed, triangle
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import ranked
-from bandits_lib.numerics.zeros import product, whitener
+from bandits_lib.numerics.zeros import inverse_factor, product
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
 POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
@@ -160,7 +160,7 @@ def width_and_pressures(arms, points, normals, weights):
 @njit(cache=True, error_model="numpy")
 def _on_batch(arms, points, normals, draws, weights):
     """`width_and_pressures`, with the batch by rows too: draws (n, r)."""
-    across = transposed(whitener(arms, weights))
+    across = inverse_factor(arms, weights)
     white = product(points, across)
     width, torque = _extremes(product(white, normals), draws, white)
     for i in range(len(torque)):
@@ -180,10 +180,9 @@ def _extremes(heights, draws, white):
         raise_to(heights[k], k, top, high)
         lower_to(heights[k], k, bottom, low)
     picked = np.zeros((m, draws.shape[1]))
+    gather(picked, draws, high, low)
     for c in range(n):
         spread += top[c] - bottom[c]
-        add(picked[high[c]], draws[c], 1.0)
-        add(picked[low[c]], draws[c], -1.0)
     return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
 
 
@@ -203,6 +202,14 @@ def lower_to(values, k, bottom, low):
         less = values[c] < bottom[c]
         bottom[c] = values[c] if less else bottom[c]
         low[c] = k if less else low[c]
+
+
+@kernel
+def gather(picked, draws, high, low):
+    """Add every draw to the row of its highest point in `picked` (m, r), and take it from that of its lowest."""
+    for c in range(high.shape[0]):
+        add(picked[high[c]], draws[c], 1.0)
+        add(picked[low[c]], draws[c], -1.0)
 
 
 def fewer_atoms(arms, weights, points):

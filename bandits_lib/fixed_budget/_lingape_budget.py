@@ -13,7 +13,6 @@ another: it multiplies by the variance where the deviation is meant (pass sigma=
 from math import sqrt
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import (
     check_arms,
@@ -26,7 +25,7 @@ from bandits_lib.checks import (
 )
 from bandits_lib.design.allocations import allocations, enter
 from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
@@ -100,33 +99,26 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
     return (yield from explore(choose, learn, state, table, trace=trace, first=trace, budget=budget))
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def choose(state):
     """The arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
-    now = state.now
-    if not look(state):
-        return -1
-    if now.row < 0 and not state.greedy:
-        now.row = enter(state.table, state.program, now.leader, now.rival)
-    return wanted(state)
-
-
-@kernel
-def look(state):
-    """Leader and rival from the regression; whether to go on."""
-    fit, apart = state.fit, state.leads
+    fit, now, apart = state.fit, state.now, state.gains
     leader, squares, along = argmax(fit.values), fit.squares, fit.along
     products(fit, leader, along)
     for k in range(apart.shape[0]):
         apart[k] = squares[k] + squares[leader] - 2 * along[k]
-    return compare(state, leader, apart)
+    if not compare(state, leader, apart):
+        return -1
+    if state.greedy:
+        return shortening(state)
+    if now.row < 0:
+        now.row = enter(state.table, state.program, leader, now.rival)
+    return lagging(state)
 
 
-@kernel
-def wanted(state):
-    """The arm that the pair lacks, or that shrinks it most."""
-    if not state.greedy:
-        return lagging(state)
+@inlined
+def shortening(state):
+    """The arm that shrinks the direction of the pair most; the leader's products are at hand."""
     fit, gains = state.fit, state.gains
     products(fit, state.now.rival, gains)
     for k in range(gains.shape[0]):

@@ -13,7 +13,6 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import expit
 
 from bandits_lib.checks import (
@@ -28,7 +27,7 @@ from bandits_lib.checks import (
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
 from bandits_lib.fixed_budget.spending import spend
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, record
+from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
@@ -158,7 +157,7 @@ def _look(state):
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 
-@kernel
+@inlined
 def refit(state):
     """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
     newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
@@ -174,7 +173,7 @@ def choose(state):
     return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def update(state, arm, reward):
     """Tell one reward: refit the logistic regression, rank-one update of the norms."""
     if reward != 0.0 and reward != 1.0:

@@ -132,7 +132,7 @@ def pull_until(norms, columns, counts, n, until, target, per_pull):
     return n, False
 
 
-@kernel
+@inlined
 def least_worst(norms):
     """argmin over arms x of max over pairs y of y'(A + xx')^-1 y; of arms that tie, the one that `taken` says."""
     left, taken, share = norms.left, norms.taken, norms.share
@@ -142,8 +142,9 @@ def least_worst(norms):
         along = norms.across[i, k] - norms.across[j, k]
         taken[k] = along * along * share[k]
         left[k] = square - taken[k]
-    raise_left(norms, False)
-    raise_left(norms, True)
+    if norms.tops.shape[0] > 1:
+        raise_left(norms, False)
+        raise_left(norms, True)
     return first_choice(left, taken)
 
 
@@ -212,7 +213,7 @@ def first_choice(left, taken):
     return argmax(taken)
 
 
-@kernel
+@inlined
 def add_pull(norms, columns, arm):
     """Sherman and Morrison, for one pull of `arm`; columns : (r, K), the arms."""
     gram, across, along, column, gain = norms.gram, norms.across, norms.along, norms.column, 1 + norms.arms[arm]

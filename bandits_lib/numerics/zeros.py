@@ -44,28 +44,30 @@ def add_rows(out, factors, rows):
 
 
 @njit(cache=True, error_model="numpy")
-def whitener(arms, weights):
-    """(r, r) lower triangular R with R'R = A(weights)^-1, for arms (K, r)."""
+def inverse_factor(arms, weights):
+    """(r, r) upper triangular S with SS' = A(weights)^-1, for arms (K, r)."""
     if not sparse(arms):
-        return ordered.transposed(ordered.inverse_triangle(ordered.cholesky(ordered.information(arms, weights))[0]))
-    upper, inverse = information(arms, weights), np.zeros((arms.shape[1], arms.shape[1]))
-    factor(upper)
-    invert_triangle(upper, inverse)
-    return ordered.transposed(inverse)
-
-
-@njit(cache=True, error_model="numpy")
-def information(arms, weights):
-    """The sum of weights_i x_i x_i', (r, r), over the arms of non-zero weight."""
+        return ordered.inverse_triangle(ordered.cholesky(ordered.information(arms, weights))[0])
     support = np.flatnonzero(weights)
     inside = ordered.transposed(arms[support])
-    weighted, out = inside * weights[support], np.zeros((inside.shape[0], inside.shape[0]))
-    lanes = np.empty(LANES)
-    for i in range(inside.shape[0]):
-        there = np.flatnonzero(weighted[i])
-        for j in range(i + 1):
-            out[i, j] = out[j, i] = inner_at(there, weighted[i], inside[j], lanes)
+    upper, out = np.empty((len(inside), len(inside))), np.zeros((len(inside), len(inside)))
+    symmetric_products(inside * weights[support], inside, np.empty(len(support), np.int64), np.empty(LANES), upper)
+    factor(upper)
+    invert_triangle(upper, out)
     return out
+
+
+@kernel
+def symmetric_products(left, right, there, lanes, out):
+    """Into `out` (r, r): inner products of the rows of left (r, n) and right (r, n), known to be symmetric."""
+    for i in range(left.shape[0]):
+        count = 0
+        for n in range(left.shape[1]):
+            if left[i, n] != 0.0:
+                there[count] = n
+                count += 1
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = inner_at(there[:count], left[i], right[j], lanes)
 
 
 @kernel
@@ -87,7 +89,7 @@ def inner_at(there, x, y, lanes):
 
 @kernel
 def factor(upper):
-    """Cholesky's R, R'R = A, in the place of A (n, n), positive definite."""
+    """Cholesky's R, R'R = A, in the upper triangle of A (n, n), positive definite."""
     n = upper.shape[0]
     for k in range(n):
         pivot = np.sqrt(upper[k, k])
@@ -96,7 +98,6 @@ def factor(upper):
         for i in range(k + 1, n):
             if upper[k, i] != 0.0:
                 in_place.add(upper[i, i:], upper[k, i:], -upper[k, i])
-            upper[i, k] = 0.0
 
 
 @kernel

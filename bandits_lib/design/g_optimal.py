@@ -19,10 +19,12 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.d_optimal import inverse_and_norms
 from bandits_lib.design.sparsify import snapped
+from bandits_lib.numerics import zeros
 from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
-from bandits_lib.numerics.ordered import apply, product, transposed
+from bandits_lib.numerics.ordered import apply, product, squares, transposed
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.numerics.zeros import inverse_factor
 
 STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method
@@ -168,8 +170,13 @@ def wynn(arms, tol, most):
     K, rank = arms.shape
     weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
     for start in range(0, most, REFRESH):
-        inverse, norms = inverse_and_norms(arms, weights)
-        gram = product(product(arms, inverse), columns) if K <= FEW * rank else np.empty((0, 0))
+        root = inverse_factor(arms, weights)
+        white = zeros.product(arms, root)
+        norms, inverse, gram = squares(white), np.empty((0, 0)), np.empty((0, 0))
+        if K <= FEW * rank:
+            gram = zeros.product(white, transposed(white))
+        else:
+            inverse = product(root, transposed(root))
         steps = min(REFRESH, most - start)
         value, taken = _wynn_steps(columns, weights, norms, inverse, gram, (1 + tol) * rank, steps, along, ray)
         if taken < steps:

@@ -216,7 +216,7 @@ def fewer_atoms(arms, weights, points):
     """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %."""
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
-    before = product(inverse_root(arms, weights), needed)
+    before = inverse_triangle(triangle(product(inverse_root(arms, weights), needed)))
     order = ranked(weights)
     order = order[weights[order] > 0]
     gone, stays = 0, len(order)
@@ -236,9 +236,10 @@ def _without(weights, atoms):
 
 
 def _growth(arms, weights, needed, before):
-    """Largest factor by which the variance of a direction in the span of `needed` (r, q) grows; `before` (r, q)."""
+    """Largest factor by which a variance in the span of `needed` (r, q) grows; `before` (q, q) made all of them 1."""
+    if np.count_nonzero(weights) < needed.shape[1]:
+        return np.inf
     if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):
         return np.inf
-    after = product(inverse_root(arms, weights), needed)
-    relative = product(after, inverse_triangle(triangle(before)))
+    relative = product(product(inverse_root(arms, weights), needed), before)
     return float(squared_extents(relative)[0].max())

@@ -228,9 +228,10 @@ def add_pull(norms, columns, arm):
     shrink_squares(norms.arms, along, gain)
     for m in range(across.shape[0]):
         column[m] = across[m, arm]
-        scaled = column[m] / gain
-        for k in range(along.shape[0]):
-            across[m, k] -= scaled * along[k]
+        if column[m] != 0.0:
+            scaled = column[m] / gain
+            for k in range(along.shape[0]):
+                across[m, k] -= scaled * along[k]
     shrink_pairs(norms.pairs, norms.tops, column, gain)
 
 

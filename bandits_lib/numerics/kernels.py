@@ -140,9 +140,10 @@ def add_outer(matrix, vector, weight):
 def shrink(inverse, u, weight, gain):
     """Sherman and Morrison: A^-1 (r, r) becomes (A + weight xx')^-1; u = A^-1 x, gain = 1 + weight x'u."""
     for i in range(u.shape[0]):
-        scaled = weight * u[i] / gain
-        for j in range(u.shape[0]):
-            inverse[i, j] -= scaled * u[j]
+        if u[i] != 0.0:
+            scaled = weight * u[i] / gain
+            for j in range(u.shape[0]):
+                inverse[i, j] -= scaled * u[j]
 
 
 @inlined

@@ -186,28 +186,24 @@ def wynn(arms, tol, most):
 
 @kernel
 def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
-    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps).
-
-    Weights grow by a = gamma / (1 - gamma) of their sum, one at a time, and are scaled in the end: V grows by a xx'.
-    """
+    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
     rank, total, g = columns.shape[0], 1.0, np.inf
-    for step in range(most + 1):
+    for step in range(most + 1):  # weights of sum `total`: gamma / (1 - gamma) of it goes to one arm, V grows by xx'
         vertex = argmax(norms)
         g = norms[vertex] * total
         if g <= enough or step == most:
             break
         gamma = (g / rank - 1) / (g - 1)
         mass = gamma / (1 - gamma) * total
-        gain = 1 + mass * norms[vertex]
+        loss = mass / (1 + mass * norms[vertex])
         if gram.shape[0]:
             for k in range(along.shape[0]):
                 along[k] = gram[vertex, k]
-            shrink(gram, along, mass, gain)
+            shrink(gram, along, loss, 1.0)
         else:
             times(inverse, columns, vertex, ray)
             along_all(columns, ray, along)
-            shrink(inverse, ray, mass, gain)
-        loss = mass / gain
+            shrink(inverse, ray, loss, 1.0)
         for k in range(along.shape[0]):
             norms[k] -= loss * along[k] * along[k]
         weights[vertex] += mass

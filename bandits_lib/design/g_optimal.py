@@ -18,19 +18,16 @@ from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.d_optimal import inverse_and_norms
+from bandits_lib.design.fedorov import wynn
 from bandits_lib.design.sparsify import snapped
-from bandits_lib.numerics import zeros
-from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
-from bandits_lib.numerics.ordered import apply, product, squares, transposed
+from bandits_lib.numerics.ordered import apply
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.numerics.zeros import inverse_factor
 
 STEPS = 100  # of FWG, as in the published code
 MOST_STEPS = 100_000  # of Wynn's method
 DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
 REFRESH = 200  # steps between two fresh inversions
-FEW = 2  # arms per dimension up to which Wynn's method keeps their products instead of the inverse
 GOLDEN = 0.6180339887498949
 
 
@@ -162,55 +159,6 @@ def frank_wolfe_g(arms, most, grid):
         if (step + 1) % REFRESH == 0:
             inverse, norms = inverse_and_norms(arms, weights)
     return weights, norms.max(), most
-
-
-@njit(cache=True, error_model="numpy")
-def wynn(arms, tol, most):
-    """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
-    K, rank = arms.shape
-    weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
-    for start in range(0, most, REFRESH):
-        root = inverse_factor(arms, weights)
-        white = zeros.product(arms, root)
-        norms, inverse, gram = squares(white), np.empty((0, 0)), np.empty((0, 0))
-        if K <= FEW * rank:
-            gram = zeros.product(white, transposed(white))
-        else:
-            inverse = product(root, transposed(root))
-        steps = min(REFRESH, most - start)
-        value, taken = _wynn_steps(columns, weights, norms, inverse, gram, (1 + tol) * rank, steps, along, ray)
-        if taken < steps:
-            return weights, value, start + taken
-    return weights, inverse_and_norms(arms, weights)[1].max(), most
-
-
-@kernel
-def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
-    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
-    rank, total, g = columns.shape[0], 1.0, np.inf
-    for step in range(most + 1):  # weights of sum `total`: gamma / (1 - gamma) of it goes to one arm, V grows by xx'
-        vertex = argmax(norms)
-        g = norms[vertex] * total
-        if g <= enough or step == most:
-            break
-        gamma = (g / rank - 1) / (g - 1)
-        mass = gamma / (1 - gamma) * total
-        loss = mass / (1 + mass * norms[vertex])
-        if gram.shape[0]:
-            for k in range(along.shape[0]):
-                along[k] = gram[vertex, k]
-            shrink(gram, along, loss, 1.0)
-        else:
-            times(inverse, columns, vertex, ray)
-            along_all(columns, ray, along)
-            shrink(inverse, ray, loss, 1.0)
-        for k in range(along.shape[0]):
-            norms[k] -= loss * along[k] * along[k]
-        weights[vertex] += mass
-        total += mass
-    for k in range(weights.shape[0]):
-        weights[k] /= total
-    return g, step
 
 
 @njit(cache=True, error_model="numpy")

@@ -53,12 +53,23 @@ def signed_program(arms):
     """The `Program` of arms (K, r) of rank r."""
     K, r = arms.shape
     spanning = spanning_arms(arms)
-    vectors, matrices = np.zeros((5, r)), np.zeros((2, r, r))
     return Program(
-        transposed(arms), spanning, np.linalg.inv(arms[spanning].T),
-        np.zeros((MEMORY, r)), np.zeros((MEMORY, r), np.int64), np.zeros(1, np.int64),
-        spanning.copy(), *vectors, np.zeros(K), *matrices,
-    )  # fmt: skip
+        columns=transposed(arms),
+        spanning=spanning,
+        inverse=np.linalg.inv(arms[spanning].T),
+        duals=np.zeros((MEMORY, r)),
+        bases=np.zeros((MEMORY, r), np.int64),
+        ended=np.zeros(1, np.int64),
+        basis=spanning.copy(),
+        amounts=np.zeros(r),
+        direction=np.zeros(r),
+        moved=np.zeros(r),
+        dual=np.zeros(r),
+        rate=np.zeros(r),
+        prices=np.zeros(K),
+        current=np.zeros((r, r)),
+        matrix=np.zeros((r, r)),
+    )
 
 
 @kernel

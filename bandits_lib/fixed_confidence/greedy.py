@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, shrink, shrink_squares, times
+from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
 from bandits_lib.numerics.ordered import cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.ties import TIE, argmax, highest
 
@@ -191,16 +191,6 @@ def raise_all(left, one, other, share, square):
         along = one[k] - other[k]
         after = square - along * along * share[k]
         left[k] = after if after > left[k] else left[k]
-
-
-@kernel
-def lowest(values):
-    """The first index of the least of `values` (n,)."""
-    k = 0
-    for i in range(1, values.shape[0]):
-        if values[i] < values[k]:
-            k = i
-    return k
 
 
 @inlined

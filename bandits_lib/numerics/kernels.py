@@ -90,13 +90,14 @@ def squared_norms(columns, inverse, squares):
                 squares[k] += weight * columns[i, k] * columns[j, k]
 
 
-@inlined
-def largest(values):
-    """The largest of `values` (n,), n >= 1."""
-    top = values[0]
-    for k in range(values.shape[0]):
-        top = max(top, values[k])
-    return top
+@kernel
+def lowest(values):
+    """The first index of the least of `values` (n,), n >= 1."""
+    k = 0
+    for i in range(1, values.shape[0]):
+        if values[i] < values[k]:
+            k = i
+    return k
 
 
 @kernel

@@ -92,11 +92,19 @@ def squared_norms(columns, inverse, squares):
 
 @kernel
 def lowest(values):
-    """The first index of the least of `values` (n,), n >= 1."""
-    k = 0
-    for i in range(1, values.shape[0]):
-        if values[i] < values[k]:
-            k = i
+    """The first index of the least of `values` (n,), n >= 1; four comparisons do not wait in line."""
+    n, k = values.shape[0], 0
+    a, b, c, d = values[0], values[0], values[0], values[0]
+    for i in range(0, n - 3, 4):
+        a = values[i] if values[i] < a else a
+        b = values[i + 1] if values[i + 1] < b else b
+        c = values[i + 2] if values[i + 2] < c else c
+        d = values[i + 3] if values[i + 3] < d else d
+    for i in range(n - n % 4, n):
+        a = values[i] if values[i] < a else a
+    least = min(min(a, b), min(c, d))
+    while values[k] > least:
+        k += 1
     return k
 
 

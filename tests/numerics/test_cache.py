@@ -49,7 +49,7 @@ def test_an_edit_of_another_file_is_seen(copy, tmp_path):
     root = str(tmp_path / "cache")
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
     source = (copy / "numerics" / "kernels.py").read_text()
-    edited = source.replace("if values[i] < values[k]", "if values[i] > values[k]")
+    edited = source.replace("return k\n", "return k + 1\n")
     assert edited != source
     (copy / "numerics" / "kernels.py").write_text(edited)
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["False"]

@@ -23,6 +23,7 @@ from bandits_lib.design import xy_design  # noqa: E402
 from bandits_lib.fixed_confidence import greedy, lingape, xy_adaptive  # noqa: E402
 
 BENCHMARK = instances.benchmark(5)
+LARGEST = instances.benchmark(35)  # of fiez2019, Figure 1a
 SPHERE = instances.sphere(1000, np.random.default_rng(1))
 MANY = instances.many_arms(1000, np.random.default_rng(1), "code")
 
@@ -139,6 +140,9 @@ if __name__ == "__main__":
     run_xy_adaptive(instances.benchmark(5, angle=0.5), **published)
     whole = speed(run_xy_adaptive, BENCHMARK)
     row("XY-adaptive, benchmark d=5, a whole run", None, whole, "23,100")
+    both("XY-adaptive, benchmark d=35, all 36 active", greedy_twin, pull_greedily, LARGEST, LARGEST.arms,
+         pulls=(200, 200_000))  # fmt: skip
+    row("XY-adaptive, benchmark d=35, a whole run", None, speed(run_xy_adaptive, LARGEST, repeat=1))
     alone("XY-adaptive, sphere K=1000 d=9, all active", SPHERE, SPHERE.arms, pulls=500)
     alone("XY-adaptive, many arms K=1000 d=2, all active", MANY, MANY.arms, pulls=500)
     both("XY-adaptive, sphere K=1000 d=9, 30 active", greedy_twin, pull_greedily, SPHERE, SPHERE.arms[:30],

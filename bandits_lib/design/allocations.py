@@ -6,17 +6,18 @@ pure function of the arms and the pair, so runs that share a table pull what the
 """
 
 from collections import OrderedDict
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
-from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.design.single import SLACK, single_direction
+from bandits_lib.design.vertices import signed_program, solve_pair
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.ordered import total
 
 ROWS = 64  # pairs a table holds at first
-NEGLIGIBLE = 1e-12  # amounts relative to their sum that are rounding errors
 NO_PAIR = np.iinfo(np.int64).max
 TABLES = 4  # tables remembered, the least recently used goes first
 
@@ -26,6 +27,7 @@ _tables: OrderedDict = OrderedDict()
 class Table(NamedTuple):
     """What compiled loops read of the allocations: the pairs i < j of M are known by the key i M + j."""
 
+    known: np.ndarray  # (1,), how many there are
     keys: np.ndarray  # (C,), increasing, NO_PAIR where there is room for more
     rows: np.ndarray  # (C,), of each key in the next two
     support: np.ndarray  # (C, r + 1), the arms of each allocation
@@ -35,57 +37,84 @@ class Table(NamedTuple):
 class Allocations:
     """The `table` of allocations solved so far; `solve(i, j)` -> weights (K,), at most r of them, for i < j below M."""
 
-    def __init__(self, solve, M, r):
-        self.solve, self.M, self.known = solve, M, 0
-        self.table = _room(ROWS, r)
+    def __init__(self, solve, M, r, program=None):
+        self.solve, self.M, self.program, self.table = solve, M, program, _room(ROWS, r)
 
     def enter(self, i, j):
         """The row of the pair i, j, solved now if it was not before; where there was no room the table is a new one."""
-        key, known = min(i, j) * self.M + max(i, j), self.known
-        if known == len(self.table.keys):
-            more = _room(known, self.table.shares.shape[1] - 1)
-            self.table = Table(*map(np.concatenate, zip(self.table, more, strict=True)))
-        keys, rows, support, shares = self.table
-        place = int(keys.searchsorted(key))
-        if keys[place] == key:
-            return int(rows[place])
+        row = find(self.table, key := min(i, j) * self.M + max(i, j))
+        if row >= 0:
+            return row
+        if self.table.known[0] == len(self.table.keys):
+            known, *columns = self.table
+            _, *more = _room(known[0], self.table.shares.shape[1] - 1)
+            self.table = Table(known.copy(), *map(np.concatenate, zip(columns, more, strict=True)))
         weights = self.solve(*divmod(key, self.M))
-        atoms = np.flatnonzero(weights)
-        support[known, : len(atoms)], shares[known, : len(atoms)] = atoms, weights[atoms]
-        for column, entry in ((keys, key), (rows, known)):
-            column[place + 1 : known + 1] = column[place:known]
-            column[place] = entry
-        self.known += 1
-        return known
+        return put(self.table, key, atoms := np.flatnonzero(weights), weights[atoms])
 
 
 def _room(C, r):
     """A Table of C pairs that are not there yet."""
     support, shares = np.zeros((C, r + 1), dtype=np.int64), np.full((C, r + 1), -1.0)
-    return Table(np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
+    return Table(np.zeros(1, dtype=np.int64), np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
 
 
-def signed_program(arms):
-    """The function (i, j) -> weights (K,) that solves the program for arms (K, r) of rank r."""
-    basis = spanning_arms(arms)
-    inverse = np.linalg.inv(arms[basis].T)
+@kernel
+def place(table, key):
+    """The number of keys below `key`, by bisection."""
+    low, high = 0, table.known[0]
+    while low < high:
+        middle = (low + high) // 2
+        if table.keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
-    def solve(i, j):
-        direction = arms[i] - arms[j]
-        if not direction.any():  # copies: nothing can tell them apart, and any arm is as good
-            return np.eye(len(arms))[i]
-        amounts = inverse @ direction
-        amounts[np.abs(amounts) <= NEGLIGIBLE * np.abs(amounts).sum()] = 0.0
-        if np.abs(arms @ (inverse.T @ np.sign(amounts))).max() <= 1 + SLACK:  # a dual solution of equal value
-            weights = np.zeros(len(arms))
-            weights[basis] = np.abs(amounts) / np.abs(amounts).sum()
-            return weights
-        try:
-            return single_direction(arms, direction)[0]
-        except np.linalg.LinAlgError:  # a basis of nearly parallel arms
-            return general(arms, direction)
 
-    return solve
+@kernel
+def find(table, key):
+    """The row of a pair, -1 if it is not there."""
+    at = place(table, key)
+    return table.rows[at] if at < table.known[0] and table.keys[at] == key else -1
+
+
+@kernel
+def put(table, key, arms, shares):
+    """Enter the shares (n,) of `arms` (n,) for a pair that is not there, where there is room; its row."""
+    row, at, atom = table.known[0], place(table, key), 0
+    for n in range(arms.shape[0]):
+        if shares[n] != 0.0:
+            table.support[row, atom], table.shares[row, atom] = arms[n], shares[n]
+            atom += 1
+    for n in range(row, at, -1):
+        table.keys[n], table.rows[n] = table.keys[n - 1], table.rows[n - 1]
+    table.keys[at], table.rows[at] = key, row
+    table.known[0] += 1
+    return row
+
+
+@kernel
+def enter(table, program, i, j):
+    """The row of the pair i, j, which is not there; -1 where there is no room, or no solution by this program."""
+    low, high = min(i, j), max(i, j)
+    if table.known[0] == table.keys.shape[0] or not solve_pair(program, low, high):
+        return -1
+    size = 0.0
+    for b in range(program.amounts.shape[0]):
+        size += program.amounts[b]
+    for b in range(program.amounts.shape[0]):
+        program.amounts[b] /= size
+    return put(table, low * program.prices.shape[0] + high, program.basis, program.amounts)
+
+
+def allocate(program, i, j):
+    """Weights (K,) for x_i - x_j, at most r of them."""
+    if not solve_pair(program, i, j):  # a basis of nearly parallel arms
+        return general(program.columns.T, program.columns[:, i] - program.columns[:, j])
+    weights, used = np.zeros(program.columns.shape[1]), program.amounts > 0
+    weights[program.basis[used]] = program.amounts[used] / total(program.amounts)
+    return weights
 
 
 def general(arms, direction):
@@ -100,7 +129,8 @@ def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
     key = blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
     if key not in _tables:
-        _tables[key] = Allocations(signed_program(arms), *arms.shape)
+        program, (K, r) = signed_program(arms), arms.shape
+        _tables[key] = Allocations(partial(allocate, program), K, r, program)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)

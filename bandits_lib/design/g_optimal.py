@@ -18,6 +18,7 @@ from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.d_optimal import inverse_and_norms
+from bandits_lib.design.fedorov import wynn
 from bandits_lib.design.sparsify import snapped
 from bandits_lib.numerics.ordered import apply
 from bandits_lib.numerics.span import span
@@ -155,25 +156,6 @@ def frank_wolfe_g(arms, most, grid):
         if gamma <= 0.0:
             return weights, norms[worst], step
         _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma)  # line 6
-        if (step + 1) % REFRESH == 0:
-            inverse, norms = inverse_and_norms(arms, weights)
-    return weights, norms.max(), most
-
-
-@njit(cache=True, error_model="numpy")
-def wynn(arms, tol, most):
-    """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
-    rank = arms.shape[1]
-    weights = np.full(arms.shape[0], 1 / arms.shape[0])
-    inverse, norms = inverse_and_norms(arms, weights)
-    for step in range(most):
-        vertex = argmax(norms)
-        g = norms[vertex]
-        if g <= (1 + tol) * rank:
-            return weights, g, step
-        ray = apply(inverse, arms[vertex])
-        gamma = (g / rank - 1) / (g - 1)
-        _move_towards(arms, weights, inverse, norms, vertex, ray, apply(arms, ray) ** 2, gamma)
         if (step + 1) % REFRESH == 0:
             inverse, norms = inverse_and_norms(arms, weights)
     return weights, norms.max(), most

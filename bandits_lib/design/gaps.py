@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandits_lib.design.allocations import Table
-from bandits_lib.numerics.kernels import inlined, kernel, read, record
+from bandits_lib.design.allocations import Table, find
+from bandits_lib.numerics.kernels import inlined, read, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
 
@@ -25,6 +25,7 @@ class State(NamedTuple):
     now: np.record  # see `begin`
     fit: Any  # the regression
     table: Table
+    program: Any  # what solves for a pair in the loop; None: the loop ends at a pair that is not in the table
     leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
     gains: np.ndarray  # (K,), scratch of the greedy rule
     lack: np.ndarray  # (r + 1,), scratch: minus counts over share, along an allocation
@@ -35,9 +36,9 @@ class State(NamedTuple):
     greedy: bool
 
 
-def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
-    """The State after a first Sample that `fit` knows."""
-    K, M, size = len(sample.counts), len(fit.values), table.shares.shape[1]
+def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
+    """The State after a first Sample that `fit` knows; `known` : Allocations."""
+    K, M, size = len(sample.counts), len(fit.values), known.table.shares.shape[1]
     now = record(
         pulls=sample.counts.sum(),
         due=NO_LIMIT,  # pulls at which the loop ends, for a look or with the budget
@@ -48,7 +49,7 @@ def begin(sample, fit, table, rule, *, sigma, delta, bias, epsilon):
     )
     scratch = np.empty(M), np.empty(K), np.empty(size)
     constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
-    return State(sample.counts.astype(np.int64), now, fit, table, *scratch, *constants)
+    return State(sample.counts.astype(np.int64), now, fit, known.table, known.program, *scratch, *constants)
 
 
 def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
@@ -83,19 +84,6 @@ def compare(state, leader, apart):
         now.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
     now.leader, now.rival, now.lead = leader, rival, leads[rival]
     return now.lead > state.epsilon and now.pulls < now.due
-
-
-@kernel
-def find(table, key):
-    """The row of a pair in a table of allocations, by bisection; -1 if it is not there."""
-    keys, low, high = table.keys, 0, table.keys.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return table.rows[low] if low < keys.shape[0] and keys[low] == key else -1
 
 
 @inlined

@@ -31,18 +31,12 @@ from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
 from bandits_lib.design.certificate import Design, estimable, inverse_root
 from bandits_lib.design.sparsify import basic_weights
 from bandits_lib.numerics.axes import squared_extents
-from bandits_lib.numerics.ordered import (
-    cholesky,
-    information,
-    inverse_triangle,
-    product,
-    row_products,
-    total,
-    transposed,
-    triangle,
-)
+from bandits_lib.numerics.in_place import add
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.ordered import inverse_triangle, row_products, total, transposed, triangle
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import ranked
+from bandits_lib.numerics.zeros import inverse_factor, product
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
 POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
@@ -122,11 +116,11 @@ def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60
 @njit(cache=True, error_model="numpy")
 def descend(arms, points, normals, weights, target, tol, most):
     """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
-    K = len(arms)
+    K, draws = len(arms), transposed(normals)
     best, value, bound, last, power = weights, np.inf, 0.0, np.inf, POWER
     for step in range(1, most + 1):
         mixed = (1 - MIX) * weights + MIX / K
-        width, pressures = width_and_pressures(arms, points, normals, mixed)
+        width, pressures = _on_batch(arms, points, normals, draws, mixed)
         if width**2 < value:
             best, value = mixed, width**2
         bound = max(bound, width**2 / pressures.max())
@@ -160,50 +154,69 @@ def powers(values, exponent):
 @njit(cache=True, error_model="numpy")
 def width_and_pressures(arms, points, normals, weights):
     """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
-    r, n = normals.shape
-    across = transposed(whitener(arms, weights))
+    return _on_batch(arms, points, normals, transposed(normals), weights)
+
+
+@njit(cache=True, error_model="numpy")
+def _on_batch(arms, points, normals, draws, weights):
+    """`width_and_pressures`, with the batch by rows too: draws (n, r)."""
+    across = inverse_factor(arms, weights)
     white = product(points, across)
-    width, torque = _extremes(product(white, normals), normals, white)
-    for i in range(r):
+    width, torque = _extremes(product(white, normals), draws, white)
+    for i in range(len(torque)):
         torque[i, i] *= 0.5
-        for j in range(i + 1, r):
+        for j in range(i + 1, len(torque)):
             torque[i, j] = 0.0
     measured = product(arms, across)
     return width, row_products(product(measured, torque), measured) * (2 / width)
 
 
 @njit(cache=True, error_model="numpy")
-def whitener(arms, weights):
-    """(r, r) lower triangular R with R'R = A(weights)^-1."""
-    return transposed(inverse_triangle(cholesky(information(arms, weights))[0]))
-
-
-@njit(cache=True, error_model="numpy")
-def _extremes(heights, normals, white):
+def _extremes(heights, draws, white):
     """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
-    m, n = heights.shape
-    r = normals.shape[0]
-    high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    (m, n), spread = heights.shape, 0.0
+    top, bottom, high, low = heights[0].copy(), heights[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for k in range(1, m):
-        for c in range(n):
-            if heights[k, c] > heights[high[c], c]:
-                high[c] = k
-            elif heights[k, c] < heights[low[c], c]:
-                low[c] = k
-    spread, picked = 0.0, np.zeros((m, r))
+        raise_to(heights[k], k, top, high)
+        lower_to(heights[k], k, bottom, low)
+    picked = np.zeros((m, draws.shape[1]))
+    gather(picked, draws, high, low)
     for c in range(n):
-        spread += heights[high[c], c] - heights[low[c], c]
-        for i in range(r):
-            picked[high[c], i] += normals[i, c]
-            picked[low[c], i] -= normals[i, c]
-    return spread / (2 * n), product(transposed(picked), white) / (2 * n)
+        spread += top[c] - bottom[c]
+    return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
+
+
+@kernel
+def raise_to(values, k, top, high):
+    """Where `values` (n,) exceed `top`, they and their number k take its place."""
+    for c in range(values.shape[0]):
+        more = values[c] > top[c]
+        top[c] = values[c] if more else top[c]
+        high[c] = k if more else high[c]
+
+
+@kernel
+def lower_to(values, k, bottom, low):
+    """Where `values` (n,) are below `bottom`, they and their number k take its place."""
+    for c in range(values.shape[0]):
+        less = values[c] < bottom[c]
+        bottom[c] = values[c] if less else bottom[c]
+        low[c] = k if less else low[c]
+
+
+@kernel
+def gather(picked, draws, high, low):
+    """Add every draw to the row of its highest point in `picked` (m, r), and take it from that of its lowest."""
+    for c in range(high.shape[0]):
+        add(picked[high[c]], draws[c], 1.0)
+        add(picked[low[c]], draws[c], -1.0)
 
 
 def fewer_atoms(arms, weights, points):
     """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %."""
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
-    before = product(inverse_root(arms, weights), needed)
+    before = inverse_triangle(triangle(product(inverse_root(arms, weights), needed)))
     order = ranked(weights)
     order = order[weights[order] > 0]
     gone, stays = 0, len(order)
@@ -223,9 +236,10 @@ def _without(weights, atoms):
 
 
 def _growth(arms, weights, needed, before):
-    """Largest factor by which the variance of a direction in the span of `needed` (r, q) grows; `before` (r, q)."""
+    """Largest factor by which a variance in the span of `needed` (r, q) grows; `before` (q, q) made all of them 1."""
+    if np.count_nonzero(weights) < needed.shape[1]:
+        return np.inf
     if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):
         return np.inf
-    after = product(inverse_root(arms, weights), needed)
-    relative = product(after, inverse_triangle(triangle(before)))
+    relative = product(product(inverse_root(arms, weights), needed), before)
     return float(squared_extents(relative)[0].max())

@@ -23,7 +23,7 @@ from bandits_lib.checks import (
     check_ridge,
     check_sigma,
 )
-from bandits_lib.design.allocations import Allocations, allocations
+from bandits_lib.design.allocations import allocations, enter
 from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
 from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
@@ -93,25 +93,34 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     arms = arms @ basis(arms)
-    table = allocations(arms) if rule == "ratio" else Allocations(None, len(arms), 0)  # greedy needs none
+    table = allocations(arms)  # greedy needs none
     fit, bias = ridge_regression(arms, ridge, sample), sqrt(ridge) * theta_bound
-    state = begin(sample, fit, table.table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
+    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
     return (yield from explore(choose, learn, state, table, trace=trace, first=trace, budget=budget))
 
 
 @inlined
 def choose(state):
-    """The arm to pull; -1 at the budget, at a look, or at a pair whose allocation is not known."""
-    fit, now, apart, gains = state.fit, state.now, state.leads, state.gains
+    """The arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
+    fit, now, apart = state.fit, state.now, state.gains
     leader, squares, along = argmax(fit.values), fit.squares, fit.along
     products(fit, leader, along)
     for k in range(apart.shape[0]):
         apart[k] = squares[k] + squares[leader] - 2 * along[k]
     if not compare(state, leader, apart):
         return -1
-    if not state.greedy:
-        return lagging(state)
-    products(fit, now.rival, gains)
+    if state.greedy:
+        return shortening(state)
+    if now.row < 0:
+        now.row = enter(state.table, state.program, leader, now.rival)
+    return lagging(state)
+
+
+@inlined
+def shortening(state):
+    """The arm that shrinks the direction of the pair most; the leader's products are at hand."""
+    fit, gains = state.fit, state.gains
+    products(fit, state.now.rival, gains)
     for k in range(gains.shape[0]):
-        gains[k] = along[k] - gains[k]
-    return shrinking(state, squares)
+        gains[k] = fit.along[k] - gains[k]
+    return shrinking(state, fit.squares)

@@ -13,7 +13,6 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import expit
 
 from bandits_lib.checks import (
@@ -26,7 +25,7 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.fixed_budget._linucb import most_pulled
-from bandits_lib.fixed_budget.logistic import check_successes, newton
+from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
 from bandits_lib.fixed_budget.spending import spend
 from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
@@ -99,7 +98,7 @@ def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=N
     sample = yield each
     check_told(each, sample, arms, arms)
     check_successes(sample)
-    state = _start(arms @ basis(arms), sample, alpha, 0.5 if width == "norm" else 1.0, ridge)
+    state = _start(arms @ basis(arms), sample, alpha, width == "squared", ridge)
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
     if state.now.refused:
         raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
@@ -123,16 +122,16 @@ class State(NamedTuple):
     arms: np.ndarray  # (K, r)
     sums: np.ndarray  # (K,), successes
     theta: np.ndarray  # (r,), the logistic regression
-    hessian: np.ndarray  # (r, r), scratch
+    room: Room  # scratch of Newton's method
     fit: Ridge  # only its squares x'V^-1 x are used
     values: np.ndarray  # (K,), x'theta
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
-    power: float  # of the squares
+    squared: bool  # whether the bonus is alpha x'V^-1 x
     ridge: float
 
 
-def _start(arms, sample, alpha, power, ridge):
+def _start(arms, sample, alpha, squared, ridge):
     """The state after one pull of each arm, the regression fitted."""
     K, r = arms.shape
     state = State(
@@ -141,12 +140,12 @@ def _start(arms, sample, alpha, power, ridge):
         arms=np.ascontiguousarray(arms),
         sums=np.array(sample.sums, dtype=float),
         theta=np.zeros(r),
-        hessian=np.empty((r, r)),
+        room=room_for(arms),
         fit=ridge_regression(arms, 0.0, sample),
         values=np.empty(K),
         bounds=np.empty(K),
         alpha=float(alpha),
-        power=power,
+        squared=squared,
         ridge=ridge,
     )
     refit(state)
@@ -158,10 +157,10 @@ def _look(state):
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def refit(state):
     """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
-    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.hessian)
+    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
     along_all(state.fit.columns, state.theta, state.values)
 
 
@@ -170,11 +169,11 @@ def choose(state):
     """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
     now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
-        bounds[k] = values[k] + state.alpha * squares[k] ** state.power
+        bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))
     return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def update(state, arm, reward):
     """Tell one reward: refit the logistic regression, rank-one update of the norms."""
     if reward != 0.0 and reward != 1.0:

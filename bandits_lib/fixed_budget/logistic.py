@@ -5,6 +5,11 @@ With s_i successes in n_i pulls of arm x_i, the fit maximises the concave
 by Newton's method (iteratively reweighted least squares) with halved steps. The maximum is unique, so where the method
 starts matters for speed only; arms that do not span R^d leave theta_hat in their span.
 
+Along a step v the weights of the Hessian H change by a factor of e^R at most, R = max_i |x_i'v|. So a whole step with
+R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4: no value is computed to know that it gains enough. And the next
+step is of squared length e^R ((e^R - 1 - R) / R)^2 v'Hv < 3/2 R^2 v'Hv at most: where that is below DECREMENT it is the
+last one.
+
 Departures from the paper, which takes the maximum-likelihood estimate, ridge 0, for granted. A stage of GSE has few
 pulls on few arms, and an arm that only won or only lost sends that estimate to infinity: in 11 to 38 % of the stages
 of Figure 4. The published code then draws theta at random. A ridge keeps the estimate finite and unique, and as it goes
@@ -15,12 +20,14 @@ to 0 the order of the values x'theta_hat, which is all that GSE uses, tends to o
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_positive
+from bandits_lib.numerics.kernels import inlined, kernel
 
 MOST_STEPS = 100
 DECREMENT = 1e-12  # squared length of the Newton step, in the norm of the Hessian, at which it ends
+FLAT = 1e-15  # pivots relative to the diagonal entry are taken for no less
+SURE = 1.0  # reach of a step up to which it is known to gain
 
 
 class LogisticFit(NamedTuple):
@@ -34,11 +41,34 @@ class LogisticFit(NamedTuple):
 def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     """The `LogisticFit` of 0/1 rewards on arms (K, d), Newton's method from `start` or 0 (azizi2022, eq. 4)."""
     check_successes(sample)
+    arms, ridge = np.ascontiguousarray(arms), check_positive("ridge", ridge)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
-    hessian = np.empty((len(theta), len(theta)))
     counts, sums = np.asarray(sample.counts, dtype=float), np.asarray(sample.sums, dtype=float)
-    steps = newton(np.ascontiguousarray(arms), counts, sums, check_positive("ridge", ridge), theta, hessian)
-    return LogisticFit(theta, np.linalg.inv(hessian), steps)
+    room = room_for(arms)
+    steps = newton(arms, counts, sums, ridge, theta, room)
+    differentiate(arms, counts, sums, ridge, theta, room)
+    return LogisticFit(theta, np.linalg.inv(_whole(room.hessian)), steps)
+
+
+class Room(NamedTuple):
+    """Scratch of Newton's method."""
+
+    gradient: np.ndarray  # (d,), and what is solved for: the step
+    decrement: np.ndarray  # (1,), squared length of the step in the norm of the Hessian
+    trial: np.ndarray  # (d,)
+    hessian: np.ndarray  # (d, d), lower triangle: minus the second derivative
+    factor: np.ndarray  # (d, d), lower triangle: Cholesky's
+
+
+def room_for(arms):
+    """The `Room` for arms (K, d)."""
+    d = arms.shape[1]
+    return Room(np.empty(d), np.empty(1), np.empty(d), np.zeros((d, d)), np.empty((d, d)))
+
+
+def _whole(lower):
+    """The symmetric matrix with this lower triangle."""
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def check_successes(sample):
@@ -53,34 +83,84 @@ def check_successes(sample):
         )
 
 
-@njit(cache=True, error_model="numpy")
-def newton(arms, counts, sums, ridge, theta, hessian):
-    """Maximise in place on `theta` (d,), from where it stands, leaving a `hessian` (d, d); returns the steps."""
-    gradient, trial = np.empty_like(theta), np.empty_like(theta)
-    value = objective(arms, counts, sums, ridge, theta)
-    for step in range(MOST_STEPS):
-        differentiate(arms, counts, sums, ridge, theta, gradient, hessian)
-        direction = np.linalg.solve(hessian, gradient)
-        decrement = direction @ gradient
+@kernel
+def newton(arms, counts, sums, ridge, theta, room):
+    """Maximise in place on `theta` (d,), from where it stands; returns the steps."""
+    step, trial = room.gradient, room.trial
+    for number in range(MOST_STEPS):
+        differentiate(arms, counts, sums, ridge, theta, room)
+        solve_step(room)
+        decrement = room.decrement[0]
         if not decrement > DECREMENT:
-            return step
-        length = 1.0
-        while True:
-            trial[:] = theta + length * direction
-            reached = objective(arms, counts, sums, ridge, trial)
-            if reached >= value + 1e-4 * length * decrement:
-                break
-            length /= 2
-            if length < 1e-10:  # rounding: no step along the gradient gains any more
-                return step
-        theta[:], value = trial, reached
+            return number
+        reach = reach_of(arms, counts, step)
+        if not reach <= SURE and not shorten(arms, counts, sums, ridge, theta, step, trial, decrement):
+            return number
+        for i in range(theta.shape[0]):
+            theta[i] += step[i]
+        if reach <= SURE and 1.5 * reach * reach * decrement <= DECREMENT:
+            return number + 1
     return MOST_STEPS
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
+def solve_step(room):
+    """H^-1 gradient in place of the gradient, by Cholesky's factor L of H, and the decrement |L^-1 gradient|^2."""
+    step, factor, decrement = room.gradient, room.factor, 0.0
+    for i in range(step.shape[0]):
+        for j in range(i + 1):
+            rest = room.hessian[i, j]
+            for k in range(j):
+                rest -= factor[i, k] * factor[j, k]
+            if j < i:
+                factor[i, j] = rest * factor[j, j]
+            else:  # on the diagonal stands 1 / L
+                factor[i, i] = 1 / np.sqrt(max(rest, FLAT * room.hessian[i, i]))
+        for k in range(i):
+            step[i] -= factor[i, k] * step[k]
+        step[i] *= factor[i, i]
+        decrement += step[i] * step[i]
+    for i in range(step.shape[0] - 1, -1, -1):
+        step[i] *= factor[i, i]
+        for k in range(i):
+            step[k] -= factor[i, k] * step[i]
+    room.decrement[0] = decrement
+
+
+@inlined
+def reach_of(arms, counts, step):
+    """R, the largest |x'step| of the arms that were pulled."""
+    reach = 0.0
+    for k in range(arms.shape[0]):
+        if counts[k] > 0:
+            along = 0.0
+            for i in range(step.shape[0]):
+                along += arms[k, i] * step[i]
+            reach = max(reach, abs(along))
+    return reach
+
+
+@kernel
+def shorten(arms, counts, sums, ridge, theta, step, trial, decrement):
+    """Halve the `step` until it gains enough, in place; False if rounding lets none."""
+    value, length = objective(arms, counts, sums, ridge, theta), 1.0
+    while length >= 1e-10:
+        for i in range(step.shape[0]):
+            trial[i] = theta[i] + length * step[i]
+        if objective(arms, counts, sums, ridge, trial) >= value + 1e-4 * length * decrement:
+            for i in range(step.shape[0]):
+                step[i] *= length
+            return True
+        length /= 2
+    return False
+
+
+@kernel
 def objective(arms, counts, sums, ridge, theta):
     """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2 with eta = arms @ theta, without overflow."""
-    value = -0.5 * ridge * (theta @ theta)
+    value = 0.0
+    for i in range(theta.shape[0]):
+        value -= 0.5 * ridge * theta[i] * theta[i]
     for k in range(arms.shape[0]):
         if counts[k] > 0:
             eta = 0.0
@@ -90,14 +170,14 @@ def objective(arms, counts, sums, ridge, theta):
     return value
 
 
-@njit(cache=True, error_model="numpy")
-def differentiate(arms, counts, sums, ridge, theta, gradient, hessian):
-    """The objective's gradient (d,) at theta and minus its second derivative (d, d), into the arrays given."""
-    d = theta.shape[0]
-    gradient[:] = -ridge * theta
-    hessian[:] = 0.0
+@kernel
+def differentiate(arms, counts, sums, ridge, theta, room):
+    """The objective's gradient (d,) at theta and, lower triangle, minus its second derivative (d, d), into the room."""
+    d, gradient, hessian = theta.shape[0], room.gradient, room.hessian
     for i in range(d):
-        hessian[i, i] = ridge
+        gradient[i] = -ridge * theta[i]
+        for j in range(i + 1):
+            hessian[i, j] = ridge if i == j else 0.0
     for k in range(arms.shape[0]):
         if counts[k] > 0:
             eta = 0.0
@@ -108,5 +188,6 @@ def differentiate(arms, counts, sums, ridge, theta, gradient, hessian):
             residual, weight = sums[k] - counts[k] * p, counts[k] * small / (1 + small) ** 2
             for i in range(d):
                 gradient[i] += residual * arms[k, i]
-                for j in range(d):
-                    hessian[i, j] += weight * arms[k, i] * arms[k, j]
+                scaled = weight * arms[k, i]
+                for j in range(i + 1):
+                    hessian[i, j] += scaled * arms[k, j]

@@ -104,7 +104,7 @@ def lingape(
     fit = distances(arms, items, ridge, sample, norms=rule == "greedy")
     table = Allocations(allocate, len(items), arms.shape[1])
     bias = sqrt(ridge) * theta_bound
-    state = begin(sample, fit, table.table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=epsilon)
+    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=epsilon)
     return (yield from explore(choose, learn, state, table, trace=trace))
 
 

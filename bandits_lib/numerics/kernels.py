@@ -92,13 +92,22 @@ def squared_norms(columns, inverse, squares):
                 squares[k] += weight * columns[i, k] * columns[j, k]
 
 
-@inlined
-def largest(values):
-    """The largest of `values` (n,), n >= 1."""
-    top = values[0]
-    for k in range(values.shape[0]):
-        top = max(top, values[k])
-    return top
+@kernel
+def lowest(values):
+    """The first index of the least of `values` (n,), n >= 1; four comparisons do not wait in line."""
+    n, k = values.shape[0], 0
+    a, b, c, d = values[0], values[0], values[0], values[0]
+    for i in range(0, n - 3, 4):
+        a = values[i] if values[i] < a else a
+        b = values[i + 1] if values[i + 1] < b else b
+        c = values[i + 2] if values[i + 2] < c else c
+        d = values[i + 3] if values[i + 3] < d else d
+    for i in range(n - n % 4, n):
+        a = values[i] if values[i] < a else a
+    least = min(min(a, b), min(c, d))
+    while values[k] > least:
+        k += 1
+    return k
 
 
 @inlined
@@ -152,9 +161,10 @@ def add_outer(matrix, vector, weight):
 def shrink(inverse, u, weight, gain):
     """Sherman and Morrison: A^-1 (r, r) becomes (A + weight xx')^-1; u = A^-1 x, gain = 1 + weight x'u."""
     for i in range(u.shape[0]):
-        scaled = weight * u[i] / gain
-        for j in range(u.shape[0]):
-            inverse[i, j] -= scaled * u[j]
+        if u[i] != 0.0:
+            scaled = weight * u[i] / gain
+            for j in range(u.shape[0]):
+                inverse[i, j] -= scaled * u[j]
 
 
 @inlined

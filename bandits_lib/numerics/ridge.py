@@ -8,9 +8,9 @@ Everything is computed afresh from counts and rewards every REFRESH pulls.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.numerics.kernels import inlined
+from bandits_lib.numerics.in_place import add, add_four, inner
+from bandits_lib.numerics.kernels import along_all, inlined, kernel
 
 REFRESH = 1_000  # pulls between two fresh solutions
 
@@ -25,6 +25,7 @@ class Ridge(NamedTuple):
     squares: np.ndarray  # (K,), x'A^-1 x
     logdet: np.ndarray  # (1,), log det(A / ridge)
     along: np.ndarray  # (K,), scratch: x_a'A^-1 x, x over the arms
+    information: np.ndarray  # (d, d), scratch
     ridge: float  # 0 allowed once the pulled arms span R^d (log-determinant then inf)
 
 
@@ -41,43 +42,90 @@ def ridge_regression(arms, ridge, sample=None):
         squares=np.empty(K),
         logdet=np.empty(1),
         along=np.empty(K),
+        information=np.empty((d, d)),
         ridge=float(ridge),
     )
     solve(fit, counts)
     return fit
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def solve(fit, counts):
     """Compute gram, values, norms and log-determinant afresh from the counts (K,) and the response."""
-    columns, (d, K) = fit.columns, fit.columns.shape
-    information = (columns * counts) @ columns.T
-    for i in range(d):
-        information[i, i] += fit.ridge
-    fit.gram[:] = np.linalg.solve(information, columns)
-    fit.values[:] = fit.response @ fit.gram
-    fit.squares[:] = 0.0
+    columns, gram, information, (d, K) = fit.columns, fit.gram, fit.information, fit.columns.shape
     for i in range(d):
         for k in range(K):
-            fit.squares[k] += columns[i, k] * fit.gram[i, k]
-    fit.logdet[0] = np.linalg.slogdet(information)[1] - d * np.log(fit.ridge)
+            gram[i, k] = columns[i, k] * counts[k]
+        for j in range(d):
+            information[i, j] = inner(gram[i], columns[j])
+        information[i, i] += fit.ridge
+    for i in range(d):
+        for k in range(K):
+            gram[i, k] = columns[i, k]
+    fit.logdet[0] = eliminate(information, gram) - d * np.log(fit.ridge)
+    along_all(gram, fit.response, fit.values)
+    for k in range(K):
+        fit.squares[k] = 0.0
+    for i in range(d):
+        for k in range(K):
+            fit.squares[k] += columns[i, k] * gram[i, k]
+
+
+@kernel
+def eliminate(matrix, right):
+    """matrix^-1 right in place of `right` (d, n), by the largest pivot of each column; log |det|; `matrix` is lost."""
+    d, logdet = matrix.shape[0], 0.0
+    for k in range(d):
+        best = k
+        for i in range(k + 1, d):
+            if abs(matrix[i, k]) > abs(matrix[best, k]):
+                best = i
+        if best != k:
+            exchange(matrix[k], matrix[best])
+            exchange(right[k], right[best])
+        logdet += np.log(abs(matrix[k, k]))
+        for i in range(k + 1, d):
+            factor = -matrix[i, k] / matrix[k, k]
+            if factor != 0.0:
+                add(matrix[i, k:], matrix[k, k:], factor)
+                add(right[i], right[k], factor)
+    for k in range(d - 1, -1, -1):
+        for n in range(right.shape[1]):
+            right[k, n] /= matrix[k, k]
+        for i in range(k):
+            if matrix[i, k] != 0.0:
+                add(right[i], right[k], -matrix[i, k])
+    return logdet
+
+
+@kernel
+def exchange(one, other):
+    """Exchange two rows (n,)."""
+    for k in range(one.shape[0]):
+        one[k], other[k] = other[k], one[k]
 
 
 @inlined
 def products(fit, arm, along):
-    """x_a'A^-1 x for x over the arms, into `along` (K,)."""
-    columns, gram = fit.columns, fit.gram
-    d, K = columns.shape
-    for k in range(K):
+    """x_a'A^-1 x for x over the arms, into `along` (K,); four terms to a pass."""
+    columns, gram, d = fit.columns, fit.gram, fit.columns.shape[0]
+    for k in range(along.shape[0]):
         along[k] = 0.0
-    for i in range(d):
-        weight = columns[i, arm]
-        if weight != 0.0:
-            for k in range(K):
-                along[k] += weight * gram[i, k]
+    i = 0
+    while i < d:
+        if i + 3 < d and columns[i, arm] * columns[i + 1, arm] * columns[i + 2, arm] * columns[i + 3, arm] != 0.0:
+            add_four(
+                along, gram[i], gram[i + 1], gram[i + 2], gram[i + 3],
+                columns[i, arm], columns[i + 1, arm], columns[i + 2, arm], columns[i + 3, arm],
+            )  # fmt: skip
+            i += 4
+        else:
+            if columns[i, arm] != 0.0:
+                add(along, gram[i], columns[i, arm])
+            i += 1
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def learn(state, arm, reward):
     """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
     fit, now = state.fit, state.now

@@ -9,13 +9,37 @@ from numba import njit
 TIE = 1e-9  # relative slack within which two values are the same
 
 
+BLOCK = 8  # entries compared side by side
+
+
+@njit(cache=True, error_model="numpy")
+def highest(values):
+    """The largest of finite `values` (n,), n >= 1, as that of every eighth: eight comparisons do not wait in line."""
+    n, top = values.shape[0], values[0]
+    if n < 2 * BLOCK:
+        for k in range(1, n):
+            top = values[k] if values[k] > top else top
+        return top
+    a, b, c, d, e, f, g, h = top, top, top, top, top, top, top, top
+    for block in range(n // BLOCK):
+        k = BLOCK * block
+        a = values[k] if values[k] > a else a
+        b = values[k + 1] if values[k + 1] > b else b
+        c = values[k + 2] if values[k + 2] > c else c
+        d = values[k + 3] if values[k + 3] > d else d
+        e = values[k + 4] if values[k + 4] > e else e
+        f = values[k + 5] if values[k + 5] > f else f
+        g = values[k + 6] if values[k + 6] > g else g
+        h = values[k + 7] if values[k + 7] > h else h
+    for k in range(BLOCK * (n // BLOCK), n):
+        a = values[k] if values[k] > a else a
+    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+
 @njit(cache=True, forceinline=True, error_model="numpy")
 def argmax(values):
     """First index k with values[k] >= max(values) - 1e-9 |max(values)|, of finite floats (n,), n >= 1."""
-    top = values[0]
-    for k in range(1, values.shape[0]):
-        if values[k] > top:
-            top = values[k]
+    top = highest(values)
     floor = top - TIE * max(1e-300, abs(top))
     for k in range(values.shape[0]):
         if values[k] >= floor:

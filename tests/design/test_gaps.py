@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, instances
-from bandits_lib.design.allocations import Allocations, signed_program
-from bandits_lib.design.gaps import find
+from bandits_lib.design.allocations import Allocations, allocate, find
+from bandits_lib.design.vertices import signed_program
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.fixed_confidence import lingape
 from bandits_lib.numerics.ties import argmax
@@ -86,12 +86,12 @@ def test_the_greedy_arm_leaves_the_direction_shortest(make, name):
 def test_the_ratio_rule_pulls_what_the_allocation_lacks(name):
     problem = PROBLEMS[name]
     algorithm, ridge = budgeted(problem, "ratio")
-    solve, solved, seen = signed_program(problem.arms), {}, set()
+    program, solved, seen = signed_program(problem.arms), {}, set()
     for state, arm, counts, sums in pulls(algorithm, problem, 500):
         i, j, lead, _ = pair(problem, counts, sums, ridge)
         assert (state.now.leader, state.now.rival) == (i, j)
         i, j = min(i, j), max(i, j)
-        weights = solved.setdefault((i, j), solve(i, j))
+        weights = solved.setdefault((i, j), allocate(program, i, j))
         lack = np.full(len(counts), -np.inf)
         np.divide(-counts, weights, out=lack, where=weights > 0)
         assert arm == argmax(lack)
@@ -105,8 +105,9 @@ def test_a_pair_is_found_in_a_table_exactly_if_it_was_entered():
     for _ in range(300):
         i, j = rng.choice(40, 2, replace=False)
         table.enter(i, j)
-    keys, rows, support, _ = (column[: table.known] for column in table.table)
-    assert 200 < len(keys) == len(set(rows)) and table.known < len(table.table.keys)
+    known, *columns = table.table
+    keys, rows, support, _ = (column[: known[0]] for column in columns)
+    assert 200 < len(keys) == len(set(rows)) and len(keys) < len(table.table.keys)
     for i in range(40):
         for j in range(i + 1, 40):
             row = find(table.table, i * 40 + j)

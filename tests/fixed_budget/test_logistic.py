@@ -113,3 +113,21 @@ def test_other_rewards_than_0_and_1_are_refused(counts, sums, squares):
 def test_a_ridge_that_is_none_is_refused(ridge):
     with pytest.raises(ValueError, match="ridge must be positive"):
         logistic_fit(np.eye(2), of([1, 1], [1, 0]), ridge=ridge)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_whole_step_of_short_reach_gains_and_the_next_one_is_short(seed):
+    """What spares the fit values and a last look: the two bounds of logistic.py, on steps of every reach up to 1."""
+    (arms, sample), rng = data(seed), np.random.default_rng(seed)
+    reaches = []
+    for scale in (1e-3, 0.1, 1.0):
+        theta = logistic_fit(arms, sample, ridge=0.01).theta_hat + scale * rng.normal(size=4)
+        value, gradient, hessian = penalised(theta, arms, sample, 0.01)
+        step = -np.linalg.solve(hessian, gradient)
+        reach, decrement = np.abs(arms[sample.counts > 0] @ step).max(), step @ hessian @ step
+        if reach <= 1:
+            after, slope, bent = penalised(theta + step, arms, sample, 0.01)
+            assert value - after > decrement / 4
+            assert slope @ np.linalg.solve(bent, slope) < 1.5 * reach**2 * decrement + 1e-20
+            reaches.append(reach)
+    assert len(reaches) > 1

@@ -92,14 +92,23 @@ def allocation(problem, pulls, at_once=10**9):
         instances.sphere(60, np.random.default_rng(0), d=5),
         instances.many_arms(60, np.random.default_rng(0), "code"),
         instances.transductive(40),  # a plateau of hundreds of equal norms
+        instances.sphere(20, np.random.default_rng(0), d=12),  # few arms: their products are kept, not the inverse
     ],
-    ids=["sphere", "many arms", "transductive"],
+    ids=["sphere", "many arms", "transductive", "few arms"],
 )
 def test_rank_one_updates_make_the_same_choices_as_fresh_inversions(problem):
     np.testing.assert_array_equal(allocation(problem, 3_000), allocation(problem, 3_000, at_once=7))
 
 
-@pytest.mark.parametrize("problem", [instances.sphere(90, np.random.default_rng(3), d=6), instances.transductive(20)])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        instances.sphere(90, np.random.default_rng(3), d=6),
+        instances.transductive(20),
+        instances.sphere(15, np.random.default_rng(3), d=9),
+        instances.benchmark(8, angle=0.1),
+    ],
+)
 def test_choices_are_the_least_worst_of_all_arms_and_pairs(problem):
     rows, columns = np.triu_indices(len(problem.items), 1)
     directions = problem.items[rows] - problem.items[columns]

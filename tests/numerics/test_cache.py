@@ -35,21 +35,21 @@ import numpy as np
 from bandits_lib.comparison import passes
 print(passes(np.array([1.0, 3.0])))
 """
-CALLER = """from bandits_lib.numerics.kernels import kernel, largest
+CALLER = """from bandits_lib.numerics.kernels import kernel, lowest
 
 @kernel
 def passes(values):
-    return largest(values) > 2.0
+    return values[lowest(values)] < 2.0
 """
 
 
 def test_an_edit_of_another_file_is_seen(copy, tmp_path):
-    """`passes` holds `largest` of kernels.py; its own file does not change."""
+    """`passes` holds `lowest` of kernels.py; its own file does not change."""
     (copy / "comparison.py").write_text(CALLER)
     root = str(tmp_path / "cache")
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
     source = (copy / "numerics" / "kernels.py").read_text()
-    edited = source.replace("top = max(top, values[k])", "top = min(top, values[k])")
+    edited = source.replace("return k\n", "return k + 1\n")
     assert edited != source
     (copy / "numerics" / "kernels.py").write_text(edited)
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["False"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandits_lib.numerics.ties import ranked, ranks, top
+from bandits_lib.numerics.ties import argmax, highest, ranked, ranks, top
 
 
 def test_ranked_does_not_see_rounding_errors():
@@ -23,3 +23,14 @@ def test_nothing_to_rank():
 def test_top_of_equal_values_is_the_first():
     assert top(np.array([1.0, 2.0, 2.0 - 1e-14, 0.0]), 2).tolist() == [1, 2]
     assert top(np.array([1.0, 1.0 + 1e-14, 1.0]), 1).tolist() == [0]
+
+
+def test_highest_and_argmax_at_every_length_and_place():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 8, 15, 16, 17, 23, 40):
+        for place in range(n):
+            values = rng.uniform(-2.0, -1.0, n)
+            values[place] = -0.5
+            assert highest(values) == -0.5 and argmax(values) == place
+            values[(place + 1) % n] = -0.5 - 1e-11
+            assert argmax(values) == min(place, (place + 1) % n)

@@ -10,8 +10,8 @@ what the authors' code took on another machine. Ours makes 100 runs, which share
 from time import process_time
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linprog
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design.allocations import allocations_clear
@@ -91,25 +91,22 @@ def seconds(make, problem):
     return process_time() - start
 
 
-def main():
-    sd, rows = np.sqrt(10), []
+def pull_by_pull():
+    yield ["100 runs of", "budget", "twin s", "ours s", "ratio", "ours us a pull", "published (other machine)"]
+    sd = np.sqrt(10)
     for K, runs, quotation in ((8, 5, "28.5 s"), (32, 1, ""), (128, 0, "")):
         problem, B = instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=sd), 20 * K
         for name, twin, make in (
             ("LinGapE", twin_lingape, lambda p, B=B: lingape_budget(p.arms, budget=B, delta=DELTA, sigma=sd)),
             ("LinUCB", twin_linucb, lambda p, B=B: linucb(p.arms, budget=B, sigma=sd)),
         ):
-            rows.append(compared(f"{name}, 8.1, K = {K}", twin, make, problem, B, runs, quotation))
+            yield compared(f"{name}, 8.1, K = {K}", twin, make, problem, B, runs, quotation)
             quotation = ""
     problem = instances.logistic(12, np.random.default_rng(0))
-    row = compared(
+    yield compared(
         "UCB-GLM, 8.4, d = 12", twin_ucb_glm, lambda p: ucb_glm(p.arms, budget=400, alpha=0.5), problem, 400, 3
-    )
-    columns = ["100 runs of", "budget", "twin s", "ours s", "ratio", "ours us a pull", "published (other machine)"]
-    print(
-        pd.DataFrame([*rows, row], columns=columns).set_index(columns[0]).to_string(float_format=lambda x: f"{x:.4g}")
     )
 
 
 if __name__ == "__main__":
-    main()
+    show(pull_by_pull())

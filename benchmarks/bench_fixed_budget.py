@@ -9,7 +9,7 @@ what the authors' code took on another machine.
 from time import process_time
 
 import numpy as np
-import pandas as pd
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, cache_off, g_design
@@ -82,26 +82,22 @@ def runs_of_twin(problem, budget):
 
 
 def gse_against_the_published_way():
-    rows = []
+    yield ["GSE-Lin-FWG, 8.1, K", "twin s / 100 runs", "ours s / 100 runs", "ratio", "published (other machine)"]
     for K in (8, 16, 32):
         problem = instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=np.sqrt(10))
         ours, twin = cpu_seconds(runs_of_ours, problem, 20 * K), cpu_seconds(runs_of_twin, problem, 20 * K, repeat=1)
-        rows.append((K, twin, ours, twin / ours, "2.3 s" if K == 8 else ""))
-    columns = ["GSE-Lin-FWG, 8.1, K", "twin s / 100 runs", "ours s / 100 runs", "ratio", "published (other machine)"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+        yield K, twin, ours, twin / ours, "2.3 s" if K == 8 else ""
 
 
 def gse_by_design():
     """Random instances (8.3): no two runs share a design, so this is what the designs themselves cost."""
-    rows = []
+    yield ["ms a run, d = 10, K", "uniform", "fwg", "wynn", "greedy", "certified"]
     for K in (8, 16, 32, 64, 128):
         problems = [instances.sphere(K, np.random.default_rng(r), d=10, mix=0.01) for r in range(20)]
         row = [K]
         for design in ("uniform", "fwg", "wynn", "greedy", "certified"):
             row.append(1e3 * cpu_seconds(one_run_each, problems, 20 * K, design, repeat=2) / len(problems))
-        rows.append(row)
-    columns = ["ms a run, d = 10, K", "uniform", "fwg", "wynn", "greedy", "certified"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+        yield row
 
 
 def one_run_each(problems, budget, design):
@@ -114,7 +110,13 @@ def one_run_each(problems, budget, design):
 
 
 def designs_against_the_published_way():
-    rows = []
+    solvers = ["fwg (grid)", "fwg", "wynn", "certified"]
+    yield [
+        "arms",
+        "twin of fwg (grid) s",
+        *(f"{s} {unit}" for s in solvers for unit in ("ms", "% above")),
+        "published",
+    ]
     for n, d, published in ((8, 7, ""), (64, 10, ""), (200, 10, ".34 s to 14.8 %"), (1_000, 20, "")):
         arms = np.random.default_rng(0).standard_normal((n, d))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
@@ -122,15 +124,7 @@ def designs_against_the_published_way():
         with cache_off():
             for make in (lambda a: fwg_design(a, line_search="grid"), fwg_design, wynn_design, g_design):
                 row += [1e3 * cpu_seconds(make, arms), 100 * (make(arms).value / d - 1)]
-        rows.append((*row, published))
-    solvers = ["fwg (grid)", "fwg", "wynn", "certified"]
-    columns = [
-        "arms",
-        "twin of fwg (grid) s",
-        *(f"{s} {unit}" for s in solvers for unit in ("ms", "% above")),
-        "published",
-    ]
-    return pd.DataFrame(rows, columns=columns).set_index("arms")
+        yield *row, published
 
 
 def twin_logistic(arms, sample, ridge=1e-3):
@@ -160,16 +154,14 @@ def fits(fit, arms, samples):
 
 
 def logistic_against_numpy():
-    rows = []
+    yield ["logistic fit, K = 8, d", "twin us", "ours us", "ratio", "largest difference"]
     for d in (5, 12):
         problem, rng = instances.logistic(d, np.random.default_rng(0)), np.random.default_rng(1)
         samples = [problem.pull(np.full(8, 5), rng) for _ in range(300)]
         ours, twin = (cpu_seconds(fits, fit, problem.arms, samples) / 300 for fit in (logistic_fit, twin_logistic))
         theta = [fit.theta_hat for fit in fits(logistic_fit, problem.arms, samples)]
         error = np.abs(np.subtract(theta, fits(twin_logistic, problem.arms, samples))).max()
-        rows.append((d, 1e6 * twin, 1e6 * ours, twin / ours, error))
-    columns = ["logistic fit, K = 8, d", "twin us", "ours us", "ratio", "largest difference"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+        yield d, 1e6 * twin, 1e6 * ours, twin / ours, error
 
 
 TABLES = [
@@ -183,6 +175,5 @@ if __name__ == "__main__":
     warm = instances.sphere(8, np.random.default_rng(0), d=3)
     one_run_each([warm], 100, "fwg")
     logistic_fit(np.eye(2), Sample(np.ones(2, int), np.ones(2), np.ones(2)))
-    pd.set_option("display.width", 200)
     for table in TABLES:
-        print(table().to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"), end="\n\n")
+        show(table())

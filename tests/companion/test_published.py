@@ -1,5 +1,7 @@
 """Published means, with the options of the published code: |z| <= 3 everywhere, and above 2 at most once.
 
+Of 80 runs of ours, and the bounds lowered so that a mean as far off is found as with 200.
+
 Sources: the authors' code of fiez2019 (benchmark) and jedra2020's Table 1 (many arms). Under the hypothesis that both
 sides draw from one law, z divides the difference by sd sqrt(1 / published runs + 1 / our runs), sd from our runs. The
 printed standard errors cannot serve: pulls take two or three values, one of them rare and large, and 20 runs that miss
@@ -28,7 +30,8 @@ PUBLISHED = {  # (instance, algorithm): mean, runs
     ("many arms 7500", "rage"): (1598.0, 20),
     ("many arms 7500", "xy_oracle"): (547.65, 20),
 }
-RUNS = 200
+RUNS, AS_GOOD_AS = 80, 200
+NARROWER = np.sqrt((1 / 20 + 1 / AS_GOOD_AS) / (1 / 20 + 1 / RUNS))  # the same difference is so much of z of RUNS
 INSTANCES = {
     "benchmark 5": lambda rng: instances.benchmark(5),
     "benchmark 10": lambda rng: instances.benchmark(10),
@@ -65,8 +68,8 @@ def test_table_1_of_jedra2020_is_met():
         assert table["correct"].all()
         for name, pulls in table.groupby("algorithm")["pulls"]:
             z[K, name] = (pulls.mean() - cells[name]) / (pulls.std() * np.sqrt(1 / 20 + 1 / RUNS))
-    assert max(map(abs, z.values())) <= 3, z
-    assert sum(abs(score) > 2 for score in z.values()) <= 1, z
+    scores = np.abs(list(z.values())) / NARROWER
+    assert scores.max() <= 3 and np.sum(scores > 2) <= 1, z
 
 
 def _many_arms(K, rng):
@@ -86,8 +89,8 @@ def z_scores(instance):
 def test_published_means_are_met():
     z = dict(score for instance in INSTANCES for score in z_scores(instance))
     assert set(z) == set(PUBLISHED)
-    assert max(map(abs, z.values())) <= 3, z
-    assert sum(abs(score) > 2 for score in z.values()) <= 1, z
+    scores = np.abs(list(z.values())) / NARROWER
+    assert scores.max() <= 3 and np.sum(scores > 2) <= 1, z
 
 
 @pytest.mark.parametrize(("d", "mean"), [(5, 711_635), (10, 785_633)])

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.modules["rfc3987_syntax"] = None  # nbformat's validator would build 39 parsers of web addresses, a second, for nothing
+sys.modules["rfc3987_syntax"] = None  # or nbformat builds 39 parsers of web addresses: a second, for nothing
 
 import joblib
 import nbclient

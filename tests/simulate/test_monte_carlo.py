@@ -102,6 +102,30 @@ def test_settings_are_the_loop_over_them(algorithms, tmp_path):
     assert len(list((tmp_path / "kept").iterdir())) == 2, "a file for each setting"
 
 
+def waits_for(file, rng):
+    end = time.monotonic() + 300
+    while not file.exists():
+        assert time.monotonic() < end, "the other setting waits for this one"
+        time.sleep(0.02)
+    return make_problem(rng)
+
+
+def touches(file, rng):
+    file.touch()
+    return make_problem(rng)
+
+
+def test_no_process_waits_for_the_last_run_of_a_setting(tmp_path):
+    """The one run of the first setting ends when that of the second has begun."""
+    problems = {name: partial(make, tmp_path / "begun") for name, make in (("one", waits_for), ("other", touches))}
+    kept = monte_carlo({"rage": make_rage}, problems, by="name", runs=1, n_jobs=2, checkpoint=tmp_path / "kept")
+    assert kept["name"].tolist() == ["one", "other"] and kept["correct"].all()
+    (tmp_path / "begun").unlink()
+    pd.testing.assert_frame_equal(
+        monte_carlo({"rage": make_rage}, problems, by="name", runs=1, checkpoint=tmp_path / "kept"), kept
+    )
+
+
 def test_settings_of_several_names_and_one_problem_for_all_runs():
     problems = {(d, angle): instances.benchmark(d, angle=angle) for d in (2, 3) for angle in (1.0, 0.7)}
     rows = monte_carlo({"rage": make_rage}, problems, by=["d", "angle"], runs=2)

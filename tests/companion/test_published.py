@@ -1,7 +1,7 @@
 """Published means, with the options of the published code: |z| <= 3 everywhere, and above 2 at most once.
 
-Of 200 runs of ours; where one takes a tenth of a second or more, of 80, and z counts for more, so that a mean as far off
-is found as with 200.
+Of 200 runs of ours; where one takes a tenth of a second or more, of 80, and z counts for more, so that a mean as far
+off is found as with 200.
 
 Sources: the authors' code of fiez2019 (benchmark) and jedra2020's Table 1 (many arms). Under the hypothesis that both
 sides draw from one law, z divides the difference by sd sqrt(1 / published runs + 1 / our runs), sd from our runs. The

@@ -10,8 +10,8 @@ export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export NUMBA_NUM_THREADS = 1
 export VECLIB_MAXIMUM_THREADS = 1
-# Notebooks draw inline, whatever the shell was told.
-unexport MPLBACKEND
+# Notebooks draw inline, whatever the shell was told, and no process compiles what another has compiled.
+unexport MPLBACKEND PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup figures paper test lab bench processors book notebooks lint clean
 
@@ -35,13 +35,13 @@ paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] 
 	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)'
 
 test: $(STAMP) ## every test, and every committed notebook compared with its fresh outputs: [ARGS="-m 'not slow'"]
-	$(PY) -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)
 
 lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: what a reader changes there leaves no difference here
 	$(PY) notebooks/run.py lab
 
 bench: $(STAMP) ## run every benchmark in turn
-	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) "$$script"; done
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) -u "$$script"; done
 
 processors: $(STAMP) ## designs, rules and notebooks as on other processors, an hour or two: [ARGS="--notebooks none"]
 	$(PY) benchmarks/processors.py $(ARGS)

@@ -1,4 +1,7 @@
-"""What the Makefile exports, for a plain `pytest` too. It comes before NumPy is imported; kernels inherit it."""
+"""What the Makefile exports, for a plain `pytest` too, and the order: what takes long comes first.
+
+The environment comes before NumPy is imported; kernels inherit it.
+"""
 
 import os
 
@@ -6,3 +9,24 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
     os.environ.setdefault(f"{library}_THREADS", "1")
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
+
+# Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
+# workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).
+LONG = """
+    tests/companion/test_published.py tests/test_reliability.py tests/numerics/test_cache.py tests/test_processors.py
+    tests/test_book.py tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_4_sphere.ipynb
+    notebooks/fiez2019_3_rage.ipynb notebooks/azizi2022_8_3_randomised.ipynb tests/test_jupyterlab.py
+    tests/simulate/test_monte_carlo.py tests/lab/test_log.py notebooks/fiez2019_2_designs_and_rounding.ipynb
+    tests/plain/test_fixed_confidence.py
+""".split()
+
+
+def pytest_collection_modifyitems(config, items):
+    """The long files, then the notebooks, then the rest as it was found."""
+    places = {file: place for place, file in enumerate(LONG)}
+
+    def place(item):
+        file = item.path.relative_to(config.rootpath).as_posix()
+        return places.get(file, len(places) + (not file.startswith("notebooks/")))
+
+    items.sort(key=place)

@@ -13,6 +13,7 @@ from time import process_time
 
 import numpy as np
 from scipy.optimize import linprog
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design.allocations import allocations_clear
@@ -72,7 +73,7 @@ def twin_ucb_glm(problem, budget, rng):
 
 
 def compared(name, twin, make, problems, budget, runs, quotation=""):
-    """Print a row: seconds of 100 runs, twin (scaled up from `runs`, 0 for none) and ours, their ratio, ours a pull."""
+    """A row: seconds of 100 runs, twin (scaled up from `runs`, 0 for none) and ours, their ratio, ours per pull."""
     first = problems[0]
     twin(first, len(first.arms) + 2, np.random.default_rng(0))  # compiled
     play(make(first), first, np.random.default_rng(0))
@@ -81,8 +82,7 @@ def compared(name, twin, make, problems, budget, runs, quotation=""):
         twin(problems[seed % len(problems)], budget, np.random.default_rng(seed))
     twins = (process_time() - start) * 100 / runs if runs else np.nan
     ours = min(seconds(make, problems) for _ in range(3))
-    numbers = f"{twins:10.4g} {ours:8.3g} {twins / ours:8.4g} {1e4 * ours / budget:13.3g}"
-    print(f"{name:28s} {budget:6d} {numbers}  {quotation}", flush=True)
+    return name, budget, twins, ours, twins / ours, 1e4 * ours / budget, quotation
 
 
 def seconds(make, problems):
@@ -95,20 +95,19 @@ def seconds(make, problems):
     return process_time() - start
 
 
-def main():
-    print(f"{'100 runs of':28s} {'budget':>6s} {'twin s':>10s} {'ours s':>8s} {'ratio':>8s} {'ours us a pull':>13s}  "
-          "published (other machine)")  # fmt: skip
+def pull_by_pull():
+    yield ["100 runs of", "budget", "twin s", "ours s", "ratio", "ours us a pull", "published (other machine)"]
     sd = np.sqrt(10)
     for K, runs, quotation in ((8, 5, "28.5 s"), (32, 1, ""), (128, 0, "")):
         problems, B = [instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=sd)], 20 * K
-        compared(f"LinGapE, 8.1, K = {K}", twin_lingape, partial(lingape_at, B), problems, B, runs, quotation)
-        compared(f"LinUCB, 8.1, K = {K}", twin_linucb, partial(linucb_at, B), problems, B, runs)
+        yield compared(f"LinGapE, 8.1, K = {K}", twin_lingape, partial(lingape_at, B), problems, B, runs, quotation)
+        yield compared(f"LinUCB, 8.1, K = {K}", twin_linucb, partial(linucb_at, B), problems, B, runs)
     for K, runs in ((16, 2), (128, 0)):
         problems = [instances.sphere(K, np.random.default_rng(seed), d=10, mix=0.01) for seed in range(100)]
-        compared(f"LinGapE, 8.3, K = {K}", twin_lingape, partial(lingape_at, 20 * K), problems, 20 * K, runs)
+        yield compared(f"LinGapE, 8.3, K = {K}", twin_lingape, partial(lingape_at, 20 * K), problems, 20 * K, runs)
     for d in (5, 12):
         problems = [instances.logistic(d, np.random.default_rng(seed)) for seed in range(100)]
-        compared(f"UCB-GLM, 8.4, d = {d}", twin_ucb_glm, ucb_glm_at_400, problems, 400, 3)
+        yield compared(f"UCB-GLM, 8.4, d = {d}", twin_ucb_glm, ucb_glm_at_400, problems, 400, 3)
 
 
 def lingape_at(budget, problem):
@@ -124,4 +123,4 @@ def ucb_glm_at_400(problem):
 
 
 if __name__ == "__main__":
-    main()
+    show(pull_by_pull())

@@ -9,6 +9,7 @@ what the authors' code took on another machine.
 from time import process_time
 
 import numpy as np
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, cache_off, g_design
@@ -162,10 +163,6 @@ def logistic_against_numpy():
         yield d, 1e6 * twin, 1e6 * ours, twin / ours, error
 
 
-def shown(cell):
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-
-
 TABLES = [
     gse_against_the_published_way,
     gse_by_design,
@@ -178,6 +175,4 @@ if __name__ == "__main__":
     one_run_each([warm], 100, "fwg")
     logistic_fit(np.eye(2), Sample(np.ones(2, int), np.ones(2), np.ones(2)))
     for table in TABLES:
-        for line in table():
-            print("  ".join(shown(cell).rjust(18 if k == 0 else 12) for k, cell in enumerate(line)), flush=True)
-        print()
+        show(table())

@@ -11,7 +11,7 @@ from math import ceil, log
 from time import process_time
 
 import numpy as np
-import pandas as pd
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, g_design, pairs, weighted_design
@@ -73,19 +73,18 @@ def measured(function, *args):
 
 def against_a_row_for_every_pull():
     """Ever longer burn-ins on experiment 1 with a wide angle, so that the burn-in is most of it."""
-    problem, rows = instances.signal_to_noise(angle=0.3), []
+    yield ["pulls", "twin s", "ours ms", "ratio", "twin MB", "ours MB", "published (other machine)"]
+    problem = instances.signal_to_noise(angle=0.3)
     for burn_in in (10**4, 10**5, 10**6, 10**7, 10**9, 10**12):
         mine = measured(ours, problem, burn_in, 0.05)
         theirs = measured(twin, problem, burn_in, 0.05) if burn_in <= 10**6 else (np.nan, np.nan, None)
         quoted = PUBLISHED.get(burn_in, "")
-        rows.append((f"{mine[2][1]:.3g}", theirs[0], 1e3 * mine[0], theirs[0] / mine[0], theirs[1], mine[1], quoted))
-    columns = ["pulls", "twin s", "ours ms", "ratio", "twin MB", "ours MB", "published (other machine)"]
-    return pd.DataFrame(rows, columns=columns).set_index("pulls")
+        yield f"{mine[2][1]:.3g}", theirs[0], 1e3 * mine[0], theirs[0] / mine[0], theirs[1], mine[1], quoted
 
 
 def against_the_gap():
     """Ever smaller gaps: pulls grow a hundredfold a row, time by the number of phases."""
-    rows = []
+    yield ["angle", "H-RAGE pulls", "rounds", "ms", "RAGE pulls", "rounds ", "ms "]
     for angle in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001):
         problem = instances.signal_to_noise(angle=angle)
         times = {}
@@ -97,13 +96,10 @@ def against_the_gap():
             start = process_time()
             run = play(rule(problem), problem, np.random.default_rng(0))
             times[name] = (run.counts.sum(), len(run.result.history), 1e3 * (process_time() - start))
-        rows.append((angle, *times["H-RAGE"], *times["RAGE"]))
-    columns = ["angle", "H-RAGE pulls", "rounds", "ms", "RAGE pulls", "rounds ", "ms "]
-    return pd.DataFrame(rows, columns=columns).set_index("angle")
+        yield angle, *times["H-RAGE"], *times["RAGE"]
 
 
 if __name__ == "__main__":
-    pd.set_option("display.width", 200)
     ours(instances.signal_to_noise(angle=0.3), 1_000, 0.05, np.random.default_rng(0))  # compile
     for table in (against_a_row_for_every_pull(), against_the_gap()):
-        print(table.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"), end="\n\n")
+        show(table)

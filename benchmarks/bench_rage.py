@@ -12,7 +12,7 @@ from math import ceil, log
 from time import perf_counter
 
 import numpy as np
-import pandas as pd
+from tables import show
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import cache_clear
@@ -95,62 +95,59 @@ def peak_megabytes(n):
 
 
 def against_the_published_way():
-    rows = []
+    yield ["many arms, d = 2", "twin s", "ours s", "ratio", "peak MB", "published (other machine)"]
     for n in (100, 300, 1_000, 10_000, 30_000):
         problem = many_arms(n)
         theirs = seconds(run_twin, problem, repeat=1) if n <= 1_000 else np.nan
         ours = seconds(run, problem)
         label = f"K = {n:,}"
-        rows.append((label, theirs, ours, theirs / ours, peak_megabytes(n), PUBLISHED.get(label, "")))
-    columns = ["many arms, d = 2", "twin s", "ours s", "ratio", "peak MB", "published (other machine)"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+        yield label, theirs, ours, theirs / ours, peak_megabytes(n), PUBLISHED.get(label, "")
 
 
 def against_items_and_dimension():
-    rows = []
+    """Seconds of a run on n arms of a sphere."""
+    sizes = (100, 1_000, 10_000, 30_000)
+    yield ["d", *(f"n = {n:,}" for n in sizes)]
     for d in (2, 5, 10, 20):
-        for n in (100, 1_000, 10_000, 30_000):
-            problem = instances.sphere(n, np.random.default_rng(1), d=d, mix=0.0)
-            gap = np.sort(problem.gaps)[1]
-            if gap < 1e-15:  # of 30,000 arms on a circle two are equal to rounding: there is no best one
-                rows.append((d, n, np.nan))
-                continue
-            sharper = LinearBandit(problem.arms, theta=problem.theta / gap)  # gaps of one and above: few phases
-            rows.append((d, n, seconds(run, sharper, repeat=1)))
-    return pd.DataFrame(rows, columns=["d", "n", "s"]).pivot(index="d", columns="n", values="s")
+        yield d, *(seconds_on_the_sphere(n, d) for n in sizes)
+
+
+def seconds_on_the_sphere(n, d):
+    problem = instances.sphere(n, np.random.default_rng(1), d=d, mix=0.0)
+    gap = np.sort(problem.gaps)[1]
+    if gap < 1e-15:  # of 30,000 arms on a circle two are equal to rounding: there is no best one
+        return np.nan
+    sharper = LinearBandit(problem.arms, theta=problem.theta / gap)  # gaps of one and above: few phases
+    return seconds(run, sharper, repeat=1)
 
 
 def against_pulls():
     """Ever smaller gaps: the pulls grow by 100 a row, the time by two or three phases."""
-    rows = []
+    yield ["angle", "phases", "pulls of the largest phase", "pulls", "ms", "ms per phase"]
     for angle in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003):
         problem = instances.benchmark(5, angle=angle, scale=1.0)
         made = run(problem)
         largest = max(phase.counts.sum() for phase in made.result.history)
         phases = len(made.result.history)
         time = seconds(run, problem)
-        rows.append((angle, phases, largest, made.counts.sum(), 1e3 * time, 1e3 * time / phases))
-    columns = ["angle", "phases", "pulls of the largest phase", "pulls", "ms", "ms per phase"]
-    return pd.DataFrame(rows, columns=columns).set_index("angle")
+        yield angle, phases, largest, made.counts.sum(), 1e3 * time, 1e3 * time / phases
 
 
 def against_the_size_of_one_batch():
     """The world alone: time to draw a batch on 1,000 arms, flat in its pulls."""
-    problem, rows = many_arms(1_000), []
-    rng = np.random.default_rng(0)
+    yield ["pulls of the batch", "microseconds"]
+    problem, rng = many_arms(1_000), np.random.default_rng(0)
     for pulls in (10**3, 10**5, 10**7, 10**9, 10**12):
         counts = np.full(1_000, pulls // 1_000)
-        rows.append((f"{pulls:.0e}", 1e6 * seconds(problem.pull, counts, rng, repeat=20)))
-    return pd.DataFrame(rows, columns=["pulls of the batch", "microseconds"]).set_index("pulls of the batch")
+        yield f"{pulls:.0e}", 1e6 * seconds(problem.pull, counts, rng, repeat=20)
 
 
 if __name__ == "__main__":
     run(many_arms(50))
-    pd.set_option("display.width", 200)
     for table in (
         against_the_published_way(),
         against_items_and_dimension(),
         against_pulls(),
         against_the_size_of_one_batch(),
     ):
-        print(table.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"), end="\n\n")
+        show(table)

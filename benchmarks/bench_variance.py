@@ -12,13 +12,14 @@ import sys
 from time import process_time
 
 import numpy as np
-import pandas as pd
+from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, design_value, g_design
 from bandits_lib.variance import features, head, separate_arm_estimator, uniform_estimator
 
 PULLS = (10**5, 10**6, 10**7, 10**8, 10**9)
+ESTIMATORS = ("head", "uniform", "separate arms")
 TWIN_UP_TO = 10**6  # its rows of phi take 1 GB per million pulls at d = 15
 D = 15
 
@@ -92,21 +93,20 @@ def peak_megabytes(pulls):
 
 def against_pulls():
     """Designs and the choice of arms are made once, before the clock starts; then only the pulls grow."""
-    problem, rows = paper_problem(), []
+    yield [f"pulls (K = 2,000, d = {D})", "twin ms", *(f"{name} ms" for name in ESTIMATORS), "twin / head", "peak MB"]
+    problem = paper_problem()
     designs = [g_design(vectors).weights for vectors in (problem.arms, features(problem.arms))]
     for pulls in PULLS:
-        ours = {name: seconds(run, name, problem, pulls) for name in ("head", "uniform", "separate arms")}
+        ours = {name: seconds(run, name, problem, pulls) for name in ESTIMATORS}
         rng = np.random.default_rng(0)
         theirs = seconds(twin, problem, pulls, designs, rng, repeat=1) if pulls <= TWIN_UP_TO else np.nan
         milliseconds = [1e3 * time for time in ours.values()]
-        rows.append((f"{pulls:.0e}", 1e3 * theirs, *milliseconds, theirs / ours["head"], peak_megabytes(pulls)))
-    columns = [f"pulls (K = 2,000, d = {D})", "twin ms", *(f"{name} ms" for name in ours), "twin / head", "peak MB"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+        yield f"{pulls:.0e}", 1e3 * theirs, *milliseconds, theirs / ours["head"], peak_megabytes(pulls)
 
 
 def against_dimension():
     """The design over phi, 2,000 arms in M = d(d+1)/2 dimensions: gap = value / M - 1, ours certified to .1 %."""
-    rows = []
+    yield ["d", "M", "twin s", "twin gap %", "ours s", "ours gap %", "support", "ratio"]
     for d in (3, 6, 9, 12, 15):
         phi = features(paper_problem(d).arms)
         theirs, ours = seconds(twin_design, phi, repeat=1), seconds(solve, phi)
@@ -114,9 +114,7 @@ def against_dimension():
         design = g_design(phi)
         support = np.count_nonzero(design.weights)
         certified = design.value / design.lower_bound - 1
-        rows.append((d, phi.shape[1], theirs, 100 * gap, ours, 100 * certified, support, theirs / ours))
-    columns = ["d", "M", "twin s", "twin gap %", "ours s", "ours gap %", "support", "ratio"]
-    return pd.DataFrame(rows, columns=columns).set_index("d")
+        yield d, phi.shape[1], theirs, 100 * gap, ours, 100 * certified, support, theirs / ours
 
 
 def solve(phi):
@@ -127,15 +125,13 @@ def solve(phi):
 def figure_2():
     """One simulation of Figure 2a: 19 budgets, three estimators, d = 15, designs included."""
     problem, budgets = paper_problem(), range(5_000, 100_000, 5_000)
-    rows = []
-    for name in ("head", "uniform", "separate arms"):
+    yield ["estimator, 19 budgets", "s"]
+    for name in ESTIMATORS:
         cache_clear()
-        rows.append((name, seconds(lambda name=name: [run(name, problem, b) for b in budgets], repeat=1)))
-    return pd.DataFrame(rows, columns=["estimator, 19 budgets", "s"]).set_index("estimator, 19 budgets")
+        yield name, seconds(lambda name=name: [run(name, problem, b) for b in budgets], repeat=1)
 
 
 if __name__ == "__main__":
     run("head", paper_problem(3), 10_000)
-    pd.set_option("display.width", 200)
     for table in (against_pulls(), against_dimension(), figure_2()):
-        print(table.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"), end="\n\n")
+        show(table)

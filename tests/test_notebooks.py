@@ -6,7 +6,6 @@ That the outputs are still true is nbval's own check: `pytest --nbval notebooks`
 import ast
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from papermill.cli import papermill
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -146,8 +146,12 @@ def write_claim(name, estimate):
 
 @pytest.fixture
 def project(tmp_path):
+    return make_project(tmp_path)
+
+
+def make_project(root):
     """A project of its own, with run.py, a notebook `toy2020_1` and the ledger."""
-    folder = tmp_path / "notebooks"
+    folder = root / "notebooks"
     folder.mkdir()
     for name in ("run.py", "conftest.py"):
         shutil.copy(NOTEBOOKS / name, folder)
@@ -169,7 +173,7 @@ def project(tmp_path):
         "toy2020_1: {minutes: 90, figures: [toy2020/1a], parameters: {runs: 4, delta: 1.0e-3}}\n"
         "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n"
     )
-    return tmp_path
+    return root
 
 
 def command(project, *arguments, module=None):
@@ -177,19 +181,22 @@ def command(project, *arguments, module=None):
     return subprocess.run([sys.executable, *program, *arguments], cwd=project, capture_output=True, text=True)
 
 
+@pytest.fixture
+def main(project, monkeypatch):
+    """main(*arguments): run.py in this process, what a command of its own spends on its imports spared."""
+    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
+    monkeypatch.setattr(run, "ROOT", project)
+    monkeypatch.chdir(project)  # and back afterwards: main() changes folder
+
+    def called(*arguments):
+        monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+        return run.main()
+
+    return called
+
+
 def outputs(path):
     return [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
-
-
-def test_figures_executes_all_and_prints_the_verdicts(project):
-    before = (project / "notebooks" / "toy2020_1.ipynb").read_bytes()
-    done = command(project, "figures", "-p", "runs", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (project / "notebooks" / "toy2020_1.ipynb").read_bytes() == before
-    assert outputs(project / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
-    assert outputs(project / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
-    assert re.search(r"toy2020_1/pulls +0\.3333 +\[0\.25, 0\.75\] +\[0\.2, 0\.8\] +reproduced", done.stdout)
-    assert "1 reproduced" in done.stdout
 
 
 SAVES = (
@@ -199,36 +206,68 @@ SAVES = (
 )
 
 
-@pytest.mark.parametrize(("how", "used"), [(("figures", "-p", "runs", "2"), (2, 1)), (("notebooks",), (3, 2))])
-def test_a_figure_says_what_every_parameter_was(project, how, used):
-    """Under papermill what it was given; run by hand what the cell says."""
-    write_notebook(project / "notebooks", "saving2020_1", *SAVES)
-    done = command(project, how[0], "saving2020_1", *how[1:])
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """executed(command, ...): a project whose notebooks, one of them with a figure, that command has run, and what it
+    said; each command once."""
+    known = {}
+
+    def done(*arguments):
+        if arguments not in known:
+            root = make_project(tmp_path_factory.mktemp("project"))
+            write_notebook(root / "notebooks", "saving2020_1", *SAVES)
+            entry = "saving2020_1: {minutes: 1, figures: [], parameters: {}}\n"
+            with open(root / "notebooks" / "paper.yaml", "a") as file:
+                file.write(entry)
+            known[arguments] = root, command(root, *arguments)
+        return known[arguments]
+
+    return done
+
+
+FIGURES, IN_PLACE = ("figures", "-p", "runs", "2"), ("notebooks",)
+
+
+def test_figures_executes_all_and_prints_the_verdicts(executed, project):
+    root, done = executed(*FIGURES)
     assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads((project / "build" / "figures" / "toy" / "fig_1.json").read_text())
+    untouched = (project / "notebooks" / "toy2020_1.ipynb").read_bytes()
+    assert (root / "notebooks" / "toy2020_1.ipynb").read_bytes() == untouched
+    assert outputs(root / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
+    assert outputs(root / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
+    assert re.search(r"toy2020_1/pulls +0\.3333 +\[0\.25, 0\.75\] +\[0\.2, 0\.8\] +reproduced", done.stdout)
+    assert "1 reproduced" in done.stdout
+
+
+@pytest.mark.parametrize(("how", "used"), [(FIGURES, (2, 1)), (IN_PLACE, (3, 2))])
+def test_a_figure_says_what_every_parameter_was(executed, how, used):
+    """Under papermill what it was given; run by hand what the cell says."""
+    root, done = executed(*how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads((root / "build" / "figures" / "toy" / "fig_1.json").read_text())
     runs, jobs = used
     values = {"runs": runs, "seed": 0, "n_jobs": jobs, "scheduler": "", "out": "../build", "delta": 0.05}
     assert said["parameters"] == values
     assert said["command"].endswith(f"--cwd notebooks -p runs {runs} -p seed 0 -p delta 0.05"), said["command"]
 
 
-def test_a_failing_notebook_is_named_and_the_others_still_run(project):
+def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, capsys):
     write_notebook(project / "notebooks", "broken2020_1", "1 / 0")
     claims = project / "build" / "figures" / "claims"
     claims.mkdir(parents=True)
     (claims / "broken2020_1.csv").write_text(f"{CLAIM}\nold,fiez2019,5a,fewer,1,1,1,0,2,reproduced,\n")
-    done = command(project, "figures")
-    assert done.returncode == 1
-    assert re.search(r"broken2020_1 .*FAILED", done.stdout) and "ZeroDivisionError" in done.stdout
-    assert "1 reproduced" in done.stdout
+    assert main("figures") == 1
+    said = capsys.readouterr().out
+    assert re.search(r"broken2020_1 .*FAILED", said) and "ZeroDivisionError" in said
+    assert "1 reproduced" in said
 
 
-def test_paper_announces_the_time_and_writes_into_figures(project):
-    done = command(project, "paper", "--paper", "toy2020", "--scheduler", "tcp://127.0.0.1:1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("About 1.5 h, measured on 2 cores")
-    assert done.stdout.index("toy2020/1a") < done.stdout.index("done")
-    assert "progress" in done.stderr, "progress of the kernel is passed on"
+def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys):
+    assert main("paper", "--paper", "toy2020", "--scheduler", "tcp://127.0.0.1:1") == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("About 1.5 h, measured on 2 cores")
+    assert said.out.index("toy2020/1a") < said.out.index("done")
+    assert "progress" in said.err, "progress of the kernel is passed on"
     assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
     assert (project / "figures/claims/toy2020_1.csv").exists() and not (project / "build/figures").exists()
     assert 'scheduler = "tcp://127.0.0.1:1"' in (
@@ -236,13 +275,14 @@ def test_paper_announces_the_time_and_writes_into_figures(project):
     )
 
 
-def test_notebooks_in_place_leaves_no_difference_the_second_time(project):
-    path = project / "notebooks" / "toy2020_1.ipynb"
-    first = command(project, "notebooks")
+def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):
+    root, first = executed(*IN_PLACE)
     assert first.returncode == 0, first.stdout + first.stderr
-    once = path.read_bytes()
-    second = command(project, "notebooks", "notebooks/toy2020_1.ipynb")
-    assert "unchanged" in second.stdout and path.read_bytes() == once
+    once = (root / "notebooks" / "toy2020_1.ipynb").read_bytes()
+    path = project / "notebooks" / "toy2020_1.ipynb"
+    path.write_bytes(once)
+    assert main("notebooks", "notebooks/toy2020_1.ipynb") == 0
+    assert "unchanged" in capsys.readouterr().out and path.read_bytes() == once
     notebook = json.loads(once)
     assert [cell["execution_count"] for cell in notebook["cells"][1:]] == [1, 2, 3, 4, 5]
     assert sorted(notebook["metadata"]) == ["kernelspec", "language_info"]
@@ -250,30 +290,27 @@ def test_notebooks_in_place_leaves_no_difference_the_second_time(project):
     assert [output["output_type"] for output in outputs(path)] == ["stream", "execute_result"], "no progress bar"
 
 
-@pytest.mark.parametrize(
-    "text, png, verdict",
-    [
-        ("runs 3 jobs 2\n", "AAAA", "5 passed"),  # another platform draws other bytes, and there is no progress bar
-        ("runs 3 jobs 2.0\n", PNG, "1 failed, 4 passed"),
-    ],
-    ids=["other png", "other text"],
-)
-def test_nbval_compares_text_exactly_and_no_png(project, text, png, verdict):
-    path = project / "notebooks" / "toy2020_1.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    for count, cell in enumerate(notebook.cells[1:], start=1):
-        cell.execution_count = count
-    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
-    notebook.cells[4].outputs = [
-        nbformat.v4.new_output(
-            "execute_result",
-            execution_count=4,
-            data={"image/png": png, "text/plain": "<IPython.core.display.Image object>"},
-        )
-    ]
-    nbformat.write(notebook, path)
-    done = command(project, "-p", "no:cacheprovider", "--nbval", "--nbval-current-env", str(path), module="pytest")
-    assert verdict in done.stdout.splitlines()[-1], done.stdout
+def test_nbval_compares_text_exactly_and_no_png(project):
+    """Another platform draws other bytes, and there is no progress bar."""
+    for name, text, png in (("other_png", "runs 3 jobs 2\n", "AAAA"), ("other_text", "runs 3 jobs 2.0\n", PNG)):
+        notebook = nbformat.read(project / "notebooks" / "toy2020_1.ipynb", as_version=4)
+        for count, cell in enumerate(notebook.cells[1:], start=1):
+            cell.execution_count = count
+        notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text=text)]
+        notebook.cells[4].outputs = [
+            nbformat.v4.new_output(
+                "execute_result",
+                execution_count=4,
+                data={"image/png": png, "text/plain": "<IPython.core.display.Image object>"},
+            )
+        ]
+        nbformat.write(notebook, project / f"{name}.ipynb")
+    shutil.copy(NOTEBOOKS / "conftest.py", project)
+    options = ["-p", "no:cacheprovider", "-q", "-rA", "--nbval", "--nbval-current-env"]
+    done = command(project, *options, "other_png.ipynb", "other_text.ipynb", module="pytest")
+    verdicts = re.findall(r"^(PASSED|FAILED) (other_\w+)\.ipynb::Cell (\d)", done.stdout, re.MULTILINE)
+    failed = [cell for verdict, *cell in verdicts if verdict == "FAILED"]
+    assert len(verdicts) == 10 and failed == [["other_text", "2"]], done.stdout
 
 
 def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
@@ -309,16 +346,14 @@ def test_lab_starts_jupyterlab_there(project, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", [".", "tests", "build/deep"])
-def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkout, folder):
-    """`papermill notebooks/x.ipynb out.ipynb` without --cwd notebooks."""
+def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkout, folder, monkeypatch):
+    """`papermill notebooks/x.ipynb out.ipynb` without --cwd notebooks: the command, in this process."""
     start = checkout / folder
     start.mkdir(parents=True, exist_ok=True)
-    notebook, library = checkout / "notebooks" / "toy2020_1.ipynb", str(checkout)
-    done = subprocess.run(
-        [sys.executable, "-m", "papermill", "-k", "python3", str(notebook), "done.ipynb"],
-        cwd=start, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": library},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.chdir(start)
+    monkeypatch.setenv("PYTHONPATH", str(checkout))  # for the kernel
+    notebook = str(checkout / "notebooks" / "toy2020_1.ipynb")
+    papermill.main(["-k", "python3", notebook, "done.ipynb"], standalone_mode=False)
     assert (checkout / "build" / "figures" / "claims" / "toy2020_1.csv").exists()
     written = {path.name for path in checkout.parent.iterdir()}
     assert written == {checkout.name}, f"written outside: {written}"
@@ -341,16 +376,12 @@ def checkout(project):
 
 
 @pytest.fixture
-def refusal(project, monkeypatch):
+def refusal(project, main):
     """refusal(*arguments): what run.py says when it ends before it has run anything."""
-    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
-    monkeypatch.setattr(run, "ROOT", project)
-    monkeypatch.chdir(project)  # and back afterwards: main() changes folder
 
     def refuse(*arguments):
-        monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
         with pytest.raises(SystemExit) as end:
-            run.main()
+            main(*arguments)
         assert not (project / "build").exists()
         return end.value.code
 

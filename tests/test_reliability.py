@@ -62,9 +62,16 @@ def test_bad_input_is_refused_by_every_algorithm():
 
 # --- kills
 
-CHILD = """
-import sys, test_reliability as t
-t.table(checkpoint=sys.argv[1])
+STARTER = """
+import os, sys, test_reliability as t
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os.environ["KILLED_AT"] = line.strip()
+        t.table(checkpoint=sys.argv[1])
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 COMPARED = ("rage", "xy_static", "lingape", "gse")
 
@@ -91,22 +98,35 @@ def serial():
 
 
 def test_kills_lose_nothing(serial, tmp_path):
+    """One process, in which nothing has been played, starts the four that are killed."""
     checkpoint, rng, kept = tmp_path / "runs.jsonl", np.random.default_rng(0), []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
-    for _ in range(4):
-        before, goal = lines(checkpoint), lines(checkpoint) + 1 + int(rng.integers(8))
-        environment |= {"KILLED_CHECKPOINT": str(checkpoint), "KILLED_AT": str(goal + 3)}
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(checkpoint)], env=environment)
-        while lines(checkpoint) < goal and child.poll() is None:
-            time.sleep(0.005)
-        child.send_signal(signal.SIGKILL)
-        assert child.wait() == -signal.SIGKILL, "the child ended before it was killed"
-        assert lines(checkpoint) >= before
-        kept.append(lines(checkpoint) - 1)
+    environment |= {"KILLED_CHECKPOINT": str(checkpoint)}
+    command, pipes = [sys.executable, "-c", STARTER, checkpoint], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as starter:
+        for _ in range(4):
+            before, goal = lines(checkpoint), lines(checkpoint) + 1 + int(rng.integers(8))
+            print(goal + 3, file=starter.stdin, flush=True)
+            child = int(starter.stdout.readline())
+            while lines(checkpoint) < goal and alive(child):
+                time.sleep(0.005)
+            assert alive(child), "the child ended before it was killed"
+            os.kill(child, signal.SIGKILL)
+            assert int(starter.stdout.readline()) == -signal.SIGKILL
+            assert lines(checkpoint) >= before
+            kept.append(lines(checkpoint) - 1)
     resumed = table(checkpoint=checkpoint)
     pd.testing.assert_frame_equal(resumed, serial)
     assert resumed.to_csv(float_format="%.17g") == serial.to_csv(float_format="%.17g")
     record("2_kills", [{"kills": 4, "finished runs kept at each": str(kept), "csv after resuming": "byte-identical"}])
+
+
+def alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def lines(path):
@@ -118,10 +138,11 @@ def lines(path):
 
 def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
     distributed = pytest.importorskip("distributed")
-    table(runs=13, checkpoint=tmp_path / "part.jsonl")
-    ways = {"two processes (loky)": table(n_jobs=2), "resumed": table(checkpoint=tmp_path / "part.jsonl")}
+    part, ways = tmp_path / "part.jsonl", {"two processes (loky)": table(n_jobs=2)}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         ways["two workers (dask)"] = table(scheduler=cluster.scheduler_address)
+        table(runs=13, scheduler=cluster.scheduler_address, checkpoint=part)
+    ways["resumed"] = table(checkpoint=part)
     for rows in ways.values():
         pd.testing.assert_frame_equal(rows, serial)
     record("3_ways", [{"compared with serial": way, "rows": len(rows), "differing": 0} for way, rows in ways.items()])

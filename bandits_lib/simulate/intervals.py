@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 
 def summary(table, by=(), level=0.95):
@@ -75,11 +75,11 @@ def student_interval(values, level=0.95):
     mean = float(values.mean())
     if len(values) < 2:
         return mean, np.nan, -np.inf, np.inf
-    se = float(stats.sem(values))
+    se = float(values.std(ddof=1) / np.sqrt(len(values)))
     if se == 0:
         return mean, 0.0, mean, mean
-    low, high = stats.t.interval(level, len(values) - 1, loc=mean, scale=se)
-    return mean, se, float(low), float(high)
+    low, high = (se * float(stdtrit(len(values) - 1, share)) + mean for share in ((1 - level) / 2, (1 + level) / 2))
+    return mean, se, low, high
 
 
 def wilson_interval(successes, trials, level=0.95):
@@ -106,8 +106,11 @@ def wilson_interval(successes, trials, level=0.95):
     """
     if trials == 0:
         return np.nan, 0.0, 1.0
-    interval = stats.binomtest(int(successes), int(trials)).proportion_ci(level, method="wilson")
-    return successes / trials, float(interval.low), float(interval.high)
+    rate, z = successes / trials, float(ndtri(0.5 + 0.5 * level))
+    whole = 2 * (trials + z**2)
+    centre = (2 * trials * rate + z**2) / whole
+    half = z / whole * float(np.sqrt(4 * trials * rate * (1 - rate) + z**2))
+    return rate, 0.0 if successes == 0 else centre - half, 1.0 if successes == trials else centre + half
 
 
 def paired_ratio(table, first, second, by=None, worst=max, level=0.95, value="pulls"):
@@ -187,6 +190,11 @@ def growth_exponent(table, algorithm, x, against=None, level=0.95):
     low, high : float
         Interval, Student's for the slope.
 
+    Raises
+    ------
+    ValueError
+        For a table of one setting.
+
     Examples
     --------
     >>> import pandas as pd
@@ -196,9 +204,20 @@ def growth_exponent(table, algorithm, x, against=None, level=0.95):
     """
     pulls = np.log(table.pivot(index=[x, "run"], columns="algorithm", values="pulls").astype(float))
     rows = (pulls[algorithm] if against is None else pulls[algorithm] - pulls[against]).dropna()
-    fit = stats.linregress(np.log(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy())
-    half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
-    return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
+    return _slope(np.log(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy(), level)
+
+
+def _slope(x, y, level):
+    """Least-squares slope of y against x, with Student's interval for it."""
+    (xx, xy), (_, yy) = np.cov(x, y, bias=True)
+    if xx == 0:
+        raise ValueError("a slope needs two settings at least; the table holds one")
+    slope, free = xy / xx, len(x) - 2
+    if free == 0 or yy == 0:  # nothing tells how y is spread
+        return float(slope), np.nan, np.nan
+    unexplained = 1 - min(1.0, abs(xy) / np.sqrt(xx * yy)) ** 2
+    half = stdtrit(free, (1 + level) / 2) * np.sqrt(unexplained * yy / xx / free)
+    return float(slope), float(slope - half), float(slope + half)
 
 
 def accuracy_difference(table, first, second, by=None, worst=min, level=0.95):
@@ -271,6 +290,11 @@ def accuracy_slope(table, first, x, second=None, level=0.95):
     low, high : float
         Interval, Student's for the slope.
 
+    Raises
+    ------
+    ValueError
+        For a table of one setting.
+
     Examples
     --------
     >>> import pandas as pd
@@ -281,9 +305,7 @@ def accuracy_slope(table, first, x, second=None, level=0.95):
     """
     wide = table.pivot(index=[x, "run"], columns="algorithm", values="correct").astype(float)
     rows = (wide[first] if second is None else wide[first] - wide[second]).dropna()
-    fit = stats.linregress(np.log2(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy())
-    half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
-    return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
+    return _slope(np.log2(rows.index.get_level_values(x).to_numpy(dtype=float)), rows.to_numpy(), level)
 
 
 def _paired(rows, first, second):
@@ -297,5 +319,5 @@ def _paired(rows, first, second):
 def _matched_pairs(difference, level):
     n, won, lost = len(difference), int((difference > 0).sum()), int((difference < 0).sum())
     pairs, lead = n + 2, won - lost
-    half = stats.norm.ppf((1 + level) / 2) * np.sqrt(won + lost + 1 - lead**2 / pairs) / pairs
+    half = ndtri((1 + level) / 2) * np.sqrt(won + lost + 1 - lead**2 / pairs) / pairs
     return lead / n, max(-1.0, lead / pairs - half), min(1.0, lead / pairs + half)

@@ -1,5 +1,6 @@
 """Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it."""
 
+import contextlib
 import functools
 import json
 from time import perf_counter
@@ -96,28 +97,41 @@ def monte_carlo(
         raise ValueError(f"make_problem must be a dictionary of settings where `by` names their column; got {given}")
     settings, names = ({(): make_problem}, ()) if by is None else (make_problem, [by] if isinstance(by, str) else by)
     folder = f"{checkpoint}/" if checkpoint and by is not None else checkpoint
-    tables = []
+    tasks = []
     for setting, make in settings.items():
         players = dict(algorithms(setting) if callable(algorithms) else algorithms)
-        task = (players, make, seed, correct, measure, max_pulls)
-        rows = _rows(task, runs, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
+        tasks.append((players, make, seed, correct, measure, max_pulls))
+    played = _rows(tasks, runs, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
+    tables = []
+    for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
         values = (setting,) if isinstance(by, str) else setting
         tables.append(_frame(rows, list(players)).assign(**dict(zip(names, values, strict=True))))
     return pd.concat(tables, ignore_index=True)
 
 
-def _rows(task, runs, checkpoint, progress, **where):
-    """The rows of all runs of one task, in their order, those of the checkpoint not played again."""
-    if not task[0] or runs < 1:
-        raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(task[0])} and {runs}")
-    keep = Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task))
-    done = keep.read()
-    left = [(r, *task) for r in range(runs) if r not in done]
-    with keep:
-        for r, rows in tqdm(in_parallel(one_run, left, **where), total=len(left), disable=not progress, **BAR):
-            done[r] = rows
-            keep.append(r, rows)
-    return [row for r in range(runs) for row in done[r]]
+def _rows(tasks, runs, checkpoint, progress, **where):
+    """For each task the rows of all runs in their order, those of the checkpoint not played again.
+
+    The runs of all tasks stand in one queue, so no worker waits for the last run of a setting.
+    """
+    for players, *_ in tasks:
+        if not players or runs < 1:
+            raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
+    keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
+    done = [keep.read() for keep in keeps]
+    left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
+    with contextlib.ExitStack() as files:
+        for keep in keeps:
+            files.enter_context(keep)
+        for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
+            done[k][r] = rows
+            keeps[k].append(r, rows)
+    return [[row for r in range(runs) for row in finished[r]] for finished in done]
+
+
+def _run_of(task, r, *arguments):
+    """Which of the tasks, which run, and its rows."""
+    return task, *one_run(r, *arguments)
 
 
 def _frame(rows, order):

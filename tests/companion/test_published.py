@@ -1,5 +1,8 @@
 """Published means, with the options of the published code: |z| <= 3 everywhere, and above 2 at most once.
 
+Of 200 runs of ours; where one takes a tenth of a second or more, of 80, and z counts for more, so that a mean as far
+off is found as with 200.
+
 Sources: the authors' code of fiez2019 (benchmark) and jedra2020's Table 1 (many arms). Under the hypothesis that both
 sides draw from one law, z divides the difference by sd sqrt(1 / published runs + 1 / our runs), sd from our runs. The
 printed standard errors cannot serve: pulls take two or three values, one of them rare and large, and 20 runs that miss
@@ -28,7 +31,7 @@ PUBLISHED = {  # (instance, algorithm): mean, runs
     ("many arms 7500", "rage"): (1598.0, 20),
     ("many arms 7500", "xy_oracle"): (547.65, 20),
 }
-RUNS = 200
+RUNS, FEWER = 200, 80
 INSTANCES = {
     "benchmark 5": lambda rng: instances.benchmark(5),
     "benchmark 10": lambda rng: instances.benchmark(10),
@@ -61,12 +64,17 @@ def test_table_1_of_jedra2020_is_met():
     for K, cells in TABLE_1.items():
         rules = {name: RULES.get(name, text_settings) for name in cells}
         make = partial(_many_arms, K)
-        table = monte_carlo(rules, make, runs=RUNS, seed=2020)
+        table = monte_carlo(rules, make, runs=FEWER, seed=2020)
         assert table["correct"].all()
         for name, pulls in table.groupby("algorithm")["pulls"]:
-            z[K, name] = (pulls.mean() - cells[name]) / (pulls.std() * np.sqrt(1 / 20 + 1 / RUNS))
+            z[K, name] = score(pulls, cells[name], 20)
     assert max(map(abs, z.values())) <= 3, z
     assert sum(abs(score) > 2 for score in z.values()) <= 1, z
+
+
+def score(pulls, mean, runs):
+    """z, were there RUNS of ours: a difference weighs the same whether there are so many or FEWER."""
+    return (pulls.mean() - mean) / (pulls.std() * np.sqrt(1 / runs + 1 / RUNS))
 
 
 def _many_arms(K, rng):
@@ -75,11 +83,12 @@ def _many_arms(K, rng):
 
 def z_scores(instance):
     rules = {name: RULES[name] for at, name in PUBLISHED if at == instance}
-    table = monte_carlo(rules, INSTANCES[instance], runs=RUNS, seed=2019)
+    ours = FEWER if instance == "many arms 7500" else RUNS
+    table = monte_carlo(rules, INSTANCES[instance], runs=ours, seed=2019)
     assert table["correct"].all(), "the paper: empirical failure probability zero"
     for name, pulls in table.groupby("algorithm")["pulls"]:
         mean, runs = PUBLISHED[instance, name]
-        yield (instance, name), (pulls.mean() - mean) / (pulls.std() * np.sqrt(1 / runs + 1 / RUNS))
+        yield (instance, name), score(pulls, mean, runs)
 
 
 @pytest.mark.slow

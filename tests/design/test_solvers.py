@@ -2,7 +2,6 @@
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from arrangements import cases, certified, differences, many_arms, norms, oracle, soare, sphere
@@ -29,6 +28,8 @@ def conic_optimum(arms, directions, sigma=1.0):
 
     Directions are scaled to unit length times their relative length, arms by 1/sigma; Clarabel at 1e-9.
     """
+    import cvxpy as cp  # a second, which every worker would wait for
+
     scaled = arms / np.broadcast_to(sigma, len(arms))[:, None]
     length = np.linalg.norm(directions, axis=1).max()
     weights, top = cp.Variable(len(arms), nonneg=True), cp.Variable()
@@ -58,6 +59,8 @@ def test_kiefer_wolfowitz(arms, tol):
 
 def test_d_and_g_agree():
     """No other design has a larger determinant (conic solver); the G-design's log det is within r tol of it."""
+    import cvxpy as cp
+
     arms = sphere(30, 4, 3)
     weights = cp.Variable(30, nonneg=True)
     problem = cp.Problem(cp.Maximize(cp.log_det(arms.T @ cp.diag(weights) @ arms)), [cp.sum(weights) == 1])

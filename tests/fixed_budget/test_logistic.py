@@ -17,6 +17,7 @@ def of(counts, sums):
 def data(seed, K=8, d=4, most=30):
     rng = np.random.default_rng(seed)
     arms = rng.uniform(-0.5, 0.5, (K, d))
+    arms.setflags(write=False)  # as those of a problem: a kernel is compiled for these already
     counts = rng.integers(0, most, K)
     return arms, of(counts, rng.binomial(counts, expit(arms @ rng.normal(0, 2, d))))
 

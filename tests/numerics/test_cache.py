@@ -64,7 +64,7 @@ import numpy as np
 from bandits_lib import instances, play
 from bandits_lib.fixed_confidence import lingape
 problem = instances.benchmark(2)
-rule = lingape(problem.arms, delta=0.1, theta_bound=1.0)
+rule = lingape(problem.arms, delta=0.1, theta_bound=1.0, rule="greedy")  # the fewest kernels to compile
 print(play(rule, problem, np.random.default_rng(0), 300).counts.tolist())
 """
 

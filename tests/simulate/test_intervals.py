@@ -83,6 +83,32 @@ def test_student_and_wilson_are_the_textbook_formulas(level):
     assert wilson_interval(3, 10, level) == pytest.approx(expected)
 
 
+def test_intervals_and_slopes_are_those_of_scipy_stats():
+    """Which takes half a second to load, so the library has the formulas; samples of whole numbers have ties."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        values, trials = rng.integers(10, 40, rng.integers(2, 30)), int(rng.integers(1, 300))
+        successes, level = int(rng.integers(0, trials + 1)), rng.choice([0.8, 0.95, 0.99])
+        mean, se, low, high = student_interval(values, level)
+        assert se == pytest.approx(stats.sem(values), rel=1e-14, abs=0)
+        assert (low, high) == pytest.approx(stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean))
+        expected = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+        assert wilson_interval(successes, trials, level)[1:] == pytest.approx(tuple(expected), rel=1e-14, abs=0)
+        rows = pulls_of(a=lambda d, run: rng.integers(1, 100))
+        fit = stats.linregress(np.log(rows["d"]), np.log(rows["pulls"].astype(float)))
+        half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
+        slope = fit.slope, fit.slope - half, fit.slope + half
+        assert growth_exponent(rows, "a", "d", level=level) == pytest.approx(slope, rel=1e-12)
+
+
+def test_a_slope_needs_two_settings_and_constant_values_have_no_spread():
+    rows = pulls_of(a=lambda d, run: 1)
+    assert growth_exponent(rows, "a", "d") == pytest.approx((0, np.nan, np.nan), nan_ok=True)
+    for slope in (growth_exponent, lambda rows, *names: accuracy_slope(rows.assign(correct=True), *names)):
+        with pytest.raises(ValueError, match="a slope needs two settings at least; the table holds one"):
+            slope(rows[rows["d"] == 5], "a", "d")
+
+
 def test_what_has_not_been_tried_is_not_known():
     assert student_interval([3.0]) == pytest.approx((3.0, np.nan, -np.inf, np.inf), nan_ok=True)
     assert student_interval([3.0, 3.0]) == (3.0, 0.0, 3.0, 3.0)

@@ -15,7 +15,6 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
-from bandits_lib.simulate import cluster as where
 from bandits_lib.simulate.correct import best_item, correct_level, correct_sphere, sphere_regret
 from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.simulate.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
@@ -101,6 +100,30 @@ def test_settings_are_the_loop_over_them(algorithms, tmp_path):
         rows = monte_carlo(algorithms, settings, by="n", checkpoint=keep, **told)
         pd.testing.assert_frame_equal(rows.drop(columns="seconds"), loop)
     assert len(list((tmp_path / "kept").iterdir())) == 2, "a file for each setting"
+
+
+def waits_for(file, rng):
+    end = time.monotonic() + 300
+    while not file.exists():
+        assert time.monotonic() < end, "the other setting waits for this one"
+        time.sleep(0.02)
+    return make_problem(rng)
+
+
+def touches(file, rng):
+    file.touch()
+    return make_problem(rng)
+
+
+def test_no_process_waits_for_the_last_run_of_a_setting(tmp_path):
+    """The one run of the first setting ends when that of the second has begun."""
+    problems = {name: partial(make, tmp_path / "begun") for name, make in (("one", waits_for), ("other", touches))}
+    kept = monte_carlo({"rage": make_rage}, problems, by="name", runs=1, n_jobs=2, checkpoint=tmp_path / "kept")
+    assert kept["name"].tolist() == ["one", "other"] and kept["correct"].all()
+    (tmp_path / "begun").unlink()
+    pd.testing.assert_frame_equal(
+        monte_carlo({"rage": make_rage}, problems, by="name", runs=1, checkpoint=tmp_path / "kept"), kept
+    )
 
 
 def test_settings_of_several_names_and_one_problem_for_all_runs():
@@ -217,8 +240,9 @@ def slow(problem, rng):
     return rage(problem.arms, delta=0.05)
 def problem(rng):
     return instances.many_arms(20, rng, "code")
-table = monte_carlo({"rage": slow}, problem, runs=12, n_jobs=2, checkpoint=sys.argv[1])
-table.drop(columns="seconds").to_csv(sys.argv[2])
+for checkpoint, csv in zip(sys.argv[1::2], sys.argv[2::2]):
+    table = monte_carlo({"rage": slow}, problem, runs=12, n_jobs=2, checkpoint=checkpoint)
+    table.drop(columns="seconds").to_csv(csv)
 """
 
 
@@ -226,9 +250,9 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
     """The first process keeps three runs, and its next ones wait: it cannot end before it is killed."""
     hold, finished = tmp_path / "hold", tmp_path / "c.jsonl"
     hold.touch()
-    command = [sys.executable, "-c", KILLED, str(finished)]
+    command = [sys.executable, "-c", KILLED]
     held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
-    first = subprocess.Popen([*command, str(tmp_path / "never.csv")], env=held, start_new_session=True)
+    first = subprocess.Popen([*command, finished, tmp_path / "never.csv"], env=held, start_new_session=True)
     try:
         while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
             time.sleep(0.05)
@@ -238,9 +262,10 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
         hold.unlink()
     kept = finished.read_text().splitlines()
     assert 4 <= len(kept) < 13
-    subprocess.run([*command, str(tmp_path / "resumed.csv")], env=held, check=True)
+    again = finished, tmp_path / "resumed.csv", tmp_path / "new.jsonl", tmp_path / "whole.csv"
+    subprocess.run([*command, *again], env=held, check=True)
     assert finished.read_text().splitlines()[: len(kept) - 1] == kept[:-1]
-    subprocess.run([*command[:-1], str(tmp_path / "new.jsonl"), str(tmp_path / "whole.csv")], env=held, check=True)
+    assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 13, "the whole was not played anew"
     assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
@@ -330,27 +355,6 @@ def test_paired_ratio_and_growth_recover_what_was_put_in():
     assert low < 1.5 < high
     with pytest.raises(ValueError, match="no run of both a and c"):
         paired_ratio(frame, "a", "c", by="d")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A scheduler and two workers, each in a process of its own."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield cluster
-
-
-def test_a_dask_cluster_gives_the_same_rows(serial, cluster, tmp_path):
-    pd.testing.assert_frame_equal(table(scheduler=cluster.scheduler_address), serial)
-    table(scheduler=cluster.scheduler_address, checkpoint=tmp_path / "c.jsonl", runs=3)
-    pd.testing.assert_frame_equal(table(checkpoint=tmp_path / "c.jsonl"), serial)
-
-
-def test_workers_without_this_package_are_named(cluster, monkeypatch):
-    monkeypatch.setattr(where, "source_fingerprint", lambda: "another version")
-    with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
-        table(scheduler=cluster.scheduler_address)
 
 
 def test_level_sets_are_right_when_every_item_is_on_its_side():

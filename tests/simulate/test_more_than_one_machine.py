@@ -1,4 +1,7 @@
-"""A cluster that loses a worker, or whose worker has no such package."""
+"""A cluster that loses a worker, or whose worker has no such package or another version of it.
+
+That it gives the rows that one process gives, to the last digit, is tested in tests/test_reliability.py.
+"""
 
 import os
 import signal
@@ -12,6 +15,7 @@ import pytest
 
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
+from bandits_lib.simulate import cluster as where
 
 distributed = pytest.importorskip("distributed")
 LIMIT = 900  # seconds: a slow machine is not a failure
@@ -36,22 +40,40 @@ def lines(path):
     return open(path).read().count("\n") if os.path.exists(path) else 0
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path, monkeypatch):
-    hold, finished = tmp_path / "hold", tmp_path / "hold.jsonl"
+@pytest.fixture(scope="module")
+def hold(tmp_path_factory):
+    """A file: the workers wait while it is there."""
+    return tmp_path_factory.mktemp("cluster") / "hold"
+
+
+@pytest.fixture(scope="module")
+def cluster(hold):
+    """A scheduler and two workers, each in a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLD", str(hold))  # workers inherit it
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            yield cluster
+
+
+def test_workers_with_another_version_are_named(cluster, monkeypatch):
+    monkeypatch.setattr(where, "source_fingerprint", lambda: "another version")
+    with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
+        table(scheduler=cluster.scheduler_address)
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold):
     hold.touch()
-    monkeypatch.setenv("HOLD", str(hold))  # workers inherit it
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        victim, rows = cluster.workers[0].pid, {}
-        where = {"scheduler": cluster.scheduler_address, "checkpoint": finished}
-        thread = threading.Thread(target=lambda: rows.update(table=table(**where)))
-        thread.start()
-        while lines(finished) < 3:
-            time.sleep(0.05)
-            assert thread.is_alive(), "the runs ended before the kill"
-        os.kill(victim, signal.SIGKILL)
-        assert lines(finished) < 17, "the kill came too late"
-        hold.unlink()
-        thread.join(LIMIT)
+    finished, victim, rows = hold.with_suffix(".jsonl"), cluster.workers[0].pid, {}
+    keep = {"scheduler": cluster.scheduler_address, "checkpoint": finished}
+    thread = threading.Thread(target=lambda: rows.update(table=table(**keep)))
+    thread.start()
+    while lines(finished) < 3:
+        time.sleep(0.05)
+        assert thread.is_alive(), "the runs ended before the kill"
+    os.kill(victim, signal.SIGKILL)
+    assert lines(finished) < 17, "the kill came too late"
+    hold.unlink()
+    thread.join(LIMIT)
     pd.testing.assert_frame_equal(rows["table"], table())
 
 

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.colors import hsv_to_rgb, to_hex
 
 from bandits_lib.companion import results
 
-PALETTE = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494 #ece133 #56b4e9".split()  # for all eyes
+PALETTE = sns.color_palette("colorblind", 10).as_hex()
 MARKERS = "os^DvXPp<>8Hdh*"
 
 

@@ -25,12 +25,6 @@ FIGURES = Path(__file__).resolve().parents[2] / "figures"
 DRAWN = [file for file in sorted(FIGURES.glob("*/*.csv")) if file.with_suffix(".png").exists()]
 
 
-def test_the_palette_is_seaborns_for_all_eyes():
-    """Which takes a quarter of a second to load."""
-    seaborn = pytest.importorskip("seaborn")
-    assert style.PALETTE == seaborn.color_palette("colorblind", 10).as_hex()
-
-
 def test_a_rule_that_the_table_does_not_know_is_drawn_with_its_name_and_a_colour_of_its_own(estimates):
     renamed = {"rage": "my rule", "xy_static": "another"}
     unknown = estimates.rename(index=renamed, level="algorithm")

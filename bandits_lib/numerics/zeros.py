@@ -49,17 +49,18 @@ def inverse_factor(arms, weights):
     if not sparse(arms):
         return ordered.inverse_triangle(ordered.cholesky(ordered.information(arms, weights))[0])
     support = np.flatnonzero(weights)
-    inside = ordered.transposed(arms[support])
+    rows = arms if len(support) == len(arms) else arms[support]
+    inside = ordered.transposed(rows)
     upper, out = np.empty((len(inside), len(inside))), np.zeros((len(inside), len(inside)))
-    symmetric_products(inside * weights[support], inside, np.empty(len(support), np.int64), np.empty(LANES), upper)
+    upper_products(inside * weights[support], inside, np.empty(len(rows), np.int64), np.empty(LANES), upper)
     factor(upper)
     invert_triangle(upper, out)
     return out
 
 
 @kernel
-def symmetric_products(left, right, there, lanes, out):
-    """Into `out` (r, r): inner products of the rows of left (r, n) and right (r, n), known to be symmetric."""
+def upper_products(left, right, there, lanes, out):
+    """Into the upper triangle of `out` (r, r): inner products of the rows of right (r, n) and left (r, n)."""
     for i in range(left.shape[0]):
         count = 0
         for n in range(left.shape[1]):
@@ -67,7 +68,7 @@ def symmetric_products(left, right, there, lanes, out):
                 there[count] = n
                 count += 1
         for j in range(i + 1):
-            out[i, j] = out[j, i] = inner_at(there[:count], left[i], right[j], lanes)
+            out[j, i] = inner_at(there[:count], left[i], right[j], lanes)
 
 
 @kernel

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
-from bandits_lib.design.certificate import inverse_root
+from bandits_lib.design.certificate import inverse_root, value_of
 from bandits_lib.numerics.ordered import outside_projector, product, squares, total, transposed
 from bandits_lib.numerics.ties import argmax, ranked
 
@@ -122,3 +122,25 @@ def snapped(weights, tol):
         mantissa, exponent = math.frexp(weights[k])
         out[k] = math.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
     return out / total(out)
+
+
+def on_few_atoms(arms, weights, tol):
+    """Weights (K,) on r(r+1)/2 atoms at most, to so many digits; the value grows by tol / 10 or so."""
+    return snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10)), tol)
+
+
+def fewer_atoms(arms, weights, directions, tol, bound):
+    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
+    weights = on_few_atoms(arms, weights, tol)
+    order = ranked(weights)
+    # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
+    slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
+    for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
+        lighter = weights.copy()
+        lighter[atoms] = 0.0
+        lighter = snapped(lighter / total(lighter), tol)
+        if len(atoms) and value_of(arms, lighter, directions) <= (1 + tol) * bound:
+            weights = lighter
+            if len(atoms) == len(slight):
+                break
+    return weights

@@ -16,6 +16,7 @@ from bandits_lib.checks import (
 from bandits_lib.design._pairs import Differences, Listed, Pairs
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
+from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.g import solve_g
 from bandits_lib.design.plane import difference_vertices
 from bandits_lib.design.xy import solve_xy
@@ -23,6 +24,7 @@ from bandits_lib.numerics.ordered import squares
 from bandits_lib.numerics.span import span
 
 LIST = 40  # differences of up to this many items are listed
+MANY_ITEMS = 40_000  # so many keep their far pairs from one norm to the next
 
 
 def g_design(arms, tol=1e-3):
@@ -231,9 +233,11 @@ def in_span(space, vectors, name):
 
 
 def _few(directions):
-    """Differences in the plane, or of few items, as a list."""
+    """Differences in the plane, or of few items, as a list; of very many with a memory."""
     if isinstance(directions, Listed):
         return directions
     if directions.items.shape[1] <= 2:
         return Listed(difference_vertices(directions.items))
-    return directions.listed() if len(directions.items) <= LIST else directions
+    if len(directions.items) <= LIST:
+        return directions.listed()
+    return directions if len(directions.items) < MANY_ITEMS else ManyDifferences(directions.items)

@@ -14,7 +14,10 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse  # noqa: E402
-from time import perf_counter  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
+from time import perf_counter, process_time  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -200,19 +203,55 @@ def frank_wolfe_row():
         print(f"{name:38s} {seconds:10.4f} s, {design.iterations} steps, {above:.2f} % above")
 
 
+MILLION = """
+import sys
+sys.path[:0] = [{here!r}]
+import memory, time
+import numpy as np
+from bandits_lib.design import cache_off, g_design
+arms, rng = np.empty((10**6, {d})), np.random.default_rng(0)
+for block in np.split(arms, 100):
+    block[:] = rng.normal(size=block.shape)
+    block /= np.linalg.norm(block, axis=1, keepdims=True)
+with cache_off():
+    g_design(arms[:50_000])
+    start = time.process_time()
+    design = g_design(arms)
+    print(time.process_time() - start, design.value / design.lower_bound - 1, memory.peak_megabytes())
+"""
+
+
+def many():
+    """Hundreds of thousands and millions of arms: CPU seconds, gap over all pairs or arms, memory of the process."""
+    print("\nVery many arms on the sphere: CPU seconds, certified gap, peak memory of the process")
+    for d in (5, 20):
+        arms = sphere(100_000, d)
+        with cache_off():
+            start = process_time()
+            design = xy_design(arms, pairs(arms))
+            seconds = process_time() - start
+        gap = 100 * (design.value / design.lower_bound - 1)
+        print(f"XY pairs, n=100,000 d={d:<18d} {seconds:10.2f} s {gap:7.3f} %", flush=True)
+    for d in (10, 50):
+        script = MILLION.format(here=str(Path(__file__).parent), d=d)
+        answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+        seconds, gap, megabytes = map(float, answer.split())
+        print(f"G, n=1,000,000 d={d:<21d} {seconds:10.2f} s {100 * gap:7.3f} % {megabytes:6.0f} MB", flush=True)
+
+
 def growth():
     print("\nSeconds of xy_design over all pairs of n items on the sphere, certified gap 1e-3")
     sizes = [100, 300, 1000, 3000, 10_000, 30_000]
     print(f"{'d':>5s}" + "".join(f"{n:>10,d}" for n in sizes))
     for d in (2, 3, 5, 9, 20):
-        cells = []
+        print(f"{d:5d}", end="", flush=True)
         for n in sizes:
             arms = sphere(n, d)
             with cache_off():
                 seconds, design = timed(lambda arms=arms: xy_design(arms, pairs(arms)))
             assert design.value <= 1.001 * design.lower_bound
-            cells.append(f"{seconds:10.4f}")
-        print(f"{d:5d}" + "".join(cells), flush=True)
+            print(f"{seconds:10.4f}", end="", flush=True)
+        print()
 
 
 if __name__ == "__main__":
@@ -222,3 +261,4 @@ if __name__ == "__main__":
     compare(full)
     frank_wolfe_row()
     growth()
+    many()

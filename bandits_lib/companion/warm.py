@@ -12,6 +12,7 @@ from joblib import cpu_count
 
 from bandits_lib import papers as instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, xy_design
+from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
@@ -78,6 +79,7 @@ def _designs():
             round_design(weights, 100)
         xy_design(arms, (arms[0] - arms[1])[None, :])
         frank_wolfe_design(arms, pairs(arms))
+        ManyDifferences(arms).value(np.eye(arms.shape[1]))
         wynn_design(arms)
         for line_search in ("exact", "grid"):
             fwg_design(arms, line_search=line_search)

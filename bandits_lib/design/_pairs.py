@@ -1,12 +1,7 @@
 """Directions as the solvers see them: a list of vectors, or all differences of a set of items, never formed.
 
 Both answer the same questions about a norm ||y||_{A^-1} = |S y|: the largest squared norm, and which
-directions exceed a level. For differences of n items these are far pairs among the points w_i = S z_i. If c is
-any centre, |w_i - w_j| <= |w_i - c| + |w_j - c|, so pairs whose radii add up to less than the level are
-skipped, with c the midpoint of a walk from far point to far point; the rest is scanned block by block, from the outside
-in, through a Gram matrix. That is a filter, which errs on the safe side by SAFE of its largest entry: what passes is
-measured again from the differences themselves. Of points as far as the farthest, to the tie, the first as given counts.
-Time O(n^2 r) at worst, memory O(BLOCK).
+directions exceed a level. Differences of items are pairs of points S z_i that are far from each other (`scan`).
 """
 
 from typing import NamedTuple
@@ -15,12 +10,10 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.checks import check_matrix
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.design.scan import scan, walk
 from bandits_lib.numerics.ordered import product, squares, transposed
-from bandits_lib.numerics.ties import TIE, argmax, ranked
+from bandits_lib.numerics.ties import argmax, ranked
 
-BLOCK = 1 << 18  # entries of the distance matrix held at a time
-SAFE = 8e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
 START = 0.8  # first directions: squared norm at least START times the largest found by a walk
 
 
@@ -68,7 +61,7 @@ class Listed(NamedTuple):
 
     def value(self, root):
         """Largest squared norm."""
-        return _norms(self.rows, root).max()
+        return squared_norms(self.rows, root).max()
 
     def beyond(self, root, level, most):
         """Largest squared norm, and up to `most` directions (m, r) with squared norm above `level`, worst first."""
@@ -88,13 +81,13 @@ class Listed(NamedTuple):
 
     def worst(self, root):
         """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
-        norms = _norms(self.rows, root)
+        norms = squared_norms(self.rows, root)
         row = argmax(norms)
         return self.rows[row], float(norms[row])
 
 
 @njit(cache=True, error_model="numpy")
-def _norms(rows, root):
+def squared_norms(rows, root):
     """Squared norms (n,) of rows (n, r)."""
     return squares(product(rows, transposed(root)))
 
@@ -102,7 +95,7 @@ def _norms(rows, root):
 @njit(cache=True, error_model="numpy")
 def _listed_beyond(rows, root, level, most):
     """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
-    norms = _norms(rows, root)
+    norms = squared_norms(rows, root)
     above = np.flatnonzero(norms > level)
     if len(above) == 0:
         return norms.max(), rows[:0]
@@ -123,19 +116,23 @@ class Differences(NamedTuple):
     def value(self, root):
         """Largest squared norm, to the tie: the squared diameter of the rotated items."""
         points = product(self.items, transposed(root))
-        i, j, reached = _walk(points)
-        first, second = _scan(points, reached, i, j)
+        i, j, reached = walk(points)
+        first, second = self.farthest(root, points, reached, i, j, len(points))
         return float(max(reached, _squared(points, first, second).max(initial=0.0)))
 
     def beyond(self, root, level, most):
         """Largest squared norm, and up to `most` differences (m, r) with squared norm above `level`, worst first."""
         points = product(self.items, transposed(root))
-        i, j, _ = _walk(points)
-        i, j = _scan(points, level, i, j)
+        i, j, _ = walk(points)
+        i, j = self.farthest(root, points, level, i, j, most)
         norms = _squared(points, i, j)
         i, j, norms = (values[norms > level] for values in (i, j, norms))
         order = ranked(-norms)[:most]
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
+
+    def farthest(self, root, points, level, far, near, most):
+        """As `scan`, of the items' `points` under `root`; rows that are not among the `most` worst may be missing."""
+        return scan(points, level, far, near)
 
     def listed(self):
         """The same directions one by one, row by row of pairs i < j, without zeros; for few items."""
@@ -146,7 +143,7 @@ class Differences(NamedTuple):
     def first(self, root, most):
         """Up to `most` differences to start with, all nearly as long as the longest."""
         points = product(self.items, transposed(root))
-        return self.beyond(root, START * _walk(points)[2], most)[1]
+        return self.beyond(root, START * walk(points)[2], most)[1]
 
     def unit(self):
         """Largest squared distance of an item from their mean, which takes the place of a longest difference."""
@@ -159,8 +156,8 @@ class Differences(NamedTuple):
     def worst(self, root):
         """The first pair (i < j, row by row) of largest squared norm, by the shared rule for ties."""
         points = product(self.items, transposed(root))
-        i, j, reached = _walk(points)
-        first, second = _scan(points, reached * (1 - 1e-6), i, j, every=True)
+        i, j, reached = walk(points)
+        first, second = scan(points, reached * (1 - 1e-6), i, j, every=True)
         first, second = np.minimum(first, second), np.maximum(first, second)
         order = np.lexsort((second, first))
         first, second = first[order], second[order]
@@ -171,82 +168,3 @@ class Differences(NamedTuple):
 
 def _squared(points, i, j):
     return squares(points[i] - points[j])
-
-
-def _walk(points):
-    """Farthest-point walk: indices i, j and their squared distance, once it stops growing from one to the other."""
-    j = argmax(squares(points - points.mean(axis=0)))
-    i, reached = j, 0.0
-    while True:
-        norms = squares(points - points[j])
-        k = argmax(norms)
-        if norms[k] <= reached * (1 + 1e-9):
-            return i, j, reached
-        i, j, reached = j, k, norms[k]
-
-
-def _scan(points, level, far, near, every=False):
-    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i."""
-    points = points - (points[far] + points[near]) / 2
-    radius = np.sqrt(squares(points))
-    reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
-    order = np.flatnonzero(radius >= reach - radius.max())
-    order = order[ranked(-radius[order])]
-    points, radius = points[order], np.minimum.accumulate(radius[order])  # equal to the tie, and sorted
-    square = squares(points)
-    slack = SAFE * square.max(initial=0.0)
-    found = [(np.empty(0, int), np.empty(0, int))]
-    start, n = 0, len(order)
-    room = np.empty(max(BLOCK, n))
-    while start < n:
-        stop = int(np.searchsorted(-radius, radius[start] - reach, side="right"))  # radius_j >= reach - radius_i
-        if stop <= start:
-            break
-        end = min(start + max(1, BLOCK // (stop - start)), stop)
-        gram = room[: (end - start) * (stop - start)].reshape(end - start, stop - start)
-        np.matmul(points[start:end] * -2.0, points[start:stop].T, out=gram)
-        gram += square[start:stop]
-        floor = level - square[start:end] - slack
-        if every:
-            found.append(_all_above(gram, floor, start))
-        else:
-            found.append(_farthest_above(gram, gram.max(axis=1), floor, start, slack, points, order))
-        start = end
-    first, second = (np.concatenate(part) for part in zip(*found, strict=True))
-    return order[first], order[second]
-
-
-def _all_above(gram, floor, start):
-    """Entries of a block (rows `start`...) above `floor` per row."""
-    row, column = np.nonzero(gram > floor[:, None])
-    later = column > row
-    return row[later] + start, column[later] + start
-
-
-@njit(cache=True, error_model="numpy")
-def _farthest_above(gram, top, floor, start, slack, points, order):
-    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
-    rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
-    for i in range(len(gram)):
-        if top[i] > floor[i]:
-            reached, chosen = 0.0, -1
-            for j in range(gram.shape[1]):
-                if gram[i, j] >= top[i] - slack:
-                    reached = max(reached, _distance(points, start + i, start + j))
-            for j in range(gram.shape[1]):
-                if gram[i, j] >= top[i] - slack and _distance(points, start + i, start + j) >= reached * (1 - TIE):
-                    if chosen < 0 or order[start + j] < order[chosen]:
-                        chosen = start + j
-            rows[found], columns[found] = start + i, chosen
-            found += 1
-    return rows[:found], columns[:found]
-
-
-@kernel
-def _distance(points, i, j):
-    """Squared."""
-    out = 0.0
-    for c in range(points.shape[1]):
-        step = points[i, c] - points[j, c]
-        out += step * step
-    return out

@@ -23,7 +23,7 @@ def _digest(name, arguments):
     for argument in arguments:
         array = np.ascontiguousarray(argument)
         digest.update(f"{type(argument).__name__}{array.dtype}{array.shape}".encode())
-        digest.update(array.tobytes() if array.dtype != object else repr(argument).encode())
+        digest.update(array.data if array.dtype != object else repr(argument).encode())
     return digest.digest()
 
 

@@ -3,8 +3,6 @@
 Checks, coordinates of the span, cache; the mathematics is in the files named there.
 """
 
-import warnings
-
 import numpy as np
 
 from bandits_lib.checks import (
@@ -17,16 +15,16 @@ from bandits_lib.checks import (
 )
 from bandits_lib.design._pairs import Differences, Listed, Pairs
 from bandits_lib.design.cache import cached
-from bandits_lib.design.certificate import Design, value_of
-from bandits_lib.design.d_optimal import d_optimal
+from bandits_lib.design.certificate import value_of
+from bandits_lib.design.far_pairs import ManyDifferences
+from bandits_lib.design.g import solve_g
 from bandits_lib.design.plane import difference_vertices
-from bandits_lib.design.sparsify import lean, snapped
 from bandits_lib.design.xy import solve_xy
 from bandits_lib.numerics.ordered import squares
 from bandits_lib.numerics.span import span
 
-MAX_SWEEPS = 20_000
 LIST = 40  # differences of up to this many items are listed
+MANY_ITEMS = 40_000  # so many keep their far pairs from one norm to the next
 
 
 def g_design(arms, tol=1e-3):
@@ -212,14 +210,7 @@ def problem(arms, directions, sigma):
 
 @cached
 def _g_design(arms, tol):
-    arms = span(arms).arms
-    rank = arms.shape[1]
-    weights, steps = d_optimal(arms, 0.8 * tol, MAX_SWEEPS)
-    weights = snapped(lean(arms, weights, tol / 10), tol)
-    value = value_of(arms, weights, Listed(arms))
-    if not value <= (1 + tol) * rank:
-        warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=3)
-    return Design(weights, max(value, float(rank)), float(rank), steps)
+    return solve_g(arms, tol)
 
 
 @cached
@@ -242,9 +233,11 @@ def in_span(space, vectors, name):
 
 
 def _few(directions):
-    """Differences in the plane, or of few items, as a list."""
+    """Differences in the plane, or of few items, as a list; of very many with a memory."""
     if isinstance(directions, Listed):
         return directions
     if directions.items.shape[1] <= 2:
         return Listed(difference_vertices(directions.items))
-    return directions.listed() if len(directions.items) <= LIST else directions
+    if len(directions.items) <= LIST:
+        return directions.listed()
+    return directions if len(directions.items) < MANY_ITEMS else ManyDifferences(directions.items)

@@ -13,22 +13,17 @@ import math
 import numpy as np
 from numba import njit
 
-from bandits_lib.design.certificate import inverse_root
+from bandits_lib.design.certificate import inverse_root, value_of
 from bandits_lib.numerics.kernels import merged
-from bandits_lib.numerics.ordered import normalised, outside_projector, product, squares, transposed
+from bandits_lib.numerics.ordered import normalised, outside_projector, product, squares, total, transposed
 from bandits_lib.numerics.ties import argmax, ranked
 
 BATCH = 16  # rows beyond the limit that are worked on at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
-def lean(arms, weights, eta, root=None):
-    """Weights (K,) by 1 with `eta`, then by 2; root : their `inverse_root`, if known."""
-    return basic_weights(arms, drop_small_leverages(arms, weights, eta, root))
-
-
 def drop_small_leverages(arms, weights, eta, root=None):
-    """Weights (K,), renormalised, without the atoms of least leverage, which add up to at most `eta`."""
+    """Weights (K,), renormalised, less the atoms of least leverage, `eta` at most; root : `inverse_root`, if known."""
     return _dropped(arms, weights, inverse_root(arms, weights) if root is None else root, eta)
 
 
@@ -156,3 +151,25 @@ def snapped(weights, tol):
         mantissa, exponent = math.frexp(weights[k])
         out[k] = math.ldexp(np.rint(mantissa * 2.0**bits), exponent - bits)
     return normalised(out)
+
+
+def on_few_atoms(arms, weights, tol, root=None):
+    """Weights (K,) on r(r+1)/2 atoms at most, to so many digits; the value grows by tol / 10 or so."""
+    return snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10, root)), tol)
+
+
+def fewer_atoms(arms, weights, directions, tol, bound, root=None):
+    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
+    weights = on_few_atoms(arms, weights, tol, root)
+    order = ranked(weights)
+    # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
+    slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
+    for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
+        lighter = weights.copy()
+        lighter[atoms] = 0.0
+        lighter = snapped(lighter / total(lighter), tol)
+        if len(atoms) and value_of(arms, lighter, directions) <= (1 + tol) * bound:
+            weights = lighter
+            if len(atoms) == len(slight):
+                break
+    return weights

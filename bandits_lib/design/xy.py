@@ -7,6 +7,7 @@ violates is added, what has become idle is dropped, until value <= (1 + tol) low
 chosen, on the nearly tight of all arms (or the working set, where there is no room) and of the directions, and what
 turns out to be larger than these; it has to be certified as well. Where the interior point stalls, because the
 directions left do not need all dimensions, the game of `two_players` goes on from there.
+Of very many items (`far_pairs`) a part is solved first, roughly, and the rounds on all of them start where it ended.
 """
 
 import warnings
@@ -18,10 +19,11 @@ from numba import njit
 from bandits_lib.design._pairs import Listed
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
 from bandits_lib.design.d_optimal import d_optimal, spanning_arms
+from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
 from bandits_lib.design.interior_point import Solution, centred, chosen_from, interior_point
 from bandits_lib.design.newton import Point
 from bandits_lib.design.single import single_direction
-from bandits_lib.design.sparsify import lean, snapped
+from bandits_lib.design.sparsify import fewer_atoms, snapped
 from bandits_lib.design.two_players import two_players
 from bandits_lib.numerics.ordered import product, squares, total, transposed
 from bandits_lib.numerics.ties import ranked
@@ -38,6 +40,8 @@ SLIGHT = 0.1  # share of the mean below which a direction that is not nearly tig
 NEAR = 0.9  # of the largest norm or pressure: nearly tight
 ROOM = 4_000_000  # at the end all arms take part, if their number times r(r+1)/2 is at most this
 PASSES = 8  # at the end, in which directions come in
+PART_OF_MANY = 8_000  # very many items: the start is the design for so many of them, and of so many arms,
+ROUGHLY = 4  # to so many times the gap
 
 
 def solve_xy(arms, directions, tol):
@@ -50,7 +54,7 @@ def solve_xy(arms, directions, tol):
     if not value <= (1 + 0.85 * tol) * bound:
         weights, bound, more = _play_on(arms, directions, rows, 0.8 * tol, bound, weights, value)
         steps, root = steps + more, None
-    weights = _fewer_atoms(arms, weights, root, directions, tol, bound)
+    weights = fewer_atoms(arms, weights, directions, tol, bound, root)
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:
         warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
@@ -89,18 +93,52 @@ class Attempt(NamedTuple):
 
 def _column_generation(arms, directions, tol):
     """Weights (K,), value, the bound that certifies it, Newton steps, the directions in view at the end, the root."""
-    most = max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
-    coming = max(most // PART, len(arms) // SHARE)
+    best, bound, steps = _rounds(arms, directions, tol, *_start(arms, directions, tol))
+    if best.value <= (1 + tol) * bound:
+        best, bound, more = _chosen(arms, directions, best, bound, tol)
+        steps += more
+    return best.weights, best.value, bound, steps, best.rows, best.root
+
+
+def _most(arms):
+    """How many directions come in at most in a round: as many as an optimum can need."""
+    return max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
+
+
+def _start(arms, directions, tol):
+    """Weights (K,), the first working set of arms, and that of directions (q, r)."""
+    if isinstance(directions, ManyDifferences):
+        start = _start_from_part(arms, directions, tol)
+        if start is not None:
+            return start
     weights, _ = d_optimal(arms, START_GAP, 1000)
+    chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else _union(weights != 0, spanning_arms(arms))
+    return weights, chosen, directions.first(inverse_root(arms, weights), _most(arms))
+
+
+def _start_from_part(arms, directions, tol):
+    """As `_start`, what a part of the arms and of the items ends with; None if that is no design."""
+    part = at_equal_steps(arms, PART_OF_MANY)
+    few = directions.part(PART_OF_MANY)
+    found, *_ = _rounds(arms[part], few, ROUGHLY * tol, *_start(arms[part], few, tol))
+    if not np.isfinite(found.value):
+        return None
+    weights = np.zeros(len(arms))
+    weights[part] = found.weights
+    busy = _busy(found.norms, found.solution.masses)
+    return weights, np.union1d(part[found.chosen], spanning_arms(arms)), found.rows[busy]
+
+
+def _rounds(arms, directions, tol, weights, chosen, rows):
+    """The best `Attempt` from working sets `chosen` and `rows` on, the best bound, and Newton steps."""
+    coming = max(_most(arms) // PART, len(arms) // SHARE)
     every, spanning = np.arange(len(arms)), spanning_arms(arms)
-    chosen = every if len(arms) <= ALL_ARMS else _union(weights != 0, spanning)
-    rows = directions.first(inverse_root(arms, weights), most)
     inner = tol / 4 if len(chosen) == len(arms) and directions.all_among(rows) else 0.1
     best: Attempt | None = None
     bound, steps, stalled = 0.0, 0, 0
     for rounds in range(MAX_ROUNDS):
         solution = interior_point(arms[chosen], rows, _interior(weights[chosen]), inner)
-        here = _attempt(arms, directions, chosen, rows, solution, most)
+        here = _attempt(arms, directions, chosen, rows, solution)
         weights, steps, bound = here.weights, steps + here.solution.steps, max(bound, here.bound)
         best = here if best is None or here.value < best.value else best
         stalled = 0 if here.violated() else stalled + 1
@@ -118,10 +156,7 @@ def _column_generation(arms, directions, tol):
             chosen = _union(_exchanged(here, coming), chosen if rounds >= CYCLE else spanning)
         rows = np.vstack([rows[_busy(here.norms, here.solution.masses)], here.beyond])
     assert best is not None
-    if best.value <= (1 + tol) * bound:
-        best, bound, more = _chosen(arms, directions, best, bound, tol, most)
-        steps += more
-    return best.weights, best.value, bound, steps, best.rows, best.root
+    return best, bound, steps
 
 
 def _room(arms):
@@ -129,13 +164,13 @@ def _room(arms):
     return len(arms) * arms.shape[1] * (arms.shape[1] + 1) // 2 <= ROOM
 
 
-def _attempt(arms, directions, chosen, rows, solution, most):
+def _attempt(arms, directions, chosen, rows, solution):
     """The `Attempt` that a solution on the arms `chosen` and the directions `rows` is, tested on all of both."""
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
     root = inverse_root(arms, weights)
     norms, bound, pressure = _tested(arms, root, rows, solution.masses)
-    value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), most)
+    value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), _most(arms))
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
 
 
@@ -147,7 +182,7 @@ def _tested(arms, root, rows, masses):
     return squares(rotated), bound, pressure
 
 
-def _chosen(arms, directions, found, bound, tol, most):
+def _chosen(arms, directions, found, bound, tol):
     """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`."""
     chosen = found.chosen
     if _room(arms):
@@ -163,7 +198,7 @@ def _chosen(arms, directions, found, bound, tol, most):
         steps, near = steps + solution.steps, None
         if not (np.isfinite(solution.weights).all() and np.isfinite(solution.masses).all()):
             continue  # too near to the boundary: once more from further inside
-        here = _attempt(arms, directions, chosen, rows, solution, most)
+        here = _attempt(arms, directions, chosen, rows, solution)
         bound = max(bound, here.bound)
         if not len(here.beyond):
             break
@@ -217,20 +252,3 @@ def _union(taken, more):
     """Indices of the arms that are `taken` (K,), bools that may be changed, and of those listed as `more`."""
     taken[more] = True
     return np.flatnonzero(taken)
-
-
-def _fewer_atoms(arms, weights, root, directions, tol, bound):
-    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
-    weights = snapped(lean(arms, weights, tol / 10, root), tol)
-    order = ranked(weights)
-    # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
-    slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
-    for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
-        lighter = weights.copy()
-        lighter[atoms] = 0.0
-        lighter = snapped(lighter / total(lighter), tol)
-        if len(atoms) and value_of(arms, lighter, directions) <= (1 + tol) * bound:
-            weights = lighter
-            if len(atoms) == len(slight):
-                break
-    return weights

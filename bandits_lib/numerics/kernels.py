@@ -111,6 +111,15 @@ def lowest(values):
 
 
 @inlined
+def largest(values):
+    """The largest of `values` (n,), n >= 1."""
+    top = values[0]
+    for k in range(values.shape[0]):
+        top = max(top, values[k])
+    return top
+
+
+@inlined
 def smallest(values):
     """The smallest of `values` (n,), n >= 1; NaN if there is one."""
     least = values[0]

@@ -134,7 +134,6 @@ class LinearBandit:
             raise ValueError(f"bernoulli means must lie in [0, 1]; got {low:.4g} to {high:.4g}: rescale theta or means")
         self.gaps = self.item_values.max() - self.item_values
         self.best_item = int(argmax(self.item_values))
-        self.draw = draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def _set_theta(self, theta):
         """Means of the arms and values of the items, from theta."""
@@ -150,6 +149,11 @@ class LinearBandit:
         if self.items is not self.arms:
             raise ValueError("means are of the arms and say nothing of other items; give theta, or leave items out")
         self.theta, self.means, self.item_values = None, means, means
+
+    @property
+    def draw(self):
+        """One reward, a function (mean, sigma, rng): by its name, since a copy in another process is compiled anew."""
+        return draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def pull(self, counts, rng):
         """Pull arm k `counts[k]` times and return the aggregated rewards, exactly in law, in O(K).

@@ -6,6 +6,7 @@ Two processes share the work; what both need, whoever comes first compiles, and 
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 from joblib import cpu_count
@@ -29,7 +30,8 @@ from bandits_lib.simulate.play import play
 
 GAUSSIAN = instances.benchmark(2)
 BERNOULLI = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
-BUDGET, SURE = {"budget": 50}, {"delta": 0.1}
+BUDGET: dict[str, Any] = {"budget": 50}
+SURE: dict[str, Any] = {"delta": 0.1}
 RANDOM = l_t3c, peps, peace  # rules that draw
 RULES = (
     *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
@@ -76,7 +78,8 @@ def _designs():
     """Solve one design of each kind, in two dimensions and in four."""
     for arms in (np.eye(2), np.random.default_rng(0).standard_normal((50, 4))):
         for weights in (g_design(arms).weights, xy_design(arms, pairs(arms)).weights):
-            round_design(weights, 100)
+            for method in ("pukelsheim", "regret"):
+                round_design(weights, 100, method, arms)
         xy_design(arms, (arms[0] - arms[1])[None, :])
         frank_wolfe_design(arms, pairs(arms))
         ManyDifferences(arms).value(np.eye(arms.shape[1]))

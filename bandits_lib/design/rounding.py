@@ -12,10 +12,10 @@ alpha = sqrt(r) / epsilon. It needs no sparse support.
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_budget, check_matrix, check_option, check_some_nonzero, check_weights
 from bandits_lib.numerics.axes import jacobi
+from bandits_lib.numerics.kernels import kernel
 from bandits_lib.numerics.ordered import apply, information, product, total, transposed
 from bandits_lib.numerics.span import RANK_TOL, span
 from bandits_lib.numerics.ties import argmax
@@ -85,20 +85,22 @@ def _largest_remainder(weights, n):
     """Floors, then one more pull each where the fraction is largest."""
     quota = n * weights
     counts = np.floor(quota + 1e-9).astype(np.int64)
-    _adjust(counts, quota - counts, n)
+    _adjust(counts, quota - counts, n - int(counts.sum()), np.empty(len(counts)))
     return counts
 
 
-@njit(cache=True)
-def _adjust(counts, fraction, n):
-    missing = n - counts.sum()
+@kernel
+def _adjust(counts, fraction, missing, score):
+    """Give `missing` pulls to the largest fractions (K,), or take as many from the least. Scratch: score (K,)."""
     while missing > 0:
         k = argmax(fraction)
         counts[k] += 1
         fraction[k] -= 1.0
         missing -= 1
     while missing < 0:
-        k = argmax(np.where(counts > 0, -fraction, -np.inf))
+        for k in range(counts.shape[0]):
+            score[k] = -fraction[k] if counts[k] > 0 else -np.inf
+        k = argmax(score)
         counts[k] -= 1
         fraction[k] += 1.0
         missing += 1
@@ -109,30 +111,27 @@ def _pukelsheim(weights, n):
     share = weights[support]
     ideal = (n - len(support) / 2) * share
     atoms = np.maximum(np.ceil(ideal - 1e-9 - 1e-15 * ideal), 1).astype(np.int64)  # 5.000000000001 is 5
-    _apportion(atoms, share, n)
+    _apportion(atoms, share, n - int(atoms.sum()), np.empty(len(atoms)))
     counts = np.zeros(len(weights), np.int64)
     counts[support] = atoms
     return counts
 
 
-@njit(cache=True)
-def _apportion(counts, share, n):
-    """Add at the least n_i / lambda_i or take at the largest (n_i - 1) / lambda_i until the counts sum to n."""
-    missing = n - counts.sum()
-    if missing > 0:
-        score = -counts / share
-        while missing > 0:
-            k = argmax(score)
-            counts[k] += 1
-            score[k] = -counts[k] / share[k]
-            missing -= 1
-    if missing < 0:
-        score = (counts - 1) / share
-        while missing < 0:
-            k = argmax(score)
-            counts[k] -= 1
-            score[k] = (counts[k] - 1) / share[k]
-            missing += 1
+@kernel
+def _apportion(counts, share, missing, score):
+    """Add at the least n_i / lambda_i or take at the largest (n_i - 1) / lambda_i, in all `missing`. Scratch: score."""
+    for k in range(counts.shape[0]):
+        score[k] = -counts[k] / share[k] if missing > 0 else (counts[k] - 1) / share[k]
+    while missing > 0:
+        k = argmax(score)
+        counts[k] += 1
+        score[k] = -counts[k] / share[k]
+        missing -= 1
+    while missing < 0:
+        k = argmax(score)
+        counts[k] -= 1
+        score[k] = (counts[k] - 1) / share[k]
+        missing += 1
 
 
 def _regret(weights, n, arms):

@@ -110,7 +110,7 @@ def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60
     """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n); not pruned."""
     K = len(arms)
     first = np.full(K, 1 / K) if start is None else (1 - WARM) * start + WARM / K
-    return Design(*descend(arms, points, normals, first, target, tol, most))
+    return Design(*descend(arms, points, normals, first, float(target), tol, most))
 
 
 @njit(cache=True, error_model="numpy")

@@ -52,7 +52,13 @@ def graded_triangle(rows):
 
 def basis(vectors):
     """Orthonormal basis (d, r) of the row space of `vectors` (n, d), by the rank rule; (d, 0) if all are zero."""
-    return basis_of(np.ascontiguousarray(vectors, dtype=float))
+    return basis_of(_writable(vectors))
+
+
+def _writable(matrix):
+    """The matrix in the one layout for which kernels are compiled."""
+    matrix = np.ascontiguousarray(matrix, dtype=float)
+    return matrix if matrix.flags.writeable else matrix.copy()
 
 
 @njit(cache=True, error_model="numpy")
@@ -135,7 +141,7 @@ def scaled_axes(arms):
 
 def outside(vectors, axes):
     """Distance (n,) of each row of `vectors` (n, d) from the span of orthonormal `axes` (d, r); 0 if r = d."""
-    return outside_of(np.ascontiguousarray(vectors, dtype=float), np.ascontiguousarray(axes))
+    return outside_of(_writable(vectors), _writable(axes))
 
 
 @njit(cache=True, error_model="numpy")

@@ -80,7 +80,7 @@ def features(arms):
 
 def isometric(arms):
     """phi_x with off-diagonal entries divided by sqrt(2), (K, M): |phi_x| = |x|^2 and |vech| is Frobenius' norm."""
-    return features(arms) / off_diagonal_lengths(arms.shape[1])
+    return np.ascontiguousarray(features(arms) / off_diagonal_lengths(arms.shape[1]))
 
 
 def off_diagonal_lengths(d):

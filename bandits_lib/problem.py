@@ -101,8 +101,6 @@ class LinearBandit:
         Their distances from the best value.
     best_item : int
         Row of the best item.
-    draw : callable
-        Function (mean, sigma, rng) -> reward, `draw_gaussian` or `draw_bernoulli`.
 
     Raises
     ------
@@ -152,7 +150,22 @@ class LinearBandit:
 
     @property
     def draw(self):
-        """One reward, a function (mean, sigma, rng): by its name, since a copy in another process is compiled anew."""
+        """One reward: `draw_gaussian` or `draw_bernoulli`.
+
+        Returns
+        -------
+        callable
+            Function (mean, sigma, rng) -> reward.
+
+        Notes
+        -----
+        It is found by its name: a copy that came along to another process would be compiled there with every loop.
+
+        Examples
+        --------
+        >>> LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli").draw.__name__
+        'draw_bernoulli'
+        """
         return draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def pull(self, counts, rng):

@@ -12,7 +12,7 @@ from numba import njit
 from bandits_lib.checks import check_matrix
 from bandits_lib.design.scan import scan, walk
 from bandits_lib.numerics.ordered import product, squares, transposed
-from bandits_lib.numerics.ties import argmax, ranked
+from bandits_lib.numerics.ties import argmax, largest_first
 
 START = 0.8  # first directions: squared norm at least START times the largest found by a walk
 
@@ -99,7 +99,7 @@ def _listed_beyond(rows, root, level, most):
     above = np.flatnonzero(norms > level)
     if len(above) == 0:
         return norms.max(), rows[:0]
-    order = ranked(-norms)[:most]
+    order = largest_first(norms, most)
     return norms.max(), rows[order[norms[order] > level]]
 
 
@@ -127,7 +127,7 @@ class Differences(NamedTuple):
         i, j = self.farthest(root, points, level, i, j, most)
         norms = _squared(points, i, j)
         i, j, norms = (values[norms > level] for values in (i, j, norms))
-        order = ranked(-norms)[:most]
+        order = largest_first(norms, most)
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
     def farthest(self, root, points, level, far, near, most):

@@ -16,8 +16,7 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.numerics import span
-from bandits_lib.numerics.kernels import largest
-from bandits_lib.numerics.ordered import information, normalised, product, row_products, squares, transposed
+from bandits_lib.numerics.ordered import information, product, row_products, squares, total, transposed
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
 
@@ -77,13 +76,8 @@ def value_of(arms, weights, directions):
 @njit(cache=True, error_model="numpy")
 def lower_bound(arms, root, rotated, masses):
     """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
-    shares, norms = normalised(masses), squares(rotated)
-    trace = 0.0
-    for k in range(len(shares)):
-        trace += shares[k] * norms[k]
+    shares = masses / total(masses)
+    trace = total(shares * squares(rotated))
     measured = product(arms, transposed(root))
     pressure = row_products(product(measured, information(rotated, shares)), measured)
-    top = largest(pressure)
-    for i in range(len(pressure)):
-        pressure[i] /= trace
-    return trace * (trace / top), pressure
+    return trace * (trace / pressure.max()), pressure / trace

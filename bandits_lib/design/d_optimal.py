@@ -24,7 +24,7 @@ from bandits_lib.numerics.ordered import (
     squares,
     transposed,
 )
-from bandits_lib.numerics.ties import TIE
+from bandits_lib.numerics.ties import TIE, largest_first
 
 PAIRS = 4  # exchanges in a sweep, per dimension
 
@@ -40,18 +40,6 @@ def inverse_and_norms(arms, weights):
     """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
     root = inverse_triangle(cholesky(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
-
-
-@njit(cache=True, error_model="numpy")
-def _largest(values, count):
-    """Indices of the `count` largest values, in decreasing order; ties as in `ranked`: by index."""
-    steps = np.rint(values * (1 / TIE / max(1e-290, np.abs(values).max())))
-    if count < len(values):
-        floor = np.partition(steps, len(steps) - count)[len(steps) - count]
-        index = np.flatnonzero(steps >= floor)
-    else:
-        index = np.arange(len(values))
-    return index[np.argsort(-steps[index], kind="mergesort")[:count]]
 
 
 @njit(cache=True, error_model="numpy")
@@ -90,8 +78,8 @@ def d_optimal(arms, tol, most):
         if norms.max() <= (1.0 + tol) * rank:
             return weights, sweep
         support = np.flatnonzero(weights)
-        low = support[_largest(-norms[support], PAIRS * rank)]
-        high = _largest(norms, len(low))
+        low = support[largest_first(-norms[support], PAIRS * rank)]
+        high = largest_first(norms, len(low))
         for i in range(len(low)):
             if high[i] != low[i]:
                 _move(arms, inverse, weights, high[i], low[i])

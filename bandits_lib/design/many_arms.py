@@ -15,7 +15,7 @@ from bandits_lib.design.certificate import inverse_root
 from bandits_lib.design.d_optimal import d_optimal
 from bandits_lib.numerics.ordered import inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, Span, outside, span
-from bandits_lib.numerics.ties import ranked
+from bandits_lib.numerics.ties import largest_first
 
 BLOCK = 4096  # arms measured at a time
 PART = 5_000  # arms in the first working set, at least
@@ -63,7 +63,7 @@ def _by_blocks(arms, measure):
 def _first(values, level, most):
     """Indices of up to `most` of the values above `level`, of the largest."""
     above = np.flatnonzero(values > level)
-    return above[ranked(-values[above])[:most]]
+    return above[largest_first(values[above], most)]
 
 
 def _spanning_part(arms):

@@ -26,7 +26,7 @@ from bandits_lib.design.single import single_direction
 from bandits_lib.design.sparsify import fewer_atoms, snapped
 from bandits_lib.design.two_players import two_players
 from bandits_lib.numerics.ordered import product, squares, total, transposed
-from bandits_lib.numerics.ties import ranked
+from bandits_lib.numerics.ties import largest_first
 
 MAX_ROUNDS = 60
 PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
@@ -244,7 +244,7 @@ def _exchanged(here, most):
     top = inside.max()
     taken[chosen] = (here.weights[chosen] * inside > IDLE / len(chosen)) | (inside > 0.9 * top)
     above = np.flatnonzero(pressure > top * (1 + 1e-9))
-    taken[above[ranked(-pressure[above])[:most]]] = True
+    taken[above[largest_first(pressure[above], most)]] = True
     return taken
 
 

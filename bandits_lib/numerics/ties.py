@@ -70,3 +70,14 @@ def ranks(values):
 def ranked(values):
     """Indices of `values` (n,) in increasing order; those equal to 1e-9 of the largest: by index."""
     return np.argsort(ranks(values), kind="mergesort")
+
+
+@njit(cache=True, error_model="numpy")
+def largest_first(values, count):
+    """The first `count` of `ranked(-values)`, of which the others are not ranked."""
+    steps = ranks(-values)
+    if count < len(values):
+        index = np.flatnonzero(steps <= np.partition(steps, count)[count])
+    else:
+        index = np.arange(len(values))
+    return index[np.argsort(steps[index], kind="mergesort")[:count]]

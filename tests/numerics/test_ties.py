@@ -1,8 +1,9 @@
 """Ties go to the first, however rounding errors fall."""
 
 import numpy as np
+import pytest
 
-from bandits_lib.numerics.ties import argmax, highest, ranked, ranks, top
+from bandits_lib.numerics.ties import argmax, highest, largest_first, ranked, ranks, top
 
 
 def test_ranked_does_not_see_rounding_errors():
@@ -14,6 +15,17 @@ def test_ranked_does_not_see_rounding_errors():
 
 def test_ranked_does_see_what_differs():
     assert ranked(np.array([1.0 + 1e-6, 1.0])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 29, 30, 99])
+def test_the_largest_first_are_the_beginning_of_all_ranked(count):
+    rng = np.random.default_rng(count)
+    for values in (
+        rng.standard_normal(30),
+        np.repeat(rng.standard_normal(5), 6) * (1 + 1e-13 * rng.random(30)),
+        np.zeros(0),
+    ):
+        assert largest_first(values, count).tolist() == ranked(-values)[:count].tolist()
 
 
 def test_nothing_to_rank():

@@ -10,6 +10,8 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
 
+FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
+
 # Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
 # workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).
 LONG = """
@@ -30,3 +32,7 @@ def pytest_collection_modifyitems(config, items):
         return places.get(file, len(places) + (not file.startswith("notebooks/")))
 
     items.sort(key=place)
+    if len({item.path for item in items if item.path.suffix == ".ipynb"}) > FEW:
+        from bandits_lib.companion.forked import fork_kernels
+
+        fork_kernels()

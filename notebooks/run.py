@@ -23,9 +23,12 @@ import pandas as pd
 import papermill
 import yaml
 
+from bandits_lib.companion.forked import fork_kernels
+
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
+FEW = 3  # notebooks with kernels of their own; more are forked from one process
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = ("fiez2019_3_rage", "jedra2020_4_sphere", "azizi2022_8_3_randomised", "fiez2019_2_designs_and_rounding",
            "fiez2019_5f_click_through", "azizi2022_E2_real_data")  # first, or one of them would end alone
@@ -125,6 +128,8 @@ def attempt(function, name: str, *arguments) -> tuple[str, float, str, bool]:
 def side_by_side(function, names: list[str], *arguments) -> list[str]:
     """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through."""
     succeeded = []
+    if len(names) > FEW:
+        fork_kernels()
     others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
     for group in (others, [name for name in names if name == LEDGER]):
         # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
@@ -187,6 +192,8 @@ def paper(paper: str, figure: str, scheduler: str) -> bool:
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
     print("A run that is stopped goes on where it was: give the same command again.", flush=True)
+    if len(jobs) > FEW:
+        fork_kernels()
     succeeded = []
     for name, parameters in jobs.items():
         print(f"{name} ...", flush=True)

@@ -1,0 +1,17 @@
+"""What notebooks import and the kernels that `make setup` compiled, for the process that their kernels are forked from.
+
+Importing this module is enough; forked.py says what for.
+"""
+
+import os
+
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel sets it, before matplotlib
+
+import ipykernel.kernelapp  # noqa: E402, F401
+import matplotlib.pyplot  # noqa: E402, F401
+import seaborn  # noqa: E402, F401
+
+from bandits_lib.companion import bars, claims, errata, ledger, listing, results, style  # noqa: E402, F401
+from bandits_lib.companion.warm import compile_kernels  # noqa: E402
+
+compile_kernels(processes=1)

@@ -1,0 +1,90 @@
+"""Kernels forked from one process behave as kernels of their own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux")
+
+SAY = (
+    "import os, sys\n"
+    "print('bandits_lib.companion.preloaded' in sys.modules, os.getcwd(), os.environ.get('PLACE'),"
+    " os.environ.get('MPLBACKEND'), os.getpid(), os.getpgrp())"
+)
+STARTS = f"""
+import json, os, signal, sys
+from jupyter_client.manager import start_new_kernel
+from bandits_lib.companion.forked import fork_kernels
+
+def said(**options):
+    manager, client = start_new_kernel(cwd=sys.argv[1], **options)
+    texts = []
+    def hook(message):
+        if message["msg_type"] == "stream":
+            texts.append(message["content"]["text"])
+    client.execute_interactive({SAY!r}, output_hook=hook, timeout=120)
+    return manager, "".join(texts).split()
+
+if __name__ == "__main__":
+    fork_kernels()
+    one, first = said(env=os.environ | {{"PLACE": "here"}})
+    one.interrupt_kernel()
+    alive = one.is_alive()
+    one.shutdown_kernel()
+    ended = not one.is_alive()
+    two, second = said()
+    other, own = said(env=os.environ | {{"PYTHONPATH": sys.argv[1]}})
+    other.shutdown_kernel(now=True)
+    print(json.dumps([first, alive, ended, second, own]), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What three kernels said, started by a process that was killed while the second of them was there."""
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "starts.py").write_text(STARTS)
+    clean = {key: value for key, value in os.environ.items() if key not in ("MPLBACKEND", "PLACE")}
+    command = [sys.executable, str(folder / "starts.py"), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=clean, timeout=300)
+    assert done.stdout, done.stderr
+    return str(folder), *json.loads(done.stdout)
+
+
+def test_a_fork_is_where_a_kernel_of_its_own_would_be(told):
+    folder, (preloaded, where, place, backend, pid, group), *_ = told
+    assert (preloaded, where, place) == ("True", folder, "here")
+    assert backend == "module://matplotlib_inline.backend_inline"
+    assert pid == group, "an interrupt would reach other kernels"
+
+
+def test_it_can_be_interrupted_and_ended(told):
+    _, first, alive, ended, second, _ = told
+    assert alive and ended
+    assert first[4] != second[4] and second[2] == "None", "one kernel's environment is in the next"
+
+
+def test_another_path_to_modules_takes_a_kernel_of_its_own(told):
+    assert told[-1][0] == "False"
+
+
+def test_it_ends_with_the_process_that_asked_for_it(told):
+    pid = int(told[4][4])
+    for _ in range(600):
+        if not running(pid):
+            return
+        time.sleep(0.05)
+    pytest.fail("half a minute after its parent was killed the kernel is there")
+
+
+def running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -117,6 +117,7 @@ def plan(
     runs=100,
     seed=0,
     n_jobs=1,
+    scheduler=None,
     max_pulls=1_000_000,
     progress=True,
 ):
@@ -153,6 +154,8 @@ def plan(
         Seed of all streams.
     n_jobs : int, default 1
         Number of processes.
+    scheduler : str, optional
+        Address of a dask scheduler in the place of the processes, as for `monte_carlo`.
     max_pulls : int, default 1_000_000
         Number of pulls at which runs of a rule that decides pull by pull are cut off. Of one whose floor is larger none
         is played.
@@ -198,7 +201,7 @@ def plan(
         played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
         if not hopeless(name, floor, max_pulls):
             most = limit(name, make, problem, max(OFTEN * floor, budget or 0), int(runs), n_jobs, int(max_pulls))
-            how = {"seed": seed, "n_jobs": n_jobs, "max_pulls": most, "progress": progress}
+            how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
             played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
     table = pd.DataFrame(map(row_of, played.values()), index=pd.Index(played, name="rule"))
     everything = [rows for rows in played.values() if len(rows)]

@@ -16,7 +16,8 @@ FLOORS = (  # each imports from those before it, and from itself
     {"problem", "design"},
     {"complexity", "variance"},
     {"fixed_confidence", "fixed_budget", "plain"},
-    {"simulate", "lab"},
+    {"simulate"},
+    {"lab"},
     {"papers"},
     {"companion"},
 )

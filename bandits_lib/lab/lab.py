@@ -180,6 +180,34 @@ class Lab:
         """
         saving.save(path, self.experiment, self._head, self._texts)
 
+    def standings(self, **options):
+        """What is known now: who leads, who may still be the best, with intervals; it prints and plots itself.
+
+        Parameters
+        ----------
+        **options
+            `names` of the items, and what else `lab.standings.standings` takes.
+
+        Returns
+        -------
+        Standings
+            Table, leader and lead.
+
+        Raises
+        ------
+        ValueError
+            As `lab.standings.standings`.
+
+        Examples
+        --------
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> Lab(rage(np.eye(2), delta=0.05)).standings().pulls
+        0
+        """
+        from bandits_lib.lab.standings import standings
+
+        return standings(self, **options)
+
     def _write(self, request=0, sample=None):
         """Enter a Sample that has just been taken in, and the request or the end that it led to."""
         new = self._request > request

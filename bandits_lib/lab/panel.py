@@ -1,6 +1,9 @@
 """Arms in the plane, moved by hand: the optimal design and its confidence ellipse follow. Needs ipywidgets."""
 
+from contextlib import contextmanager
+from html import escape
 from io import BytesIO
+from math import ceil, floor, log10
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,6 +11,8 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_option, check_theta
 from bandits_lib.complexity import oracle_design
 from bandits_lib.design import g_design, pairs, xy_design
+from bandits_lib.lab.labels import write
+from bandits_lib.numerics.ordered import along
 from bandits_lib.numerics.span import basis
 
 DESIGNS = ("XY", "G", "oracle", "uniform")
@@ -74,8 +79,8 @@ def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
     Raises
     ------
     ValueError
-        For arms not in the plane or on one line (the ellipse is open), and as the designs do: the oracle's refuses two
-        best arms.
+        For arms not in the plane or on one line (the ellipse is open), and for two best arms, identical or equally good
+        (there is no cone).
 
     Examples
     --------
@@ -83,23 +88,39 @@ def picture(arms, theta, *, design="XY", delta=0.05, pulls=200):
     >>> picture(arms, theta, pulls=400).axes[1].get_aspect()
     1.0
     """
-    arms = check_arms(arms)
-    theta = check_theta("theta", theta, 2)
-    if arms.shape[1] != 2 or basis(arms).shape[1] < 2:
-        raise ValueError(f"arms must span the plane; got shape {arms.shape}: give rows (x1, x2), not all on one line")
+    arms, theta = _in_the_plane(arms), check_theta("theta", theta, 2)
+    _check_best(arms, theta)
     weights = weights_of(design, arms, theta)
-    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3), layout="constrained")
     _draw_arms(left, arms, weights, COLOURS[design])
     _draw_ellipse(right, arms, weights, theta, np.sqrt(2 * np.log(len(arms) / delta) / pulls), COLOURS[design])
     return fig
 
 
+def _in_the_plane(arms):
+    """The arms, checked."""
+    arms = check_arms(arms)
+    if arms.shape[1] != 2 or basis(arms).shape[1] < 2:
+        raise ValueError(f"arms must span the plane; got shape {arms.shape}: give rows (x1, x2), not all on one line")
+    return arms
+
+
+def _check_best(arms, theta):
+    """Refuse two best arms."""
+    values = along(arms, theta)
+    first, second = sorted(np.argsort(-values, kind="stable")[:2].tolist())
+    if abs(values[first] - values[second]) <= 1e-12 * np.abs(values).max():
+        why = "are identical" if (arms[first] == arms[second]).all() else "are equally good under theta"
+        raise ValueError(
+            f"the best arm must be unique, but arms {first} and {second} {why}: move one of them, or theta"
+        )
+
+
 def _draw_arms(ax, arms, weights, colour):
     ax.scatter(*arms.T, s=700 * weights, color=colour, alpha=0.5, lw=0)
     ax.scatter(*arms.T, s=8, color="k", zorder=3)
-    for k, arm in enumerate(arms):
-        ax.annotate(f"{k}: {weights[k]:.0%}", arm, xytext=(5, 5), textcoords="offset points", fontsize=7)
     reach = 1.35 * np.abs(arms).max()
+    write(ax, arms, weights, reach)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
 
 
@@ -118,68 +139,105 @@ def _draw_ellipse(ax, arms, weights, theta, radius, colour):
 
 
 def panel(arms, theta):
-    """Sliders that move one arm, the confidence and the pulls, above the picture that follows them.
+    """Sliders that move one arm, theta, the confidence and the pulls, above the picture that follows them.
 
     Parameters
     ----------
     arms : (K, 2) array_like
-        Arms, one per row, also the items.
+        Arms, one per row, also the items; they span the plane.
     theta : (2,) array_like
         Parameter.
 
     Returns
     -------
     ipywidgets.VBox
-        Its attribute `controls` names the sliders, and the last child is the image.
+        Its attribute `controls` names the sliders and the button `reset`, and the last child is the image.
 
     Raises
     ------
     ValueError
-        As `check_arms`. What `picture` refuses is shown above the image.
+        For arms not in the plane or on one line, and a theta that is no two numbers. What the sliders do that `picture`
+        refuses is said in a line under them; the last picture stays.
 
     Examples
     --------
     >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
     >>> sorted(panel(arms, theta).controls)
-    ['arm', 'delta', 'design', 'pulls', 'x1', 'x2']
+    ['arm', 'delta', 'design', 'pulls', 'reset', 'theta1', 'theta2', 'x1', 'x2']
     """
     import ipywidgets as widgets
 
-    arms = check_arms(arms).copy()
-    size = float(np.ceil(np.abs(arms).max() * 1.25))
-    still = {"continuous_update": False}
-    move = {"min": -size, "max": size, "step": 0.05, **still}
-    controls = {
-        "arm": widgets.Dropdown(options=range(len(arms)), description="arm"),
-        "x1": widgets.FloatSlider(arms[0, 0], **move, description="its x1"),
-        "x2": widgets.FloatSlider(arms[0, 1], **move, description="its x2"),
-        "design": widgets.Dropdown(options=DESIGNS, description="design"),
-        "delta": widgets.FloatLogSlider(0.05, min=-6, max=-0.5, step=0.25, description="delta", **still),
-        "pulls": widgets.IntSlider(200, min=20, max=2000, step=20, description="pulls", **still),
-    }
-    image, note = widgets.Image(format="png"), widgets.Label()
+    first = _in_the_plane(arms), check_theta("theta", theta, 2)
+    arms = first[0].copy()
+    controls = _controls(widgets, *first)
+    start = {name: control.value for name, control in controls.items()}
+    controls["reset"] = widgets.Button(description="reset")
+    image, note = widgets.Image(format="png"), widgets.HTML()
+    moving = []  # while the sliders follow the arm, they do not move it
+
+    @contextmanager
+    def following():
+        moving.append(True)
+        try:
+            yield
+        finally:
+            moving.clear()
 
     def choose(change):
-        controls["x1"].value, controls["x2"].value = arms[change["new"]].tolist()
+        with following():
+            controls["x1"].value, controls["x2"].value = arms[change["new"]].tolist()
 
     def draw(change=None):
-        k = controls["arm"].value
+        if moving:
+            return
         if change is not None and change["owner"] in (controls["x1"], controls["x2"]):
-            arms[k] = controls["x1"].value, controls["x2"].value
+            arms[controls["arm"].value] = controls["x1"].value, controls["x2"].value
         try:
             options = {name: controls[name].value for name in ("design", "delta", "pulls")}
+            theta = [controls["theta1"].value, controls["theta2"].value]
             image.value, note.value = _png(picture(arms, theta, **options)), ""
         except ValueError as error:
-            note.value = str(error)
+            note.value = escape(str(error))
+
+    def reset(button):
+        arms[:] = first[0]
+        with following():
+            for name, value in start.items():
+                controls[name].value = value
+        draw()
 
     controls["arm"].observe(choose, "value")
-    for name in ("x1", "x2", "design", "delta", "pulls"):
+    controls["reset"].on_click(reset)
+    for name in start.keys() - {"arm"}:
         controls[name].observe(draw, "value")
     draw()
     sliders = widgets.GridBox([*controls.values()], layout={"grid_template_columns": "1fr 1fr"})
     box = widgets.VBox([sliders, note, image])
     box.controls = controls
     return box
+
+
+def _controls(widgets, arms, theta):
+    """Sliders and menus by name, as they stand at the beginning."""
+    still = {"continuous_update": False}
+    move, turn = ({"min": -size, "max": size, "step": size / 40, **still} for size in map(_size, (arms, theta)))
+    return {
+        "arm": widgets.Dropdown(options=range(len(arms)), description="arm"),
+        "design": widgets.Dropdown(options=DESIGNS, description="design"),
+        "x1": widgets.FloatSlider(arms[0, 0], **move, description="its x1"),
+        "x2": widgets.FloatSlider(arms[0, 1], **move, description="its x2"),
+        "theta1": widgets.FloatSlider(theta[0], **turn, description="theta 1"),
+        "theta2": widgets.FloatSlider(theta[1], **turn, description="theta 2"),
+        "delta": widgets.FloatLogSlider(0.05, min=-6, max=-0.5, step=0.25, description="delta", **still),
+        "pulls": widgets.IntSlider(200, min=20, max=2000, step=20, description="pulls", **still),
+    }
+
+
+def _size(numbers):
+    """The end of a slider: a quarter beyond the largest of the numbers, in one digit."""
+    largest = 1.25 * float(np.abs(numbers).max()) or 1.0
+    unit = 10.0 ** floor(log10(largest))
+    return unit * ceil(largest / unit)
 
 
 def _png(fig):

@@ -3,7 +3,8 @@
 The set {theta : ||theta_hat - theta||^2_A <= 2 beta(delta, t)} with the threshold beta of jedra2020, eq. 9, contains
 theta_star at all times t with A_t >= c I together, with probability at least 1 - delta and for any way of choosing
 the arms: the bound is self-normalised. So intervals may be looked at after every pull, and an item whose
-lead over some other is proved negative is out of play for good.
+lead over some other is proved negative is out of play for good. The same bound is honest after any rule has ended: it
+does not ask how the arms were chosen, or why no more were pulled.
 """
 
 from math import inf, log
@@ -13,8 +14,11 @@ import pandas as pd
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
 from bandits_lib.fixed_confidence.first_arms import opening
+from bandits_lib.lab.known import Standings
+from bandits_lib.lab.told import from_rule
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Sample, total
 
 
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
@@ -68,15 +72,23 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)
     sigma, delta, u = float(check_sigma(sigma, len(arms)).max()), check_delta(delta), check_positive("u", u)
-    fit = least_squares(arms, sample)
-    leader = int(argmax(items @ fit.theta_hat))
+    names = range(len(items)) if names is None else names
+    return _compare(arms, sample, items, sigma, delta, u, names)
+
+
+def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
+    """The table of `intervals`, with the leads of the item of largest estimate, or of another `leader`."""
+    beta, estimate = _threshold(arms, sample.counts, sigma, delta, u), np.zeros(len(items))
+    fit = least_squares(arms, sample) if sample.counts.any() else None
+    if fit is not None:
+        estimate = items @ fit.theta_hat
+    leader = int(argmax(estimate)) if leader is None else leader
     lead = items[leader] - items
-    beta = _threshold(arms, sample.counts, sigma, delta, u)
-    width = np.full(len(items), inf) if beta == inf else np.sqrt(2 * beta * fit.variances(lead))
-    behind = lead @ fit.theta_hat
+    behind = np.zeros(len(items)) if fit is None else lead @ fit.theta_hat
+    width = np.full(len(items), inf) if beta == inf or fit is None else np.sqrt(2 * beta * fit.variances(lead))
     width[leader] = 0.0
-    table = {"estimate": items @ fit.theta_hat, "behind": behind, "low": behind - width, "high": behind + width}
-    frame = pd.DataFrame(table, index=pd.Index(range(len(items)) if names is None else names, name="item"))
+    table = {"estimate": estimate, "behind": behind, "low": behind - width, "high": behind + width}
+    frame = pd.DataFrame(table, index=pd.Index(names, name="item"))
     return frame.assign(in_play=frame["low"] <= 0)
 
 
@@ -88,3 +100,67 @@ def _threshold(arms, counts, sigma, delta, u):
         return inf
     _, logdet = np.linalg.slogdet(information / (u * start.c) + np.eye(len(information)))
     return (1 + u) * sigma**2 * (logdet / 2 - log(delta))
+
+
+def standings(lab, *, names=None, arms=None, items=None, sigma=None, delta=None, u=1.0):
+    """What is known of an experiment at any time: who leads, who is in play, and by how much the leader leads.
+
+    Parameters
+    ----------
+    lab : Lab
+        The experiment; `lab.standings(...)` is the same.
+    names : sequence, optional
+        M labels of the items, by default 0..M-1.
+    arms : (K, d) array_like, optional
+        Arms, one per row, by default those that the rule was called with.
+    items : (M, d) array_like, optional
+        Items, by default those that the rule was called with, else the arms.
+    sigma : float or (K,) array_like, optional
+        The standard deviation of the noise, or a bound on it; by default what the rule was called with, of several the
+        largest, and its `sigma_max` if it has that in the place of sigma.
+    delta : float, optional
+        Error probability allowed, by default the rule's, or 0.05 if it is given a budget.
+    u : float, default 1.0
+        Free constant of the bound, positive.
+
+    Returns
+    -------
+    Standings
+        A table that prints and plots itself.
+
+    Raises
+    ------
+    ValueError
+        If arms or sigma are to be had neither from the rule nor from the call, for other bad arguments, and for rules
+        whose answer is no item (level sets, the sphere).
+
+    Notes
+    -----
+    The intervals are those of `intervals`: right together, at all times, whatever rule has chosen the arms, and so also
+    at the end of a budget. The lead over the best of the others is the least of the leads, and its ends are the
+    least of theirs. Rewards 0 and 1 under a logistic model are no linear function of the features: every arm is then
+    an item by itself, and sigma is 1/2.
+
+    Examples
+    --------
+    >>> from bandits_lib import Lab, Sample
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> lab = Lab(rage(np.eye(3), delta=0.05))
+    >>> lab.tell(Sample.of([0, 1, 2], [1.0, 0.1, 0.2], K=3))
+    >>> standings(lab, names=["a", "b", "c"]).table["in_play"].tolist()
+    [True, True, True]
+    """
+    told = from_rule(lab.experiment, arms=arms, items=items, sigma=sigma, delta=delta)
+    arms, u = check_arms(told["arms"]), check_positive("u", u)
+    items = check_items(told["items"], arms, distinct=False)
+    sigma, delta = float(check_sigma(told["sigma"], len(arms)).max()), check_delta(told["delta"])
+    names = list(range(len(items)) if names is None else names)
+    if len(names) != len(items):
+        raise ValueError(f"names must be one for each of the {len(items)} items; got {len(names)}")
+    nothing = Sample(np.zeros(len(arms), np.int64), np.zeros(len(arms)), np.zeros(len(arms)))
+    sample, ended = total([nothing, *lab.log]), lab.result is not None
+    table = _compare(arms, sample, items, sigma, delta, u, names, lab.result.recommendation if ended else None)
+    leader = int(lab.result.recommendation if ended else argmax(table["estimate"].to_numpy()))
+    others = table[np.arange(len(table)) != leader]
+    lead = (float(others["low"].min()), float(others["high"].min())) if len(others) else (inf, inf)
+    return Standings(table, leader, lead, ended, int(sample.counts.sum()), sigma, told["source"], delta)

@@ -1,0 +1,151 @@
+"""The table of rules says what is true: every public rule, its signature, how it asks and what it promises."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play
+from bandits_lib.lab import players, rules
+from bandits_lib.lab.rules import ADVICE, rule_named, rules_for
+from bandits_lib.protocol import Loop
+
+TABLE = rules_for()
+ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
+PROBLEM = LinearBandit(ARMS, theta=[1.0, 0.0, 0.0], sigma=0.5)
+BINARY = LinearBandit(ARMS, theta=[4.0, 0.0, 0.0], link="logistic")
+GIVEN = {"items": None, "delta": 0.05, "budget": 600, "sigma": 0.5, "theta_bound": 1.0, "theta_star": PROBLEM.theta}
+GIVEN |= {"sigma_min": 0.5, "sigma_max": 0.5, "burn_in": np.full(5, 0.5)}
+each_rule = pytest.mark.parametrize("name", ADVICE)
+each_on_arms = pytest.mark.parametrize("name", [name for name in ADVICE if name != "sphere_track_and_stop"])
+
+
+def fresh(name, problem=PROBLEM, **given):
+    if name == "sphere_track_and_stop":
+        return rule_named(name)(3, epsilon=0.3, delta=0.05, sigma=given.get("sigma", 0.5))
+    return players.maker(name, GIVEN | given)(problem, np.random.default_rng(0))
+
+
+def requests(name, **given):
+    """Everything that a rule asks, a Loop as it is."""
+    rule, reply, rng, asked = fresh(name, **given), None, np.random.default_rng(1), []
+    problem = LinearBandit(np.eye(3), theta=[1, 0, 0]) if name == "sphere_track_and_stop" else PROBLEM
+    problem = BINARY if name == "ucb_glm" else problem
+    while True:
+        try:
+            asked.append(rule.send(reply))
+        except StopIteration:
+            return asked
+        if isinstance(asked[-1], Loop):
+            return asked
+        reply = problem.pull(asked[-1], rng)
+
+
+def test_every_public_rule_is_there_once_and_no_other():
+    assert list(TABLE.index) == list(ADVICE)
+    assert set(TABLE.index) == {*fixed_confidence.__all__, *fixed_budget.__all__}
+
+
+@each_rule
+def test_what_is_given_is_an_argument(name):
+    parameters = inspect.signature(rule_named(name)).parameters
+    assert (TABLE.loc[name, "given"] == "budget") == ("budget" in parameters)
+    home = fixed_budget if TABLE.loc[name, "given"] == "budget" else fixed_confidence
+    assert name in home.__all__
+
+
+@each_rule
+def test_batches_are_batches_and_single_pulls_single(name):
+    asked = requests(name)
+    loops = any(isinstance(request, Loop) for request in asked)
+    assert loops == (TABLE.loc[name, "asks"] == "pull by pull")
+
+
+@each_on_arms
+def test_the_call_needs_what_the_table_says(name):
+    """Without any one of them, and without delta or budget, there is a TypeError; items are taken where it says so."""
+    needs = {*filter(None, TABLE.loc[name, "needs"].split(", "))}
+    own = {"budget"} if TABLE.loc[name, "given"] == "budget" else {"delta"}
+    arguments = {key: GIVEN.get(key, np.random.default_rng(0)) for key in needs | own}
+    arguments |= {"alpha": 1.0} if name == "ucb_glm" else {}
+    next(rule_named(name)(ARMS, **arguments))
+    for key in needs | own:
+        with pytest.raises(TypeError, match=key):
+            rule_named(name)(ARMS, **{other: arguments[other] for other in arguments if other != key})
+    if TABLE.loc[name, "items"]:
+        next(rule_named(name)(ARMS, ARMS[:2], **arguments))
+    else:
+        with pytest.raises(TypeError, match="positional"):
+            rule_named(name)(ARMS, ARMS[:2], **arguments)
+
+
+@each_on_arms
+def test_of_several_sigma_what_the_table_says_counts(name):
+    """The largest: then a vector and its largest entry give the same requests, and a smaller entry changes none."""
+    noise, vector = TABLE.loc[name, "noise"], np.array([0.5, 0.1, 0.1, 0.3, 0.2])
+    if noise == rules.OWN or "sigma" not in inspect.signature(rule_named(name)).parameters:
+        assert name in ("ucb_glm", "h_rage")
+        return
+    same = pulls(fresh(name, sigma=vector)) == pulls(fresh(name, sigma=0.5))
+    assert same == (noise == rules.LARGEST)
+    if noise == rules.RATIOS:
+        assert pulls(fresh(name, sigma=vector)) == pulls(fresh(name, sigma=2 * vector))
+
+
+def pulls(rule):
+    return play(rule, PROBLEM, np.random.default_rng(1), max_pulls=20_000).counts.tolist()
+
+
+def test_h_rage_uses_the_noise_of_each_arm():
+    vector = np.array([0.5, 0.1, 0.1, 0.3, 0.2])
+    even = pulls(fresh("h_rage", sigma_min=0.1, sigma_max=0.5, burn_in=np.full(5, 0.5)))
+    assert pulls(fresh("h_rage", sigma_min=0.1, sigma_max=0.5, burn_in=vector)) != even
+
+
+@pytest.mark.parametrize("name", TABLE.index[TABLE["level_sets"]])
+def test_level_sets_are_decided(name):
+    parameters = inspect.signature(rule_named(name)).parameters
+    given = {key: GIVEN[key] for key in ("delta", "sigma", "sigma_min", "sigma_max", "burn_in") if key in parameters}
+    rule = rule_named(name)(ARMS, objective="level", threshold=0.25, **given)
+    answer = play(rule, PROBLEM, np.random.default_rng(1)).result.recommendation
+    assert answer.tolist() == (PROBLEM.item_values > 0.25).tolist()
+
+
+def test_only_those_decide_level_sets():
+    for name in TABLE.index[~TABLE["level_sets"]]:
+        assert "level" not in str(inspect.signature(rule_named(name)))
+
+
+@each_on_arms
+def test_the_promise_is_kept_on_an_easy_problem(name):
+    """delta: at most binomial(.05)'s 99.9 % point of 30 runs is wrong; a budget is not passed."""
+    problem = BINARY if name == "ucb_glm" else PROBLEM
+    wrong = 0
+    for seed in range(30):
+        given = {"budget": 60} if TABLE.loc[name, "given"] == "budget" else {}
+        run = play(fresh(name, problem, **given), problem, np.random.default_rng(seed), max_pulls=10**6)
+        wrong += run.result is None or run.result.recommendation != problem.best_item
+        assert not given or run.counts.sum() <= 60
+    assert wrong <= 6 or "probability at most delta" not in TABLE.loc[name, "promise"]
+
+
+@each_rule
+def test_a_promise_of_delta_is_in_the_docstring_and_a_paper_as_well(name):
+    doc = inspect.getdoc(rule_named(name))
+    assert ("probability at most delta" in TABLE.loc[name, "promise"]) == ("probability at least 1 - delta" in doc)
+    paper = TABLE.loc[name, "paper"]
+    key = paper.partition(",")[0]
+    source = doc + inspect.getdoc(inspect.getmodule(rule_named(name)))
+    authors = {"fiez2019": "Fiez", "jedra2020": "jedra2020", "azizi2022": "Azizi", "weltz2023": "Weltz"}
+    assert authors.get(key, key.split()[0].rstrip(",")) in source
+    year = paper.split()[-1]
+    assert not year.isdigit() or year in source
+
+
+def test_filters_and_refusals():
+    assert list(rules_for(given="budget", asks="batches").index) == ["gse", "od_linbai", "peace"]
+    assert list(rules_for(level_sets=True).index) == ["h_rage", "rage_halving"]
+    with pytest.raises(ValueError, match="column must be one of 'given', 'asks'"):
+        rules_for(batches=True)
+    with pytest.raises(ValueError, match="given must be one of 'confidence', 'budget'"):
+        rules_for(given="plates")

@@ -92,7 +92,7 @@ def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design)
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, growth = check_delta(delta), _check_growth(growth)
-    demand = 2 * (1 + log(1 / delta))  # N V / lead^2, about
+    demand = 2 * (1 - log(delta))  # a lead shows when lead^2 / V comes to about as much
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
     wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)

@@ -86,9 +86,10 @@ def check_fractions(sample):
     """Refuse rewards that do not lie in [0, 1], as far as counts, sums and squares show it."""
     counts, sums, squares = sample
     slack = 1e-9 * counts
-    wrong = (sums < -slack) | (sums > counts + slack) | (squares > sums + slack)
-    if wrong.any():
-        k = int(np.argmax(wrong))
+    right = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
+    right &= squares * counts >= sums**2 * (1 - 1e-9)  # with the others, also refuses NaN
+    if not right.all():
+        k = int(np.argmin(right))
         raise ValueError(
             f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g}, squares "
             f"{squares[k]:.6g}): rescale all of them by their smallest and largest possible value, or take rage(..., "

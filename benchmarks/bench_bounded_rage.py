@@ -102,7 +102,7 @@ def until_the_best_is_out(problem, delta, most, rng):
 
 
 def level_of_single_bets(n=4000):
-    """One phase, two arms of one rate, one bet: how often it comes to 1 / level and more, for the lead that does most."""
+    """One phase, two arms of one rate, one bet: how often it comes to 1 / level, for the lead that does most."""
     levels = 0.5, 0.2, 0.05
     yield ["rate", "pulls of each", *(f"level {level}" for level in levels)]
     for rate in (0.5, 0.1, 0.02):

@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bandits_lib.numerics import ordered
 from bandits_lib.numerics.least_squares import weighted_least_squares
-from bandits_lib.numerics.ordered import along, product, transposed
+from bandits_lib.numerics.ordered import along, product, total, transposed
 
 LEADS = 0.5 ** np.arange(1, 41)  # in the unit of the rule
 WEIGHTS = 1 / (np.arange(1, 41) * np.arange(2, 42))
@@ -50,10 +51,10 @@ def first_guess(K):
 def guess(arms, sample, theta_hat):
     """From all pulls so far: means by the linear model, variances q (1 - q) times what squares show of it."""
     counts, sums, squares = sample
-    rate = (sums.sum() + 1) / (counts.sum() + 2)
+    rate = (total(sums) + 1) / (counts.sum() + 2)
     q = np.clip(along(arms, theta_hat), rate / SHRINK, 1 - (1 - rate) / SHRINK)
-    spread = (squares - 2 * q * sums + counts * q**2).sum()
-    return Guess(q, np.sqrt(q * (1 - q) * (1 + spread) / (1 + (counts * q * (1 - q)).sum())))
+    shown, binary = total(squares - 2 * q * sums + counts * q**2), total(counts * q * (1 - q))
+    return Guess(q, np.sqrt(q * (1 - q) * (1 + shown) / (1 + binary)))
 
 
 def log_wealth(arms, sample, guess, away, unit):
@@ -62,7 +63,7 @@ def log_wealth(arms, sample, guess, away, unit):
     fit = weighted_least_squares(arms, sample, guess.sd)
     rows, whitened = fit.whitened(arms[pulled]), fit.whitened(away)
     c = product(whitened, transposed(rows)) / guess.sd[pulled] ** 2
-    q, V = guess.means[pulled], np.einsum("mr,mr->m", whitened, whitened)
+    q, V = guess.means[pulled], ordered.squares(whitened)
     most = MOST_LOST / _losses(c, q).max(axis=1)
     lam = np.minimum(unit * LEADS / V[:, None], most[:, None])
     rewards = [field[pulled] for field in sample]

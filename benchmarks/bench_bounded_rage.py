@@ -24,7 +24,7 @@ HARD = {  # the last two: what is best leads by next to nothing, and there is an
     ".53 and .5": ([0.53, 0.5], None),
     ".12 and .1": ([0.12, 0.1], None),
     ".03 and .02": ([0.03, 0.02], None),
-    ".11 and five of .1": ([0.11, *[0.1] * 5], 10**6),
+    ".12 and five of .1": ([0.12, *[0.1] * 5], 10**6),
     "two of .1": ([0.1 + 1e-9, 0.1], 10**5),
     "six of .1": ([0.1 + 1e-9, *[0.1] * 5], 10**5),
 }

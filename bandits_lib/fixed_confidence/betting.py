@@ -14,7 +14,7 @@ the best item goes with probability at most delta, whatever the number of items 
 Nothing was assumed of the variance. q, lam and c may come from guesses, here means and variances estimated in earlier
 phases: a bad guess costs pulls, never the guarantee. The logarithm of wealth grows by about lam y'theta - lam^2 V / 2 a
 phase, V the sum of c_x^2 E(X - q_x)^2 over its pulls: it is the true variance that counts. As the lead y'theta is not
-known, there is one lam = lead / V for each lead 2^-j, weighted 1 / (j (j + 1)).
+known, there is one lam = lead / V for each lead 2^-j, j = 1 to 40, weighted by 1 / (1 + |j - 5|)^2 over their sum.
 
 From counts, sums and squares log(1 + s (X - q)) is bounded below, arm by arm, by the better of two:
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
@@ -30,8 +30,10 @@ from bandits_lib.numerics import ordered
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ordered import along, product, total, transposed
 
-LEADS = 0.5 ** np.arange(1, 41)  # in the unit of the rule
-WEIGHTS = 1 / (np.arange(1, 41) * np.arange(2, 42))
+STEPS = np.arange(1, 41)
+LEADS = 0.5**STEPS  # in the unit of the rule
+WEIGHTS = (1 + np.abs(STEPS - 5.0)) ** -2
+WEIGHTS /= WEIGHTS.sum()
 MOST_LOST = 0.5  # of the wealth, by one pull
 SHRINK = 4  # a guessed mean is at least the overall rate over this, and so is the distance from 1
 

@@ -17,7 +17,8 @@ def bounded_rage(arms, items, delta):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K, rank, t = len(arms), np.linalg.matrix_rank(arms, rtol=1e-10), 1
     Z, values, unit = list(range(len(items))), np.zeros(len(items)), None
-    wealth = np.array([[1 / (j * (j + 1)) for j in range(1, 41)] for z in items])  # sums to less than 1 for each
+    weights = np.array([1 / (1 + abs(j - 5)) ** 2 for j in range(1, 41)])  # of bets on a lead of unit / 2^j
+    wealth = np.tile(weights / weights.sum(), (len(items), 1))
     q, var = np.full(K, 0.5), np.full(K, 0.25)  # guesses: means and variances
     counts, sums, squares = np.zeros(K), np.zeros(K), np.zeros(K)
     while len(Z) > 1:

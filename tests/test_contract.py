@@ -10,6 +10,7 @@ from bandits_lib import Lab, LinearBandit, Result, fixed_budget, fixed_confidenc
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
+    bounded_rage,
     fws,
     h_rage,
     l_t3c,
@@ -31,6 +32,8 @@ ALGORITHMS = {
     "rage (leader)": lambda arms, items, rng: rage(arms, items, delta=0.05, eliminate="leader"),
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
     "rage (halving)": lambda arms, items, rng: rage_halving(arms, items, delta=0.05),
+    "bounded_rage": lambda arms, items, rng: bounded_rage(arms, items, delta=0.05),
+    "bounded_rage (short phases)": lambda arms, items, rng: bounded_rage(arms, items, delta=0.05, growth=1.3),
     "h_rage": lambda arms, items, rng: h_rage(arms, items, delta=0.05, sigma_min=0.5, sigma_max=1.5, burn_in=2000),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
     "xy_static (published)": lambda arms, items, rng: xy_static(
@@ -100,6 +103,7 @@ BUDGETED = {  # each is told how many pulls it has
     "peace (ratio)": lambda budget, arms, items, rng: peace(arms, items, budget=budget, objective="ratio", rng=rng),
     "peps": lambda budget, arms, items, rng: peps(arms, items, budget=budget, trace=300, rng=rng),
 }
+BINARY = {"bounded_rage", "bounded_rage (short phases)"}  # rewards in [0, 1]
 LOGISTIC = {"gse (logistic)", "ucb_glm", "ucb_glm (squared)"}  # rewards 0 and 1
 BUDGET = 2_000
 ALGORITHMS |= {name: partial(make, BUDGET) for name, make in BUDGETED.items()}
@@ -107,8 +111,11 @@ THETA = np.array([1.0, 0.0, 0.0])
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
 EASY = LinearBandit(ARMS, theta=THETA)
 EASY_LOGISTIC = LinearBandit(ARMS, theta=4 * THETA, link="logistic")
+EASY_BINARY = LinearBandit(ARMS, theta=THETA, noise="bernoulli")
 SPHERE = LinearBandit(np.eye(3), theta=THETA)
-TRANSDUCTIVE = LinearBandit(ARMS, items=[[0.0, 0.3, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], theta=THETA)
+ITEMS = [[0.0, 0.3, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+TRANSDUCTIVE = LinearBandit(ARMS, items=ITEMS, theta=THETA)
+TRANSDUCTIVE_BINARY = LinearBandit(ARMS, items=ITEMS, theta=THETA, noise="bernoulli")
 
 
 def ranks_items(name):
@@ -121,8 +128,17 @@ def function(name):
     return getattr(fixed_budget if hasattr(fixed_budget, name) else fixed_confidence, name)
 
 
-ON_ARMS = {name: (make, EASY_LOGISTIC if name in LOGISTIC else EASY) for name, make in ALGORITHMS.items()}
-ON_ITEMS = {f"{name}, items": (make, TRANSDUCTIVE) for name, make in ALGORITHMS.items() if ranks_items(name)}
+def easy(name):
+    """A problem with rewards of the kind that the algorithm takes."""
+    return EASY_LOGISTIC if name in LOGISTIC else EASY_BINARY if name in BINARY else EASY
+
+
+ON_ARMS = {name: (make, easy(name)) for name, make in ALGORITHMS.items()}
+ON_ITEMS = {
+    f"{name}, items": (make, TRANSDUCTIVE_BINARY if name in BINARY else TRANSDUCTIVE)
+    for name, make in ALGORITHMS.items()
+    if ranks_items(name)
+}
 IN_THE_WORLD = ON_ARMS | {name: (make, SPHERE) for name, make in ON_THE_SPHERE.items()}
 FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
 
@@ -246,7 +262,7 @@ def test_one_arm_for_one_item(make):
 
 @each_on_arms
 def test_arms_that_do_not_span_the_space(make, problem):
-    problem = LinearBandit(ARMS[:2], theta=problem.theta, link=problem.link)
+    problem = LinearBandit(ARMS[:2], theta=problem.theta, link=problem.link, noise=problem.noise)
     run = play(fresh(make, problem), problem, np.random.default_rng(0))
     assert run.result.recommendation == 0
 
@@ -328,6 +344,7 @@ def test_bad_items_are_refused_before_any_pull(make, arms, items, words):
 RULES = {
     "rage": lambda **kwargs: rage(ARMS, **({"delta": 0.1} | kwargs)),
     "rage_halving": lambda **kwargs: rage_halving(ARMS, **({"delta": 0.1} | kwargs)),
+    "bounded_rage": lambda **kwargs: bounded_rage(ARMS, **({"delta": 0.1} | kwargs)),
     "xy_static": lambda **kwargs: xy_static(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)),
     "xy_oracle": lambda **kwargs: xy_oracle(
         ARMS, rng=np.random.default_rng(0), **({"delta": 0.1, "theta_star": THETA} | kwargs)
@@ -348,6 +365,9 @@ BUDGET_RULES = {
 }
 
 
+TOLD_SIGMA = {name: rule for name, rule in (RULES | BUDGET_RULES).items() if name != "bounded_rage"}
+
+
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, "a", None])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 def test_delta_outside_its_range_is_refused(rule, delta):
@@ -356,7 +376,7 @@ def test_delta_outside_its_range_is_refused(rule, delta):
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, np.ones(4)])
-@pytest.mark.parametrize("rule", [*RULES.values(), *BUDGET_RULES.values()], ids=[*RULES, *BUDGET_RULES])
+@pytest.mark.parametrize("rule", TOLD_SIGMA.values(), ids=TOLD_SIGMA.keys())
 def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
     with pytest.raises(ValueError, match="sigma must be"):
         next(rule(sigma=sigma))
@@ -372,6 +392,10 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("rage", "epsilon", 0.0),
         ("rage_halving", "objective", "worst"),
         ("rage_halving", "log_items", "both"),
+        ("bounded_rage", "growth", 1.0),
+        ("bounded_rage", "growth", np.inf),
+        ("bounded_rage", "growth", np.nan),
+        ("bounded_rage", "growth", "2"),
         ("xy_static", "phases", "even"),
         ("xy_static", "start", 1),
         ("xy_oracle", "theta_star", np.ones(2)),

@@ -153,10 +153,12 @@ def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
 DELTA = 0.05
 RUNS = 100
 GAPS = LinearBandit(np.vstack([np.eye(2), [np.cos(0.6), np.sin(0.6)]]), theta=np.array([1.0, 0.0]))
+BINARY_GAPS = LinearBandit(GAPS.arms, theta=np.array([0.6, 0.3]), noise="bernoulli")
 CONFIDENT = [
     name
     for name in contract.ALGORITHMS
-    if name not in contract.BUDGETED and not name.startswith(("h_rage", "xy_oracle (truth)", "xy_oracle (weighted)"))
+    if name not in {*contract.BUDGETED, *contract.BINARY}
+    and not name.startswith(("h_rage", "xy_oracle (truth)", "xy_oracle (weighted)"))
 ]
 
 
@@ -168,6 +170,8 @@ def test_error_rates_stay_below_delta(monkeypatch):
     monkeypatch.setattr(contract, "THETA", GAPS.theta)  # what the oracle is told
     algorithms = {name: partial(confident, name) for name in CONFIDENT}
     runs = monte_carlo(algorithms, lambda rng: GAPS, runs=RUNS, max_pulls=10**6)
+    binary = {name: partial(confident, name) for name in sorted(contract.BINARY)}
+    runs = pd.concat([runs, monte_carlo(binary, lambda rng: BINARY_GAPS, runs=RUNS, max_pulls=10**6)])
     rates = summary(runs)[["runs", "mean", "error_rate", "error_low", "error_high", "not_stopped"]]
     record("4_error_rates", rates.round({"mean": 0, "error_low": 4, "error_high": 4}).reset_index().to_dict("records"))
     allowed = stats.binom.ppf(0.9999, RUNS, DELTA) / RUNS

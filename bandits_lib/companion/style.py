@@ -45,6 +45,7 @@ class Look(NamedTuple):
 LOOKS = {
     "rage": Look("RAGE", PALETTE[0], "o"),
     "rage_halving": Look("RAGE by halving", "#332288", "h"),
+    "bounded_rage": Look("RAGE by betting", "#117733", "d"),
     "xy_static": Look("XY-static", PALETTE[1], "s"),
     "xy_oracle": Look("Oracle", PALETTE[2], "^"),
     "xy_adaptive": Look("XY-adaptive", PALETTE[4], "v"),

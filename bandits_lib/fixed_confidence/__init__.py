@@ -1,6 +1,7 @@
 """Rules that stop by themselves, with an answer that is wrong with probability at most delta."""
 
 from bandits_lib.fixed_confidence._alba import alba
+from bandits_lib.fixed_confidence._bounded_rage import bounded_rage
 from bandits_lib.fixed_confidence._fws import fws
 from bandits_lib.fixed_confidence._h_rage import h_rage
 from bandits_lib.fixed_confidence._l_t3c import l_t3c
@@ -16,6 +17,7 @@ from bandits_lib.fixed_confidence._xy_static import xy_static
 
 __all__ = [
     "alba",
+    "bounded_rage",
     "fws",
     "h_rage",
     "l_t3c",

@@ -37,8 +37,10 @@ def eliminated_by(items, fit, radius, comparison=None):
     return kept, float(widths.max())
 
 
-def feasible(n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them"):
-    """`n` pulls, unless the counters would overflow: the items left cannot be decided."""
+def feasible(
+    n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
+):
+    """`n` pulls, unless the counters would overflow: items are too close at the scale (a text, by default 2^-phase)."""
     left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
     if n == inf:
         raise ValueError(
@@ -47,7 +49,7 @@ def feasible(n, phase, active, why="cannot be told apart", way_out="The best ite
         )
     if n > MOST_PULLS:
         raise ValueError(
-            f"{left} {why} at the scale 2^-{phase}: phase {phase} would need {n:.2g} pulls. "
+            f"{left} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
             f"{way_out}, or stop earlier with max_pulls"
         )
     return n

@@ -15,6 +15,7 @@ from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, varian
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
+    bounded_rage,
     lazy_track_and_stop,
     lingape,
     rage,
@@ -270,6 +271,7 @@ LACKING = {
     "rage": lambda: rage(np.eye(3), delta=0.1),
     "rage (halving)": lambda: rage_halving(np.eye(3), delta=0.1),
     "rage (level)": lambda: rage_halving(np.eye(3), delta=0.1, objective="level", threshold=0.5),
+    "bounded_rage": lambda: bounded_rage(np.eye(3), delta=0.1),
     "alba": lambda: alba(np.eye(3), delta=0.1, theta_bound=1.0, rng=np.random.default_rng(0)),
     "gse": lambda: gse(np.eye(3), budget=60),
     "od_linbai": lambda: od_linbai(np.eye(3), budget=60),

@@ -8,6 +8,7 @@ import pytest
 
 from bandits_lib import LinearBandit, fixed_confidence, instances, play
 from bandits_lib.plain.alba import alba
+from bandits_lib.plain.bounded_rage import bounded_rage
 from bandits_lib.plain.fws import fws
 from bandits_lib.plain.h_rage import h_rage
 from bandits_lib.plain.l_t3c import l_t3c
@@ -36,6 +37,17 @@ HARD = {  # for rules in phases of any size
     "sphere of 20": instances.sphere(20, np.random.default_rng(1), d=3),
 }
 ONE_BY_ONE = PROBLEMS | {"close": instances.sphere(25, np.random.default_rng(1), d=3)}
+PAGES = [[1.0, a == 0, a == 1, b, c] for a in range(3) for b in (0, 1) for c in (1, 0)]  # headline, picture, button
+IN_THE_UNIT_INTERVAL = {  # rewards 0 and 1
+    "two pages": LinearBandit([[1.0, 0.0], [1.0, 1.0]], theta=[0.1, 0.08], noise="bernoulli"),
+    "shop": LinearBandit(PAGES, theta=[0.1, 0.08, -0.03, -0.04, 0.05], noise="bernoulli"),
+    "binary items": LinearBandit(
+        np.eye(3), items=[[1.0, 0.2, 0.0], [0.3, 1.0, 0.4], [0.5, 0.5, 1.0]], theta=[0.9, 0.3, 0.1], noise="bernoulli"
+    ),
+    "plane": LinearBandit(
+        np.vstack([np.eye(3)[:2], [0.5, 0.5, 0.0], [0.3, 0.6, 0.0]]), theta=[0.97, 0.6, 0.0], noise="bernoulli"
+    ),
+}
 MOST = 1_500  # pulls of the rules that choose one by one
 
 
@@ -47,6 +59,10 @@ def fast_level_sets(*told, alpha, **options):
 
 
 # ---- what rules are told beside arms, items, delta and rng
+
+
+def nothing(problem):
+    return {}
 
 
 def noise(problem):
@@ -70,6 +86,7 @@ def bounds(problem):
 
 
 RULES = {  # plain, fast, what both are told, the most pulls, the problems
+    "bounded_rage": (bounded_rage, fixed_confidence.bounded_rage, nothing, None, IN_THE_UNIT_INTERVAL),
     "rage": (rage, fixed_confidence.rage, noise, None, PROBLEMS),
     "rage_halving": (rage_halving, fixed_confidence.rage_halving, noise, None, PROBLEMS),
     "level_sets": (level_sets, fast_level_sets, threshold_and_noise, None, PROBLEMS),
@@ -99,7 +116,7 @@ def same(plain, fast, problem, seed, max_pulls=None):
 @pytest.mark.parametrize("rule, name", [(rule, name) for rule in RULES for name in RULES[rule][-1]])
 def test_the_pulls_are_those_of_the_fast_rule(rule, name, seed):
     plain, fast, told, most, _ = RULES[rule]
-    problem, draws = (PROBLEMS | HARD | ONE_BY_ONE)[name], "rng" in signature(plain).parameters
+    problem, draws = (PROBLEMS | HARD | ONE_BY_ONE | IN_THE_UNIT_INTERVAL)[name], "rng" in signature(plain).parameters
     rules = []
     for make in (plain, fast):
         rng = {"rng": np.random.default_rng(seed + 100)} if draws else {}

@@ -26,6 +26,7 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.design import pairs, round_design, xy_design
+from bandits_lib.design.floor import check_floor, floored
 from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
 from bandits_lib.protocol import Result, Round
@@ -43,6 +44,7 @@ def rage(
     eliminate=None,
     design=xy_design,
     rounding="pukelsheim",
+    floor=0.0,
 ):
     """Best item with probability at least 1 - delta, in phases that halve the gap in view (fiez2019, Algorithm 1).
 
@@ -70,6 +72,9 @@ def rage(
         Function (arms, directions) -> `Design`, called with `pairs(active items)`.
     rounding : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
         Method of `round_design`.
+    floor : float, default 0.0
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen
+        (`design.floored`). N_t grows by a factor of at most 1 / (1 - floor), but has at least 2 K / epsilon pulls then.
 
     Yields
     ------
@@ -103,6 +108,7 @@ def rage(
     check_option("delta_schedule", delta_schedule, ("basel", "fiez2019"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
+    floor = check_floor(floor)
 
     active = np.arange(len(items))
     history: list[Round] = []
@@ -110,7 +116,8 @@ def rage(
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
-        lam = design(arms, pairs(items[active]))  # lambda_t and rho(Y(Z_t))
+        compared = pairs(items[active])
+        lam = floored(design(arms, compared), floor, arms, compared)  # lambda_t and rho(Y(Z_t))
         n = feasible(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log, t, active)
         n = max(ceil(n), ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # N_t, at least r(epsilon)
         asked = round_design(lam.weights / lam.weights.sum(), n, method=rounding, arms=arms)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from bandits_lib.checks import check_arms, check_delta, check_sigma
 from bandits_lib.lab.findings import draw, say
-from bandits_lib.lab.lack_of_fit import detectable, fit, replicates
+from bandits_lib.lab.lack_of_fit import detectable, fit, in_units, replicates
 from bandits_lib.protocol import Sample
 
 
@@ -142,7 +142,7 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
     assumed = None if sigma is None else float((sds / scale)[0])
 
     noise, low, high, noise_df = replicates(sample, scale, level)
-    means, fitted, leverage, free, rank = fit(arms, sample, scale)
+    means, fitted, leverage, free, rank = fit(in_units(arms), sample, scale)
     df = int(np.count_nonzero(sample.counts)) - rank
     testable = df > 0 and noise > 0
     weights = sample.counts / scale**2

@@ -34,6 +34,12 @@ def replicates(sample, scale, level):
     return sqrt(squares / df), low, high, df
 
 
+def in_units(arms):
+    """The arms (K, d), every feature divided by its largest size: the fit is the same, and no rank hangs on units."""
+    largest = np.abs(arms).max(axis=0)
+    return arms / np.where(largest > 0, largest, 1.0)
+
+
 def fit(arms, sample, scale):
     """Of each arm its mean, x'theta_hat (NaN where unknown), leverage and n (1 - leverage), (K,); and the rank."""
     found = weighted_least_squares(arms, sample, scale)

@@ -22,7 +22,7 @@ from math import inf, isfinite, log, sqrt
 import numpy as np
 from scipy.special import gammainc, gammaln
 
-from bandits_lib.lab.replicates import chi_square, squares_within
+from bandits_lib.lab.replicates import chi_square, rounding
 
 ALPHA = 1e-4  # probability, over a whole experiment, of a warning that sigma is too small where it is not
 LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
@@ -57,7 +57,7 @@ class Watch:
 
     def __init__(self, arguments):
         self.name, self.sigma = promised(arguments)
-        self.counts = self.means = np.zeros(0)
+        self.pulled: dict[int, tuple[int, float]] = {}  # arm: its pulls and their mean
         self.squares = self.blur = 0.0  # W / sigma^2 and how far rounding may have moved it
         self.pulls = self.df = 0
         self.binary = True  # all rewards 0 or 1
@@ -65,24 +65,22 @@ class Watch:
 
     def take(self, sample):
         """Add a Sample."""
-        if not self.sigma:
-            return
-        if not len(self.counts):
-            self.counts, self.means = np.zeros(len(sample.counts)), np.zeros(len(sample.counts))
-        arms = np.flatnonzero(sample.counts)
-        told = type(sample)(*(field[arms] for field in sample))
-        self.binary = self.binary and bool((told.squares == told.sums).all())
-        before, n = self.counts[arms], told.counts
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares, blur = squares_within(told)
-            step = told.sums / n - self.means[arms]
-            between = before * n / (before + n) * (step / self.sigma) ** 2
-            self.squares += float((squares / self.sigma**2 + between).sum())
-            self.blur += float((blur / self.sigma**2).sum())
-        self.means[arms] += step * n / (before + n)
-        self.counts[arms] += n
-        self.pulls += int(n.sum())
-        self.df += int(n.sum()) - int(np.count_nonzero(before == 0))
+        if self.sigma:
+            for arm in np.flatnonzero(sample.counts).tolist():
+                self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
+
+    def _add(self, arm, n, total, square):
+        """Add n pulls of an arm: squares within them, and about their mean and that of the pulls before."""
+        before, mean = self.pulled.get(arm, (0, 0.0))
+        step = total / n - mean
+        inside = max(square - total * (total / n), 0.0) if n > 1 else 0.0
+        between = step * step * before * n / (before + n)
+        self.squares += (inside + between) / self.sigma / self.sigma
+        self.blur += rounding(n, square) / self.sigma / self.sigma
+        self.pulled[arm] = before + n, mean + step * n / (before + n)
+        self.binary = self.binary and square == total
+        self.pulls += n
+        self.df += n if before else n - 1
 
     def message(self):
         """What to warn of now, or None."""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincinv
 
+EPSILON = float(np.finfo(float).eps)
+
 
 class Within(NamedTuple):
     """Squares within arms, of one or of all."""
@@ -20,19 +22,16 @@ class Within(NamedTuple):
 
 def within(sample, scale=1.0):
     """The `Within` of a Sample, rewards divided by `scale` (one number or (K,))."""
-    squares, blur = squares_within(sample)
-    scale = np.broadcast_to(scale, squares.shape) ** 2
-    pulled = sample.counts > 0
-    df = int(sample.counts.sum()) - int(np.count_nonzero(pulled))
-    return Within(float((squares[pulled] / scale[pulled]).sum()), df, float((blur / scale)[pulled].sum()))
+    again = sample.counts > 1
+    counts, sums, squares = (np.asarray(field)[again] for field in sample)
+    scale = np.broadcast_to(scale, again.shape)[again]
+    inside = np.maximum(squares - sums * (sums / counts), 0.0) / scale**2
+    return Within(float(inside.sum()), int((counts - 1).sum()), float((rounding(counts, squares) / scale**2).sum()))
 
 
-def squares_within(sample):
-    """W of each arm (K,), 0 for a single pull, and how far rounding of its sums may have moved it, (K,)."""
-    counts = np.maximum(sample.counts, 1)
-    squares = np.maximum(sample.squares - sample.sums * (sample.sums / counts), 0.0)
-    blur = 4 * np.finfo(float).eps * np.sqrt(counts) * sample.squares
-    return np.where(sample.counts > 1, squares, 0.0), np.where(sample.counts > 1, blur, 0.0)
+def rounding(count, square):
+    """How far rounding may have moved the squares within `count` pulls of an arm, of which `square` is the sum."""
+    return 4 * EPSILON * count**0.5 * square * (count > 1)
 
 
 def chi_square(probability, df):

@@ -9,6 +9,7 @@ from bandits_lib.design.floor import evenly, floored
 from bandits_lib.fixed_budget import gse, od_linbai
 from bandits_lib.fixed_confidence import h_rage, rage, rage_halving, xy_static
 from bandits_lib.lab.diagnose import diagnose
+from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.protocol import total
 
 RNG = np.random.default_rng
@@ -123,11 +124,22 @@ def test_the_smallest_budget_beside_a_floor_runs_and_one_less_does_not():
 
 
 def test_the_pulls_of_rage_grow_by_no_more_than_the_price():
-    """Where a phase is longer than the 2 K / epsilon pulls that rounding needs."""
-    longest = {floor: next(rage(SPHERE, delta=0.05, sigma=3.0, floor=floor)).sum() for floor in (0.0, 0.1, 0.3)}
-    assert longest[0.0] > 2 * 25 / 0.1
-    for floor in (0.1, 0.3):
-        assert longest[0.0] < longest[floor] <= np.ceil(longest[0.0] / (1 - floor))
+    """And K for rounding up, also where a phase is no longer than rounding needs (the small sigma)."""
+    for sigma in (3.0, 0.001):
+        first = {floor: next(rage(SPHERE, delta=0.05, sigma=sigma, floor=floor)).sum() for floor in (0.0, 0.1, 0.3)}
+        for floor in (0.1, 0.3):
+            assert first[0.0] < first[floor] <= np.ceil(first[0.0] / (1 - floor)) + 25
+
+
+@pytest.mark.parametrize("sigma", [0.001, 0.3, 3.0])
+@pytest.mark.parametrize("floor", [0.01, 0.1, 0.5])
+def test_the_counts_of_rage_are_worth_what_the_proof_needs(floor, sigma):
+    """Squared norms are at most (1 + epsilon) value / N_t, with N_t the formula's, from the value with the floor."""
+    for epsilon in (0.1, 0.5):
+        counts = next(rage(SPHERE, delta=0.05, sigma=sigma, epsilon=epsilon, floor=floor))
+        value = floored(xy_design(SPHERE, pairs(SPHERE)), floor, SPHERE, pairs(SPHERE)).value
+        N = 2 * (2 * sigma) ** 2 * (1 + epsilon) * value * np.log(25**2 / basel_delta(0.05, 1))
+        assert design_value(SPHERE, counts, pairs(SPHERE)) <= (1 + epsilon) * value / N * (1 + 1e-9)
 
 
 def test_a_curve_told_as_a_line_is_seen_with_a_floor_and_not_without():

@@ -60,10 +60,8 @@ class Diagnosis(NamedTuple):
     visible: float
     level: float
 
-    def __str__(self):
+    def __repr__(self):
         return say(self)
-
-    __repr__ = __str__
 
     def plot(self, ax=None):
         """How far the mean of every arm is from its fitted value, and how far it would have to be to be seen.

@@ -80,10 +80,11 @@ def _arms(found):
         worst = residual.abs().idxmax()
         away = (table["mean"] - table["fitted"]).to_numpy()[table.index.get_loc(worst)]
         side = "above" if away > 0 else "below"
-        text = f"farthest from the fit is {worst}, {abs(away):.2g} {side} it ({residual[worst]:+.1f} standard errors). "
+        text = f"farthest in standard errors is {worst}: {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
     never = table.index[table["pulls"] == 0]
     if len(never):
-        text += f"Never pulled, and known only if rewards are linear: {_some(never)}; {WAY_OUT}."
+        text += f"Never pulled, and known only if rewards are linear: {_some(never)}"
+        text += f"; {WAY_OUT}." if found.df else "."
     return text.strip()
 
 

@@ -26,7 +26,21 @@ from bandits_lib.lab.replicates import chi_square, rounding
 
 ALPHA = 1e-4  # probability, over a whole experiment, of a warning that sigma is too small where it is not
 LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
-HOW = "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+TOO_SMALL = (
+    "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
+    "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
+    "that was too hopeful. Mend what was told, or begin anew with a larger {name}: bandits_lib.lab.pilot.sigma_upper bounds it "
+    "from replicates"
+)
+TOO_LARGE = (
+    "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "
+    "replicates, or a sigma that was chosen for safety. If it matters, begin anew with a smaller sigma: "
+    "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+)
+BINARY = (
+    "rewards are all 0 or 1, for which sigma = 0.5 is always enough, and the rule was given {sigma:.3g}. {wasted} "
+    "If it matters, begin anew with sigma=0.5"
+)
 
 
 class SigmaWarning(UserWarning):
@@ -101,27 +115,26 @@ class Watch:
         return squares < LOW**2 * self.df and bool(squares < LOW**2 * chi_square(LOW_LEVEL, self.df))
 
     def _above(self):
-        ratio = sqrt(self.squares / self.df)
-        return (
-            f"{self._scatter(ratio)}, {ratio:.3g} times the {self.name} = {self.sigma:.3g} that the rule was given. "
-            f"With noise so large its answer may be wrong with more than the probability delta. Likely causes: rewards "
-            f"in another unit than {self.name} (mV told as V), sums or squares rounded before they were told, or a "
-            f"{self.name} that was too hopeful. Mend what was told, or begin anew with a larger {self.name}: {HOW}"
-        )
+        return TOO_SMALL.format(scatter=self._scatter(), name=self.name)
 
     def _below(self):
-        ratio = 0.5 / self.sigma if self.binary else sqrt(self.squares / self.df)
-        found = "all rewards are 0 or 1, for which sigma = 0.5 is enough" if self.binary else self._scatter(ratio)
-        share = f"about {ratio**2:.0%}" if ratio > 0.1 else "less than 1 %"
+        if self.binary:
+            return BINARY.format(sigma=self.sigma, wasted=wasted(0.5 / self.sigma))
+        return TOO_LARGE.format(scatter=self._scatter(), wasted=wasted(sqrt(self.squares / self.df)))
+
+    def _scatter(self):
+        ratio = sqrt(self.squares / self.df)
+        times = f"{ratio:,.0f}" if 100 <= ratio < 1e9 else f"{ratio:.3g}"
         return (
-            f"{found}, {ratio:.2g} times the sigma = {self.sigma:.3g} that the rule was given. Its answer is as sure "
-            f"as promised, but {share} of the measurements would do. Likely causes: rewards in another unit than sigma "
-            "(V told as mV), values that were copied as replicates, or a sigma that was chosen for safety. If it "
-            f"matters, begin anew with a smaller sigma: {HOW}"
+            f"replicates have a standard deviation of {ratio * self.sigma:.3g} ({self.df} degrees of freedom), {times} "
+            f"times the {self.name} = {self.sigma:.3g} that the rule was given"
         )
 
-    def _scatter(self, ratio):
-        return f"replicates have a standard deviation of {ratio * self.sigma:.3g} ({self.df} degrees of freedom)"
+
+def wasted(ratio):
+    """What a sigma costs that is too large by 1 / ratio."""
+    share = f"about {ratio**2:.0%}" if ratio > 0.1 else "less than 1 %"
+    return f"Its answer is as sure as promised, but {share} of the measurements would do."
 
 
 def promised(arguments):

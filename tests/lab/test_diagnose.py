@@ -216,7 +216,7 @@ def test_the_text_names_arms_as_the_user_does():
     found = diagnose(LINE, drawn(1, 0, bent, np.array([9, 9, 9, 9, 0]))[0], sigma=0.3, names=names)
     text = str(found)
     assert text == repr(found) and isinstance(found, Diagnosis) and max(map(len, text.splitlines())) <= 100
-    assert "contradicted (p = " in text and "farthest from the fit is page 2" in text
+    assert "contradicted (p = " in text and "farthest in standard errors is page 2" in text
     assert "Never pulled, and" in text and "page 4" in text and list(found.table.index) == names
 
 

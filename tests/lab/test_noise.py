@@ -192,7 +192,9 @@ def test_rewards_of_0_and_1_with_sigma_one_half_are_no_news():
 
 
 def test_rewards_of_0_and_1_with_a_larger_sigma_are_told_that_one_half_is_enough():
-    with pytest.warns(SigmaWarning, match="all rewards are 0 or 1, for which sigma = 0.5 is enough.* about 25% of"):
+    with pytest.warns(
+        SigmaWarning, match="rewards are all 0 or 1, for which sigma = 0.5 is always enough.* about 25% of.*sigma=0.5"
+    ):
         visitors(Lab(rage(ARMS, delta=0.05)))
 
 

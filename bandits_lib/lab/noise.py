@@ -29,8 +29,8 @@ LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
 TOO_SMALL = (
     "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
     "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
-    "that was too hopeful. Mend what was told, or begin anew with a larger {name}: bandits_lib.lab.pilot.sigma_upper bounds it "
-    "from replicates"
+    "that was too hopeful. Mend what was told, or begin anew with a larger {name}: "
+    "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
 )
 TOO_LARGE = (
     "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "

@@ -53,7 +53,7 @@ def identify(algorithm):
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    then = {name: value for name, value in arguments.items() if name not in LATER or value != LATER[name]}
+    then = {name: value for name, value in arguments.items() if name not in LATER or repr(value) != repr(LATER[name])}
     hashed = identity(rule, GONE.get(rule, {}) | then)
     return Experiment(rule, _describe(arguments), _defaults(algorithm), hashed)
 

@@ -2,14 +2,15 @@
 
 Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs of least Gaussian width
 (`width_design`), the papers' solvers and allocations for replication (`frank_wolfe_design`, `fwg_design`,
-`wynn_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), and what given weights are
-worth (`design_value`).
+`wynn_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), what given weights are worth
+(`design_value`), and a share of the pulls for all arms (`floored`).
 """
 
 from bandits_lib.design._pairs import pairs
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.clusters import clusters_design
+from bandits_lib.design.floor import floored
 from bandits_lib.design.frank_wolfe import frank_wolfe_design
 from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.design.rounding import round_design
@@ -22,6 +23,7 @@ __all__ = [
     "cache_off",
     "clusters_design",
     "design_value",
+    "floored",
     "frank_wolfe_design",
     "fwg_design",
     "g_design",

@@ -27,6 +27,7 @@ from bandits_lib.checks import (
     check_ridge,
     check_sigma,
 )
+from bandits_lib.design.floor import check_floor, evenly
 from bandits_lib.fixed_budget.explorers import EXPLORERS, ROUNDINGS, allocate, draws, plan_of
 from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.fixed_budget.stages import PROJECTIONS, measure, project
@@ -49,6 +50,7 @@ def gse(
     rounding="regret",
     projection="span",
     ridge=1e-3,
+    floor=0.0,
     rng=None,
 ):
     """Best arm within a budget of pulls, by successive elimination in a structured model (azizi2022, Algorithm 1).
@@ -79,6 +81,9 @@ def gse(
         The arms in play are seen in what they span (text), or in the first three axes of it (published code).
     ridge : float, default 1e-3
         Penalty of the logistic fit, positive.
+    floor : float, default 0.0
+        Share of every stage's pulls, in [0, 1), that its arms get evenly, so that lack of fit can be seen; the design
+        has the others. What cannot be shared evenly goes to the arms that it pulls least.
     rng : numpy.random.Generator, optional
         For design="uniform", which gives what is left over to random arms, and rounding="multinomial".
 
@@ -119,7 +124,8 @@ def gse(
         check_option("design", design, EXPLORERS)
         if draws(design, rounding) and rng is None:
             raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
-    budgets = stage_budgets(arms, budget, eta, remainder, projection)
+    floor = check_floor(floor)
+    budgets = stage_budgets(arms, budget, eta, remainder, projection, floor)
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
 
@@ -128,7 +134,10 @@ def gse(
         if len(active) == 1 or not arms[active].any():  # keep="floor" ends early; arms that are all 0 are as good
             break
         stage = project(arms[active], projection)  # Alg. 1, line 2
-        plan = allocate(stage.arms, n, design, rounding, rng)  # line 3
+        extra = min(int(floor * n), n - stage.arms.shape[1])
+        plan = allocate(stage.arms, n - extra, design, rounding, rng)  # line 3
+        if extra:
+            plan = plan_of(stage.arms, plan.counts + evenly(extra, plan.counts))
         sample, told, as_asked = yield from measure(stage, active, plan.counts, len(arms))
         if not as_asked:
             plan = plan_of(stage.arms, told.counts, plan.value)
@@ -142,16 +151,16 @@ def gse(
     return Result(int(active[0]), tuple(history))
 
 
-def stage_budgets(arms, budget, eta, remainder, projection="span"):
-    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank of the arms, or a ValueError."""
+def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0):
+    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank beside the floor, or a ValueError."""
     if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
         raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
     if len(arms) == 1:
         return []
     stages = stages_needed(len(arms), int(eta))
     rank = project(arms, projection).arms.shape[1]
-    why = f"GSE has {stages} stages, and each must measure {rank} dimensions"
-    n, left = divmod(check_budget(budget, stages * rank, why), stages)
+    why = f"GSE has {stages} stages, and each must measure {rank} dimensions{' beside the floor' if floor else ''}"
+    n, left = divmod(check_budget(budget, stages * (int((rank - 1) / (1 - floor)) + 1), why), stages)
     return [n + (remainder == "last" and t >= stages - left) for t in range(stages)]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_sigma
 from bandits_lib.design import g_design
+from bandits_lib.design.floor import check_floor, floored
 from bandits_lib.fixed_budget.stages import measure, project
 from bandits_lib.numerics.ordered import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
@@ -20,7 +21,7 @@ from bandits_lib.numerics.ties import argmax, top
 from bandits_lib.protocol import Result, Round
 
 
-def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
+def od_linbai(arms, *, budget, sigma=1.0, design=g_design, floor=0.0):
     """Best arm within a budget of pulls, eliminating down to half the dimension at once (Yang and Tan 2021).
 
     Parameters
@@ -34,6 +35,9 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     design : callable, default g_design
         Function (arms (m, r)) -> `Design`, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no more
         than there are more.
+    floor : float, default 0.0
+        Share of every phase's pulls, in [0, 1), that the arms in play get evenly, so that lack of fit can be seen
+        (`design.floored`). K pulls are set aside for rounding up in the first phase then.
 
     Yields
     ------
@@ -63,16 +67,17 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     0
     """
     arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
+    floor = check_floor(floor)
     if len(arms) == 1:
         return Result(0)
-    kept, m = phases(len(arms), project(arms).arms.shape[1], budget)
+    kept, m = phases(len(arms), project(arms).arms.shape[1], budget, floor)
 
     active, history = np.arange(len(arms)), []
     for r, survivors in enumerate(kept, start=1):
         if not arms[active].any():  # all 0: one is as good as another
             break
         stage = project(arms[active])
-        weights, value, lower_bound, _ = design(stage.arms)
+        weights, value, lower_bound, _ = floored(design(stage.arms), floor, stage.arms, stage.arms)
         asked = np.ceil(weights * m - 1e-9).astype(np.int64)
         sample, told, _ = yield from measure(stage, active, asked, len(arms))
         pulled = told.counts > 0
@@ -86,9 +91,9 @@ def od_linbai(arms, *, budget, sigma=1.0, design=g_design):
     return Result(int(active[0]), tuple(history))
 
 
-def phases(K, rank, budget):
+def phases(K, rank, budget, floor=0.0):
     """Arms kept after each of the R phases (list of R) and m, pulls of a phase before rounding up, or ValueError."""
     kept = [-(-rank // 2**r) for r in range(1, max(1, (rank - 1).bit_length()) + 1)]
-    atoms = min(K, rank * (rank + 1) // 2) + sum(kept[:-1])
+    atoms = (K if floor else min(K, rank * (rank + 1) // 2)) + sum(kept[:-1])
     why = f"OD-LinBAI sets {atoms} pulls aside for rounding up and needs one more"
     return kept, (check_budget(budget, atoms + 1, why) - atoms) / len(kept)

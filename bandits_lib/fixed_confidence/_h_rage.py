@@ -16,6 +16,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
 from bandits_lib.design import weighted_design
+from bandits_lib.design.floor import check_floor
 from bandits_lib.fixed_confidence.halving import checked_items, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result
@@ -37,6 +38,7 @@ def h_rage(
     burn_in="theory",
     log_items="paper",
     design=weighted_design,
+    floor=0.0,
 ):
     """Best item, or level set, with probability at least 1 - delta, when the noise of every arm is unknown.
 
@@ -64,6 +66,9 @@ def h_rage(
     design : callable, default weighted_design
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`, for level sets the active
         items.
+    floor : float, default 0.0
+        Share of the pulls of every phase (not of the burn-in), in [0, 1), that all arms get evenly, so that lack of fit
+        can be seen (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
 
     Yields
     ------
@@ -95,6 +100,7 @@ def h_rage(
     items, threshold = checked_items(items, arms, objective, threshold)
     delta, bounds = check_delta(delta), check_bounds(sigma_min, sigma_max)
     check_option("log_items", log_items, ("paper", "code"))
+    floor = check_floor(floor)
     if objective == "best" and len(items) == 1:
         return Result(0)
     if np.ndim(burn_in) == 0:
@@ -103,7 +109,7 @@ def h_rage(
         sigma, before = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
     else:
         sigma, before = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
-    told = {"delta": delta, "threshold": threshold, "log_items": log_items}
+    told = {"delta": delta, "threshold": threshold, "log_items": log_items, "floor": floor}
     weighted = partial(design, sigma=sigma)
     result = yield from halving(arms, items, **told, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
     return Result(result.recommendation, before + result.history)

@@ -10,6 +10,8 @@ Departures from the letter of fiez2019, each with its reason:
   at most 2^-t, and the leader's estimate is at least that of the best item z*. So if Delta(z) > 2 * 2^-t, then
   (leader - z)'theta_hat >= (z* - z)'theta_hat >= Delta(z) - 2^-t > 2^-t >= width(leader - z): z goes, as Claim 1
   of Lemma 2 asks, and z* stays because every comparison made is one of those the union bound covers.
+- With a floor f the counts are the (1 - f) N_t pulls of the design, rounded, and f N_t / K of every arm, rounded up. So
+  the information is at least N_t / (1 + epsilon) times that of the mixed weights, whose value N_t is computed from.
 """
 
 from math import ceil, log
@@ -26,6 +28,7 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.design import pairs, round_design, xy_design
+from bandits_lib.design.floor import check_floor, floored
 from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
 from bandits_lib.protocol import Result, Round
@@ -43,6 +46,7 @@ def rage(
     eliminate=None,
     design=xy_design,
     rounding="pukelsheim",
+    floor=0.0,
 ):
     """Best item with probability at least 1 - delta, in phases that halve the gap in view (fiez2019, Algorithm 1).
 
@@ -70,6 +74,9 @@ def rage(
         Function (arms, directions) -> `Design`, called with `pairs(active items)`.
     rounding : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
         Method of `round_design`.
+    floor : float, default 0.0
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen
+        (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
 
     Yields
     ------
@@ -103,6 +110,7 @@ def rage(
     check_option("delta_schedule", delta_schedule, ("basel", "fiez2019"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
+    floor = check_floor(floor)
 
     active = np.arange(len(items))
     history: list[Round] = []
@@ -110,10 +118,14 @@ def rage(
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
-        lam = design(arms, pairs(items[active]))  # lambda_t and rho(Y(Z_t))
+        compared = pairs(items[active])
+        plain = design(arms, compared)
+        lam = floored(plain, floor, arms, compared)  # lambda_t and rho(Y(Z_t))
         n = feasible(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log, t, active)
-        n = max(ceil(n), ceil(2 * np.count_nonzero(lam.weights) / epsilon))  # N_t, at least r(epsilon)
-        asked = round_design(lam.weights / lam.weights.sum(), n, method=rounding, arms=arms)
+        least = 2 * np.count_nonzero(plain.weights) / epsilon  # r(epsilon)
+        n = max(ceil(n), ceil(least / (1 - floor)))  # N_t
+        asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
+        asked += ceil(floor * n / len(arms))
         sample = yield asked
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)

@@ -4,11 +4,21 @@ decide by 2^-l, best items and level sets. The phases, and what departs from the
 
 from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
 from bandits_lib.design import xy_design
+from bandits_lib.design.floor import check_floor
 from bandits_lib.fixed_confidence.halving import checked_items, halving
 
 
 def rage_halving(
-    arms, items=None, *, delta, sigma=1.0, objective="best", threshold=None, log_items="paper", design=xy_design
+    arms,
+    items=None,
+    *,
+    delta,
+    sigma=1.0,
+    objective="best",
+    threshold=None,
+    log_items="paper",
+    design=xy_design,
+    floor=0.0,
 ):
     """Best item, or level set, with probability at least 1 - delta, when all arms have the same noise.
 
@@ -32,6 +42,9 @@ def rage_halving(
         Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
     design : callable, default xy_design
         Function (arms, directions) -> `Design`, called with `pairs(active items)`, for level sets the active items.
+    floor : float, default 0.0
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen
+        (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
 
     Yields
     ------
@@ -63,4 +76,5 @@ def rage_halving(
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
     check_option("log_items", log_items, ("paper", "code"))
     told = {"delta": delta, "threshold": threshold, "log_items": log_items, "design": design}
+    told["floor"] = check_floor(floor)
     return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2))

@@ -8,6 +8,7 @@ from math import log, sqrt
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, pairs
+from bandits_lib.design.floor import check_floor, floored
 from bandits_lib.fixed_confidence.fixed_design import drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, one_pull
@@ -15,7 +16,9 @@ from bandits_lib.protocol import Result, one_pull
 GROWTH = 1.35  # phase t draws ceil(1.35^t) arms
 
 
-def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, design=frank_wolfe_design, rng):
+def xy_static(
+    arms, items=None, *, delta, sigma=1.0, phases="every", start=0, design=frank_wolfe_design, floor=0.0, rng
+):
     """Best item with probability at least 1 - delta, from the XY-optimal design of all pairs (fiez2019, appendix F).
 
     Parameters
@@ -35,6 +38,8 @@ def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, de
     design : callable, default frank_wolfe_design
         Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe (`xy_design` is
         certified).
+    floor : float, default 0.0
+        Share of the draws, in [0, 1), that all arms get evenly, so that lack of fit can be seen (`design.floored`).
     rng : numpy.random.Generator
         Draws the arms.
 
@@ -68,6 +73,7 @@ def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, de
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))
+    floor = check_floor(floor)
     if len(items) == 1:
         return Result(0)
 
@@ -77,7 +83,7 @@ def xy_static(arms, items=None, *, delta, sigma=1.0, phases="every", start=0, de
         won, width = separated(items, leader, fit, radius)
         return (leader if won else None), width
 
-    lam = design(arms, pairs(items))
+    lam = floored(design(arms, pairs(items)), floor, arms, pairs(items))
     unseen = 0
     if start == "d":
         unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts

@@ -27,6 +27,7 @@ import numpy as np
 
 from bandits_lib.checks import check_items, check_option, check_span, check_told
 from bandits_lib.design import pairs
+from bandits_lib.design.floor import floored
 from bandits_lib.fixed_confidence.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ordered import along
@@ -35,7 +36,7 @@ from bandits_lib.protocol import Result, Round
 ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
 
-def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design):
+def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
     """Sub-generator: lines 6 to 24 of weltz2023, Algorithms 2 and 5, with any variances; returns the rule's Result."""
     best = threshold is None
     known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
@@ -44,7 +45,8 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design):
     while len(active) > best:
         phase = len(history) + 1
         in_view = items[active]
-        lam = design(arms, pairs(in_view) if best else in_view)  # line 7: lambda_l and q
+        directions = pairs(in_view) if best else in_view
+        lam = floored(design(arms, directions), floor, arms, directions, sigma)  # line 7: lambda_l and q
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
         tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
         asked = np.ceil(tau * lam.weights).astype(np.int64)

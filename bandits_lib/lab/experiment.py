@@ -32,6 +32,7 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
     "separate_arm_estimator": {"ddof": 0},
     "xy_static": {"growth": 1.35},
 }
+LATER = {"floor": 0.0}  # arguments that no log of version 1 knows, at the values by which rules went then
 
 
 class Experiment(NamedTuple):
@@ -52,7 +53,8 @@ def identify(algorithm):
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    hashed = identity(rule, GONE.get(rule, {}) | arguments)
+    then = {name: value for name, value in arguments.items() if name not in LATER or repr(value) != repr(LATER[name])}
+    hashed = identity(rule, GONE.get(rule, {}) | then)
     return Experiment(rule, _describe(arguments), _defaults(algorithm), hashed)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from bandits_lib.lab import entries, saving
 from bandits_lib.lab import log as logs
 from bandits_lib.lab.experiment import identify
+from bandits_lib.lab.noise import SigmaWarning, Watch
 from bandits_lib.lab.replay import replay
 from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, total, unroll
 
@@ -70,6 +71,8 @@ class Lab:
     -----
     ReplayWarning
         If a log is replayed and not all is as when it was written.
+    SigmaWarning
+        If the replicates told so far contradict the rule's `sigma`.
 
     Notes
     -----
@@ -94,10 +97,12 @@ class Lab:
         self._refusal = ""
         self._algorithm = unroll(algorithm)
         self._head, self._texts = logs.head(self.experiment), list[str]()
+        self._watch = Watch(self.experiment.arguments)
         self._advance(None)
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
+            self._look()
         else:
             self._write()
             for sample in log:
@@ -133,13 +138,18 @@ class Lab:
             For pulls that were not asked for or numbers that cannot be rewards: nothing is changed. For rewards that
             the algorithm refuses: they stay out of the log (make the Lab again from it).
 
+        Warns
+        -----
+        SigmaWarning
+            If the replicates told so far contradict the rule's `sigma`, once for each direction; the Sample is taken.
+
         Examples
         --------
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
         >>> n = lab.ask()
-        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [4.0, 0.0]))
+        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [5.0, 1.0]))
         >>> lab.result.recommendation
         0
         """
@@ -147,6 +157,7 @@ class Lab:
         self._take(sample)
         if sample.counts.any():
             self._write(request, sample)
+        self._look()
 
     def save(self, path):
         """Write the log as a csv that a person can read (`bandits_lib.lab.log` shows one), or add to it what is new.
@@ -224,6 +235,12 @@ class Lab:
             self._advance(total(self._parts))
         self.log.append(sample)
         self.requests.append(request)
+        self._watch.take(sample)
+
+    def _look(self):
+        """Warn if the replicates contradict the rule's sigma."""
+        if message := self._watch.message():
+            warnings.warn(message, SigmaWarning, stacklevel=3)
 
     def _advance(self, reply):
         """Send `reply` and take the next request; one that asks for no pulls is answered at once."""

@@ -1,0 +1,159 @@
+"""Whether the replicates of a running experiment contradict the `sigma` that its rule was promised.
+
+Too large: a test that holds for any way of choosing the arms, at all times together, and for all sub-Gaussian noise.
+For u in (0, 1] and noise e with E exp(l e) <= exp(l^2 sigma^2 / 2) for all l, E exp((1-u) e^2 / (2 sigma^2)) <= u^-1/2:
+with a standard normal g, exp((1-u) e^2 / (2 sigma^2)) = E exp(sqrt(1-u) g e / sigma) <= E exp((1-u) g^2 / 2). So, with
+Q the sum of squared noise of all N pulls so far,
+    M(u) = u^(N/2) exp((1-u) Q / (2 sigma^2))
+is a supermartingale from 1, and so is its mean over uniform u. The squares within arms are W <= Q (an arm's mean is
+nearest to its rewards), so with s = W / (2 sigma^2) and c = N/2 + 1
+    integral over (0, 1) of u^(N/2) exp((1-u) s) du = e^s s^-c gamma(c, s)    (lower incomplete gamma function)
+stays below it, and passes 1 / alpha, ever, with probability at most alpha (Ville 1939). It is below 1 for s <= N/2.
+
+Too small: the promise holds, only measurements are wasted. An ordinary chi-square bound of the deviation below
+LOW sigma at the level LOW_LEVEL, from LOW_DF degrees of freedom on. The factor makes looking at every tell cheap.
+
+Only rules with a `delta` promise something that rests on sigma; several standard deviations count by the largest,
+as in the rules.
+"""
+
+from math import inf, isfinite, log, sqrt
+
+import numpy as np
+from scipy.special import gammainc, gammaln
+
+from bandits_lib.lab.replicates import chi_square, rounding
+
+ALPHA = 1e-4  # probability, over a whole experiment, of a warning that sigma is too small where it is not
+LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
+TOO_SMALL = (
+    "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
+    "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
+    "that was too hopeful. Mend what was told, or begin anew with a larger {name}: "
+    "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+)
+TOO_LARGE = (
+    "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "
+    "replicates, or a sigma that was chosen for safety. If it matters, begin anew with a smaller sigma: "
+    "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+)
+BINARY = (
+    "rewards are all 0 or 1, for which sigma = 0.5 is always enough, and the rule was given {sigma:.3g}. {wasted} "
+    "If it matters, begin anew with sigma=0.5"
+)
+
+
+class SigmaWarning(UserWarning):
+    """The replicates told to a `Lab` contradict the `sigma` of its rule.
+
+    Parameters
+    ----------
+    message : str
+        By how much, what is likely, and what to do.
+
+    Notes
+    -----
+    Each direction once for every Lab. That sigma is too small where it is not is said with probability at most 1e-4
+    over a whole experiment (`bandits_lib.lab.noise` derives it), whatever rule chose the arms.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", SigmaWarning)
+    """
+
+    def __init__(self, message):
+        super().__init__(message)
+
+
+class Watch:
+    """Squares within arms, summed up as Samples come in, in units of the promised sigma^2."""
+
+    def __init__(self, arguments):
+        self.name, self.sigma = promised(arguments)
+        self.pulled: dict[int, tuple[int, float]] = {}  # arm: its pulls and their mean
+        self.squares = self.blur = 0.0  # W / sigma^2 and how far rounding may have moved it
+        self.pulls = self.df = 0
+        self.binary = True  # all rewards 0 or 1
+        self.said: set[str] = set()
+
+    def take(self, sample):
+        """Add a Sample."""
+        if self.sigma:
+            for arm in np.flatnonzero(sample.counts).tolist():
+                self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
+
+    def _add(self, arm, n, total, square):
+        """Add n pulls of an arm: squares within them, and about their mean and that of the pulls before."""
+        before, mean = self.pulled.get(arm, (0, 0.0))
+        step = total / n - mean
+        inside = max(square - total * (total / n), 0.0) if n > 1 else 0.0
+        between = step * step * before * n / (before + n)
+        self.squares += (inside + between) / self.sigma / self.sigma
+        self.blur += rounding(n, square) / self.sigma / self.sigma
+        self.pulled[arm] = before + n, mean + step * n / (before + n)
+        self.binary = self.binary and square == total
+        self.pulls += n
+        self.df += n if before else n - 1
+
+    def message(self):
+        """What to warn of now, or None."""
+        if not self.sigma or not self.df:
+            return None
+        if "above" not in self.said and log_evidence(self.pulls, self.squares - self.blur) > -log(ALPHA):
+            self.said.add("above")
+            return self._above()
+        if "below" not in self.said and self._is_below():
+            self.said.add("below")
+            return self._below()
+        return None
+
+    def _is_below(self):
+        if self.name != "sigma" or self.df < LOW_DF or (self.binary and self.sigma <= 0.5):
+            return False
+        squares = self.squares + self.blur
+        return squares < LOW**2 * self.df and bool(squares < LOW**2 * chi_square(LOW_LEVEL, self.df))
+
+    def _above(self):
+        return TOO_SMALL.format(scatter=self._scatter(), name=self.name)
+
+    def _below(self):
+        if self.binary:
+            return BINARY.format(sigma=self.sigma, wasted=wasted(0.5 / self.sigma))
+        return TOO_LARGE.format(scatter=self._scatter(), wasted=wasted(sqrt(self.squares / self.df)))
+
+    def _scatter(self):
+        ratio = sqrt(self.squares / self.df)
+        times = f"{ratio:,.0f}" if 100 <= ratio < 1e9 else f"{ratio:.3g}"
+        return (
+            f"replicates have a standard deviation of {ratio * self.sigma:.3g} ({self.df} degrees of freedom), {times} "
+            f"times the {self.name} = {self.sigma:.3g} that the rule was given"
+        )
+
+
+def wasted(ratio):
+    """What a sigma costs that is too large by 1 / ratio."""
+    share = f"about {ratio**2:.0%}" if ratio > 0.1 else "less than 1 %"
+    return f"Its answer is as sure as promised, but {share} of the measurements would do."
+
+
+def promised(arguments):
+    """The name and the value of the largest standard deviation that a rule's proof counts on; ("", 0.0) if none."""
+    name = next((name for name in ("sigma", "sigma_max") if name in arguments), "")
+    if not name or "delta" not in arguments:
+        return "", 0.0
+    try:
+        sigma = float(np.max(np.asarray(arguments[name], dtype=float)))
+    except (TypeError, ValueError):
+        return "", 0.0
+    return (name, sigma) if isfinite(sigma) and sigma > 0 else ("", 0.0)
+
+
+def log_evidence(pulls, squares):
+    """The logarithm of the mixture against "sigma is right", or 0 where it is below 1; squares: W / sigma^2."""
+    s, c = squares / 2, pulls / 2 + 1
+    if s <= pulls / 2:
+        return 0.0
+    if not s < 1e300:  # also NaN, of sums that overflow
+        return inf
+    return float(s - c * log(s) + gammaln(c) + np.log(gammainc(c, s)))

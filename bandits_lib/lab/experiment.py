@@ -32,6 +32,7 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
     "separate_arm_estimator": {"ddof": 0},
     "xy_static": {"growth": 1.35},
 }
+SINCE_1 = {"history"}  # arguments that no rule had when logs knew an experiment by a hash
 
 
 class Experiment(NamedTuple):
@@ -52,7 +53,8 @@ def identify(algorithm):
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    hashed = identity(rule, GONE.get(rule, {}) | arguments)
+    then = {name: value for name, value in arguments.items() if name not in SINCE_1 or value is not None}
+    hashed = identity(rule, GONE.get(rule, {}) | then)
     return Experiment(rule, _describe(arguments), _defaults(algorithm), hashed)
 
 

@@ -13,7 +13,8 @@ request,arm,asked,count,sum,squares
 # done after request 1                          ... which the algorithm was done; or the rows of request 2
 
 An entry ends with an empty line: what follows the last one was cut short by a kill and does not count. The first entry
-asks; each of the others is one Sample, and what was asked next if that answered its request. Other lines that begin
+asks; each of the others is one Sample, and what was asked next if that answered its request, or a step that `entries`
+shows: arms dropped, a request closed, a step undone, measurements made before. Other lines that begin
 with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request
 and arm `asked` and `count` add up. `Lab(rage(**arguments(path)), path)` makes the experiment once more from its log,
 with functions and random generators to be given anew.

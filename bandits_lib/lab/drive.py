@@ -30,7 +30,7 @@ class Drive:
         self._by_hand = False  # whether anything was told that was not measured before
         self._request = 0
         self._parts: list[Sample] = []
-        self._missing: np.ndarray | None = None
+        self._missing: Any = None  # (K,), None when the algorithm is done
         self._refusal = ""
         self._recipe: Recipe = recipe(algorithm)
         self._algorithm: Any = unroll(algorithm)

@@ -20,7 +20,7 @@ Versions of the library that do not know these rows refuse them, by line.
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -119,7 +119,9 @@ def _title(entry):
 
 def parse_entry(block):
     """The Entry that stands in the lines [(number, line), ...] of a file."""
-    rows, found, change = [], {}, False
+    rows: list[Row] = []
+    found: dict[str, Any] = {}
+    change = False
     for number, line in block:
         if match := DONE.fullmatch(line):
             found["done"] = int(match[1])

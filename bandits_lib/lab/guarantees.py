@@ -62,7 +62,7 @@ TABLE = {
     "peps": After("", ONE_BY_ONE),
     "sphere_track_and_stop": After("", "its blocks measure every coordinate alike", closes=False),
 }
-UNKNOWN = After("without", "whether its guarantee stands is not known: it is not in the table of bandits_lib.lab.guarantees")
+UNKNOWN = After("without", "whether its guarantee stands is not known, for it is not in the table of lab.guarantees")
 UNPROVED = (BUDGET, ESTIMATE, UNKNOWN.why)
 GREEDY = "with rule='greedy' it looks at all arms at every pull, and would ask for the one that is dropped for ever"
 DRAWN = "with initial='random' the constant of its threshold was drawn, and would be drawn anew"

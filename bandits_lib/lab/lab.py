@@ -183,6 +183,8 @@ class Lab(Steps):
         """
         saving.save(path, self.experiment, self._head, self._texts)
 
+    undo, drop, close, tell_history = Steps.undo, Steps.drop, Steps.close, Steps.tell_history
+
     def __repr__(self):
         given = self.experiment.arguments
         rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))

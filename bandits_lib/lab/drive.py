@@ -6,9 +6,9 @@ import numpy as np
 
 from bandits_lib.lab import entries
 from bandits_lib.lab import log as logs
-from bandits_lib.lab.dropping import following, led, nothing, restarted
+from bandits_lib.lab.dropping import CannotGoOn, following, in_play, led, left_out, nothing, restarted
 from bandits_lib.lab.experiment import identify
-from bandits_lib.lab.guarantees import after
+from bandits_lib.lab.guarantees import TABLE, after
 from bandits_lib.lab.recipe import Recipe, recipe
 from bandits_lib.lab.stock import Stock, sample_of
 from bandits_lib.protocol import Algorithm, Result, Sample, total, unroll
@@ -25,6 +25,7 @@ class Drive:
         self.requests: list[int] = []
         self.result: Result | None = None
         self.dropped: tuple[int, ...] = ()
+        self.ended = ""
         self._drops: list[tuple[int, tuple[int, ...]]] = []  # in which request, which arms
         self._stock = Stock()
         self._by_hand = False  # whether anything was told that was not measured before
@@ -62,9 +63,11 @@ class Drive:
     def _advance(self, reply):
         """Send `reply` and take the next request; one that asks for no pulls is answered at once."""
         try:
-            request = following(self._algorithm, reply, self.dropped)
+            request = following(self._algorithm, reply, self._left_out if self.dropped else None)
         except StopIteration as stop:
             self._missing, self.result = None, stop.value
+        except CannotGoOn as end:
+            self._missing, self.ended = None, str(end)
         except Exception as error:
             self._refusal = str(error)
             raise
@@ -92,10 +95,18 @@ class Drive:
                 self._algorithm, self._parts = restarted(self._recipe, self.log, self.dropped, K), []
                 self._missing = following(self._algorithm, None)
             else:
-                self._missing = self._missing.copy()
-                self._missing[list(arms)] = 0
+                self._missing = self._left_out(self._missing, total([nothing(K), *self._parts]).counts)
         except StopIteration as stop:
             self._missing, self.result = None, stop.value
+
+    def _left_out(self, request, had=0):
+        """A request without the arms that were dropped."""
+        rule, arms = self.experiment.rule, self._recipe.arguments.get("arms")
+        if rule not in TABLE or arms is None:
+            return left_out(request, had, self.dropped)
+        arms, every = np.asarray(arms, dtype=float), np.arange(len(request))
+        may = in_play(self, arms, arms) if rule in ("gse", "od_linbai") else every
+        return left_out(request, had, self.dropped, arms, may)
 
     def _fill(self):
         """Answer what can be answered by what was measured before."""
@@ -112,7 +123,7 @@ class Drive:
                 "make the Lab again from its log, which is without it"
             )
         if self._missing is None:
-            raise ValueError("told rewards but the algorithm is done: nothing was asked for")
+            raise ValueError(self.ended or "told rewards but the algorithm is done: nothing was asked for")
         counts, sums, squares = checked_sample(sample, self._K)
         if (surplus := np.flatnonzero(counts > self._missing)).size:
             arm = int(surplus[0])

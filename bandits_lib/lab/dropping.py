@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 
 from bandits_lib.design.certificate import Design
+from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.lab.guarantees import TABLE, after
 from bandits_lib.lab.standings import intervals
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
@@ -16,6 +17,10 @@ from bandits_lib.protocol import Sample, checked_batch, total, unroll
 
 IN_VAIN = 100  # requests in a row that want dropped arms alone
 LISTED = 12
+
+
+class CannotGoOn(ValueError):
+    """Without the arms that were dropped, nothing that a rule could ask for is of use."""
 
 
 class Without:
@@ -35,19 +40,49 @@ class Without:
         return Design(weights, *found[1:])
 
 
-def following(algorithm, reply, gone=()):
-    """The next request (K,) that is not empty, without the arms that are gone; empty ones are answered at once."""
+def following(algorithm, reply, without=None):
+    """The next request (K,) that is not empty, `without` arms that are gone; empty ones are answered at once."""
     in_vain = 0
     while True:
-        request = checked_batch(algorithm.send(reply)).copy()
-        wanted = request.any()
-        request[list(gone)] = 0
-        if request.any():
-            return request
-        in_vain = in_vain + 1 if wanted else 0
+        request = checked_batch(algorithm.send(reply))
+        left = request if without is None else without(request)
+        if left.any():
+            return left
+        in_vain = in_vain + 1 if request.any() else 0
         if in_vain == IN_VAIN:
             raise ValueError(f"the algorithm asks for nothing but dropped arms, {IN_VAIN} times in a row")
         reply = nothing(len(request))
+
+
+def left_out(request, had, gone, arms=None, may=None):
+    """A request (K,) without the arms that are gone; others get their pulls if the rest measures fewer dimensions.
+
+    had : (K,) pulls told in answer to it; arms : (K, d), None if they are not known; may : rows that may be pulled
+    """
+    left = request.copy()
+    left[list(gone)] = 0
+    if arms is None or (left == request).all():
+        return left
+    axes, measured = basis(arms[request + had > 0]), np.flatnonzero(left + had)
+    if len(measured) and basis(arms[measured]).shape[1] == axes.shape[1]:
+        return left
+    pool = np.concatenate([measured, np.setdiff1d(may, gone)])
+    if basis(arms[pool]).shape[1] == axes.shape[1]:
+        more = np.setdiff1d(pool[spanning_arms(arms[pool] @ axes)], measured)
+        left[more] = -(-(request - left).sum() // len(more))
+    elif not within(arms[may] - arms[may[0]], arms[pool]):
+        raise CannotGoOn(
+            f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and the "
+            "others do not tell them apart"
+        )
+    return left
+
+
+def within(directions, arms):
+    """Whether the arms span the directions."""
+    scale = np.linalg.norm(directions, axis=1).max()
+    axes = basis(arms) if len(arms) else np.zeros((directions.shape[1], 0))
+    return bool((outside(directions, axes) <= RANK_TOL * scale).all())
 
 
 def nothing(K):
@@ -68,7 +103,7 @@ def led(recipe, samples, requests, drops, number, from_start):
     reply = asked = None
     for step in range(1, number + 1):
         gone[:] = [arm for at, arms in drops if at <= step or from_start for arm in arms]
-        asked = following(algorithm, reply, gone)
+        asked = following(algorithm, reply, lambda request: left_out(request, 0, gone))
         reply = total(told[step]) if step in told else nothing(len(asked))
     return algorithm, asked
 
@@ -118,13 +153,13 @@ def check_left(lab, gone):
     if not len(arms) or lab.experiment.rule not in TABLE:
         return
     items = arms if given.get("items") is None else np.asarray(given["items"], dtype=float)
-    active, level = _in_play(lab, arms, items), given.get("objective") == "level"
+    active, level = in_play(lab, arms, items), given.get("objective") == "level"
     compared = items if how in ("as if", "restart") else items[active]
     view = compared if level else compared - compared[0]
-    scale = max(np.linalg.norm(view, axis=1).max(), 1e-300)
-    axes = basis(arms[left])
-    if (outside(view, axes) > RANK_TOL * scale).any():
-        raise ValueError(_what_stands(lab, gone, active, active[_alike(items[active], axes, scale)[0]], level))
+    if not within(view, arms[left]):
+        scale = np.linalg.norm(view, axis=1).max()
+        kept = _alike(items[active], basis(arms[left]), scale)[0]
+        raise ValueError(_what_stands(lab, gone, active, active[kept], level))
 
 
 def _what_stands(lab, gone, active, kept, level):
@@ -141,7 +176,7 @@ def _what_stands(lab, gone, active, kept, level):
     )
 
 
-def _in_play(lab, arms, items):
+def in_play(lab, arms, items):
     """Rows of the items that the rule, or what is known, has not put out."""
     found, rule = None, inspect.getgeneratorlocals(lab._algorithm).get("algorithm")
     while rule is not None:

@@ -59,6 +59,8 @@ class Lab(Steps):
         None until the algorithm is done.
     dropped : tuple of int
         Arms that are asked for no more.
+    ended : str
+        Why there will be no result, if arms were dropped and the others do not do; empty otherwise.
     experiment : Experiment
         Rule and arguments.
 
@@ -131,7 +133,8 @@ class Lab(Steps):
         Warns
         -----
         UserWarning
-            If the same pulls were told before, digit by digit: a file that was read twice?
+            If the same pulls were told before, digit by digit: a file that was read twice? If the experiment ends
+            without a result.
 
         Examples
         --------
@@ -150,6 +153,8 @@ class Lab(Steps):
             self._by_hand = True
             self._warn_of_copies(sample)
             self._fill()
+        if self.ended:
+            warnings.warn(self.ended, stacklevel=2)
 
     def save(self, path):
         """Write the log as a csv that a person can read (`bandits_lib.lab.log` shows one), or add to it what is new.
@@ -190,7 +195,7 @@ class Lab(Steps):
         rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
         pulls = sum(int(sample.counts.sum()) for sample in self.log)
         if self._missing is None:
-            said = [f"done with {pulls} pulls, the answer is lab.result.recommendation"]
+            said = [self.ended or f"done with {pulls} pulls, the answer is lab.result.recommendation"]
         else:
             here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
             said = [f"request {self._request} is open, {here} of its {here + wanted} pulls are told"]

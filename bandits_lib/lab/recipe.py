@@ -27,7 +27,7 @@ class Recipe(NamedTuple):
                 f"{self.function.__name__} cannot be made once more: {self.obstacle}. Save the log, and open it with "
                 "Lab(algorithm, path) with a fresh algorithm"
             )
-        return _call(self.function, {name: _copied(value) for name, value in (self.arguments | changes).items()})
+        return _call(self.function, {name: _copied(value) for name, value in self.arguments.items()} | changes)
 
 
 def recipe(algorithm):

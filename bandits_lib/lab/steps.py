@@ -52,7 +52,17 @@ class Steps(Drive):
         last = next((i for i in range(len(standing) - 1, 0, -1) if not (standing[i].told and standing[i].stock)), 0)
         if last == 0:
             raise ValueError("nothing was told: there is nothing to undo")
-        self._become(self._again(entries.text(entries.undoing(standing[last:], _one_line(reason)))))
+        text = entries.text(entries.undoing(standing[last:], _one_line(reason)))
+        if self._recipe.obstacle:
+            self._texts.append(text)
+            self._refusal = f"it was taken back in the log, but {self._recipe.obstacle}"
+            warnings.warn(
+                f"the last step is taken back in the log, but this Lab cannot go on: {self._recipe.obstacle}. Save it, "
+                "and open the log with Lab(algorithm, path) and a fresh algorithm",
+                stacklevel=2,
+            )
+        else:
+            self._become(self._again(text))
 
     def drop(self, arms, reason=""):
         """Ask for some arms no more; the open request is planned anew without them, and what was told of it counts.
@@ -238,7 +248,7 @@ class Steps(Drive):
     def _after(self, cannot):
         """What comes after a drop or a closed request; ValueError if the rule cannot go on."""
         if self._missing is None:
-            raise ValueError("the algorithm is done: nothing is asked for")
+            raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
         found = after(self.experiment, self._request)
         if not found.how and not (found.closes and cannot.startswith("needs")):
             raise ValueError(

@@ -28,9 +28,11 @@ class Arms(NamedTuple):
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"one": [1.0, 1.0]}, index=["a", "b"])
-    >>> Arms(["a", "b"], frame, frame).features.shape
-    (2, 1)
+    >>> from pathlib import Path
+    >>> from bandits_lib.lab.arms import read_arms
+    >>> _ = Path("arms.csv").write_text("vial,dose\\nA,0.5\\nB,1.5\\n")
+    >>> isinstance(read_arms("arms.csv"), Arms)
+    True
     """
 
     names: list[str]
@@ -64,7 +66,7 @@ def read_arms(path, *, numbers=(), codes=()):
     >>> from pathlib import Path
     >>> _ = Path("arms.csv").write_text("vial;solvent;dose\\nA;water;0,5\\nB;ethanol;1,0\\nC;water;1,5\\n")
     >>> read_arms("arms.csv").features.to_numpy().tolist()
-    [[1.0, 0.5, 1.0], [1.0, 1.0, 0.0], [1.0, 1.5, 1.0]]
+    [[1.0, 1.0, 0.5], [1.0, 0.0, 1.0], [1.0, 1.0, 1.5]]
     """
     columns, rows = table(path, (set(),))
     numbers, codes = ([name.strip().lower() for name in given] for given in (numbers, codes))

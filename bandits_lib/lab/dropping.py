@@ -13,7 +13,7 @@ from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.lab.guarantees import TABLE, after
 from bandits_lib.lab.standings import intervals
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
-from bandits_lib.protocol import Sample, checked_batch, total, unroll
+from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
 
 IN_VAIN = 100  # requests in a row that want dropped arms alone
 LISTED = 12
@@ -63,17 +63,17 @@ def left_out(request, had, gone, arms=None, may=None):
     left[list(gone)] = 0
     if arms is None or (left == request).all():
         return left
-    axes, measured = basis(arms[request + had > 0]), np.flatnonzero(left + had)
-    if len(measured) and basis(arms[measured]).shape[1] == axes.shape[1]:
+    wanted, measured = arms[request + had > 0], np.flatnonzero(left + had)
+    if within(wanted, arms[measured]):
         return left
     pool = np.concatenate([measured, np.setdiff1d(may, gone)])
-    if basis(arms[pool]).shape[1] == axes.shape[1]:
-        more = np.setdiff1d(pool[spanning_arms(arms[pool] @ axes)], measured)
+    if within(wanted, arms[pool]):
+        more = np.setdiff1d(pool[spanning_arms(arms[pool] @ basis(arms[pool]))], measured)
         left[more] = -(-(request - left).sum() // len(more))
     elif not within(arms[may] - arms[may[0]], arms[pool]):
         raise CannotGoOn(
-            f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and the "
-            "others do not tell them apart"
+            f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and "
+            "the others do not tell them apart"
         )
     return left
 
@@ -119,21 +119,32 @@ def restarted(recipe, samples, gone, K):
         earlier, known = given["history"] if pair else (arms, given["history"])
         features = np.vstack([features, np.asarray(earlier, dtype=float)])
         sample = Sample(*map(np.concatenate, zip(sample, known, strict=True)))
-    changes = {"arms": arms[left], "items": arms if given["items"] is None else given["items"]}
+    items = arms if given["items"] is None else np.asarray(given["items"], dtype=float)
+    active = np.arange(len(items))
+    if not within(items - items[0], arms[left]):
+        active = proved(given, arms, items, samples)
+    changes = {"arms": arms[left], "items": items[active]}
     changes |= {"history": (features, sample), "sigma": float(np.max(given["sigma"]))}
     if given.get("allocation") is not None:
         changes["allocation"] = np.asarray(given["allocation"])[left]
-    return _embedded(unroll(recipe.make(**changes)), left, K)
+    return _embedded(unroll(recipe.make(**changes)), left, active, K)
 
 
-def _embedded(algorithm, left, K):
-    """An algorithm for the arms `left` as one for all K."""
+def proved(given, arms, items, samples):
+    """Rows of the items that eq. 9 has not put out by the time of `samples`, in the same event as the stopping rule."""
+    told = {"items": items, "sigma": given["sigma"], "delta": given["delta"], "u": given.get("u", 1.0)}
+    return np.flatnonzero(intervals(arms, total(samples), **told)["in_play"])
+
+
+def _embedded(algorithm, left, active, K):
+    """An algorithm for the arms `left` and the items `active` as one for all."""
     reply = None
     while True:
         try:
             request = algorithm.send(reply)
         except StopIteration as stop:
-            return stop.value
+            looks = tuple(look._replace(leader=int(active[look.leader])) for look in stop.value.history)
+            return Result(int(active[stop.value.recommendation]), looks)
         counts = np.zeros(K, np.int64)
         counts[left] = request
         sample = yield counts
@@ -154,7 +165,7 @@ def check_left(lab, gone):
         return
     items = arms if given.get("items") is None else np.asarray(given["items"], dtype=float)
     active, level = in_play(lab, arms, items), given.get("objective") == "level"
-    compared = items if how in ("as if", "restart") else items[active]
+    compared = items if how == "as if" else items[active]
     view = compared if level else compared - compared[0]
     if not within(view, arms[left]):
         scale = np.linalg.norm(view, axis=1).max()
@@ -186,8 +197,7 @@ def in_play(lab, arms, items):
         return found
     given = lab._recipe.arguments
     if lab.log and given.get("delta") and "sigma" in given and given.get("objective", "best") == "best":
-        known = intervals(arms, total(lab.log), items=items, sigma=given["sigma"], delta=given["delta"])
-        return np.flatnonzero(known["in_play"])
+        return proved(given, arms, items, lab.log)
     return np.arange(len(items))
 
 

@@ -7,7 +7,8 @@ that is dropped because it did badly, or a reading that is missing because it wa
 How a rule goes on:
 - "anew"     the open request and all later ones are designed for the arms that are left
 - "as if"    the one design of the rule is made as if the arm had never been there; what was pulled counts
-- "restart"  the rule begins again with the arms that are left and all pulls so far
+- "restart"  the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
+             measure what some items differ in, without those that the same bound has put out
 - "without"  it asks as before, and the arm is left out of what it asks
 """
 

@@ -69,7 +69,7 @@ class Steps(Drive):
 
         Parameters
         ----------
-        arms : int or sequence of int
+        arms : int or (n,) sequence of int
             Rows of the arms that are not available any more. They are still ranked, by what the others tell of them.
         reason : str, default ""
             Why, for the log.
@@ -95,8 +95,8 @@ class Steps(Drive):
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
         >>> lab.drop(1, "out of stock")
-        >>> lab.ask()[1].item(), lab.ask().all()
-        (0, False)
+        >>> lab.ask()[1].item()
+        0
         """
         self._check_going()
         gone = self._arms_of(arms)
@@ -200,6 +200,8 @@ class Steps(Drive):
         [84, 85]
         """
         self._check_going()
+        if self._missing is None:
+            raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
         if self._by_hand:
             raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
         rows = rows_of(samples, self._K, planned, checked_sample)

@@ -12,7 +12,7 @@ import test_contract as contract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bandits_lib import Lab, LinearBandit, Result, Sample, fixed_budget, fixed_confidence, variance
+from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, fixed_budget, fixed_confidence, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (
     fws,
@@ -249,6 +249,17 @@ def test_a_second_arm_may_be_dropped(name, tmp_path):
     same(lab, reopened(lab, GOES_ON[name], tmp_path))
 
 
+def test_an_arm_dropped_in_the_beginning_sets_the_threshold_once():
+    lab, rng = Lab(lin_game(ARMS, delta=0.1)), np.random.default_rng(0)
+    lab.tell(WORLD.pull(np.minimum(lab.ask(), [1, 0, 0, 0, 0, 0, 0]), rng))
+    lab.drop(1)
+    lab.drop(3)
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    with pytest.raises(ValueError, match=r"dropped while lin_game began.*history=\(arms, total\(lab.log\)\)"):
+        lab.drop(4)
+
+
 def test_the_open_request_is_designed_anew_and_what_was_told_of_it_counts():
     lab = Lab(rage(ARMS, delta=0.1))
     first = lab.ask()
@@ -284,6 +295,7 @@ def test_halving_takes_the_wider_of_what_was_planned_and_what_was_reached():
 
 
 REFUSED = {
+    "head": (lambda: variance.head(ARMS, budget=600, sigma_min=0.1, sigma_max=2.0), "every entry of a matrix"),
     "xy_adaptive": (lambda: xy_adaptive(ARMS, delta=0.1), "greedy pulls would go on asking"),
     "linucb": (lambda: linucb(ARMS, budget=50), "asks arm by arm"),
     "lingape": (lambda: lingape(ARMS, delta=0.1, theta_bound=1.0, rule="greedy"), "looks at all arms at every pull"),
@@ -302,6 +314,56 @@ def test_where_the_guarantee_would_fall_a_drop_is_refused_with_the_reason(make, 
     with pytest.raises(ValueError, match=f"cannot go on without an arm: .*{words}.* another experiment"):
         lab.drop(0)
     assert lab.ask().tolist() == before and lab.dropped == ()
+
+
+@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static", "fws", "lingape"])
+def test_a_drop_in_a_log_of_another_processor(name, tmp_path):
+    make, rng = GOES_ON[name], np.random.default_rng(0)
+    lab = Lab(make())
+    moved = np.roll(lab.ask(), 1) + lab.ask()
+    lab._missing = moved
+    lab._texts[-1] = entries.text(entries.entry(0, asked=moved))
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop(2)
+    with pytest.warns(ReplayWarning, match="another request 1"):
+        again = reopened(lab, make, tmp_path)
+    same(lab, again)
+
+
+@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static"])
+def test_a_plan_without_an_arm_that_another_processor_made(name, tmp_path):
+    make, rng = GOES_ON[name], np.random.default_rng(0)
+    lab = Lab(make())
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop(int(lab.ask().argmax()))
+    arm = int(lab.ask().argmax())
+    lab.save(tmp_path / "log.csv")
+    before, mark, step = (tmp_path / "log.csv").read_text().partition("# dropped arms ")
+    old = next((line for line in step.splitlines() if line.startswith(f"2,{arm},")), None)
+    asked = int(old.split(",")[2]) if old else 0
+    new = f"2,{arm},{asked + 7},0,0,0"
+    step = step.replace(old, new) if old else step.replace("\n\n", f"\n{new}\n\n", 1)
+    (tmp_path / "log.csv").write_text(before + mark + step)
+    with pytest.warns(ReplayWarning, match="another request 2 than"):
+        other = Lab(make(), tmp_path / "log.csv")
+    assert other.ask().tolist() == (lab.ask() + 7 * np.eye(7, dtype=int)[arm]).tolist()
+    play_on(other, rng)
+    assert other.result.recommendation == 0
+
+
+def test_variances_that_were_estimated_stay(tmp_path):
+    def make():
+        return h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.5, burn_in=3000)
+
+    lab, rng = Lab(make()), np.random.default_rng(0)
+    for _ in range(2):
+        lab.tell(WORLD.pull(lab.ask(), rng))
+    first = lab.ask()
+    lab.drop(int(first.argmax()))
+    assert lab.ask()[first.argmax()] == 0
+    play_on(lab, rng)
+    assert lab.result.recommendation == 0
+    same(lab, reopened(lab, make, tmp_path))
 
 
 def test_items_that_can_never_be_told_apart_are_named_with_what_can_be_said():
@@ -492,6 +554,34 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     assert len(lab._stock) >= 210
 
 
+def thirty():
+    yield np.array([30, 0])
+    return Result(0)
+
+
+def told_of(run, as_sum):
+    """Sum of the 30 rewards told, in standard deviations: a pilot that ends when it looks good, then fresh rewards."""
+    rng = np.random.default_rng((9, run))
+    rewards = rng.standard_normal(60)
+    good = np.cumsum(rewards) > 1.5 * np.sqrt(np.arange(1, 61))
+    pilot = rewards[: int(np.argmax(good)) + 1] if good.any() else rewards
+    lab = Lab(thirty())
+    if as_sum:
+        lab.tell_history(Sample.of([0] * len(pilot), pilot, 2), planned=True)  # it was not
+    else:
+        lab.tell_history(singles([0] * len(pilot), pilot, 2))
+    if (wanted := lab.ask()) is not None:
+        lab.tell(Sample.of([0] * wanted[0], rng.standard_normal(wanted[0]), 2))
+    return total(lab.log).sums[0] / np.sqrt(30)
+
+
+def test_single_rewards_in_their_order_mislead_nobody_however_their_number_came_about():
+    """Sums of as many are biased, since whether they fit depends on them: the negative control."""
+    in_order, sums = ([told_of(run, as_sum) for run in range(runs)] for as_sum, runs in ((False, 250), (True, 600)))
+    assert abs(np.mean(in_order)) < 3 / np.sqrt(250) and 0.9 < np.std(in_order) < 1.1
+    assert np.mean(sums) > 3.5 / np.sqrt(600)
+
+
 def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path):
     lab = Lab(patient(np.eye(3)))
     lab.tell_history(singles([0], [1.0]))
@@ -500,6 +590,24 @@ def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path
     (tmp_path / "log.csv").write_text(text.replace("0,0,0,-1,-1,-1", "0,0,0,-1,-2,-4"))
     with pytest.raises(ValueError, match=r"log.csv, line \d+: takes out of what was measured before"):
         Lab(patient(np.eye(3)), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_history_is_in_the_head_of_the_log(pair, tmp_path):
+    sample = WORLD.pull(np.full(7, 3), np.random.default_rng(0))
+    history = (ARMS, sample) if pair else sample
+
+    def make(history=history):
+        return fws(ARMS[:6], delta=0.1, history=history if pair else Sample(*(field[:6] for field in history)))
+
+    lab = Lab(make())
+    lab.tell(WORLD.pull(np.append(lab.ask(), 0), np.random.default_rng(1))._replace(**{
+        "counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}))
+    lab.drop(4)
+    same(lab, reopened(lab, make, tmp_path))
+    Lab(fws(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="another experiment: history"):
+        Lab(fws(ARMS[:6], delta=0.1), tmp_path / "log.csv")
 
 
 # --- the file

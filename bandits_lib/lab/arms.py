@@ -79,7 +79,10 @@ def read_arms(path, *, numbers=(), codes=()):
             if row[name].lower() in MISSING:
                 raise ValueError(f"line {line} of {path}: {name} is empty")
     names = [row[columns[0]] for _, row in rows]
-    positions(names)
+    try:
+        positions(names)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     features, described = {"ones": np.ones(len(rows))}, {}
     for name in columns[1:]:
         texts = [row[name] for _, row in rows]

@@ -33,18 +33,27 @@ def table(path, wanted):
     twice = sorted({name for name in columns if name and columns.count(name) > 1})
     if twice:
         raise ValueError(f"line {first + 1} of {path}: there are two columns {twice[0]!r}: rename one")
-    reader, rows = csv.reader(lines[first + 1 :], delimiter=delimiter, skipinitialspace=True), []
-    for row in reader:
+    rows = []
+    for line, row in _fields(path, lines, first + 1, delimiter):
         fields = [text.strip() for text in row]
         if not any(fields):
             continue
         while len(fields) > len(columns) and not fields[-1]:
             fields.pop()
-        line = reader.line_num + first + 1
         if len(fields) != len(columns):
             raise ValueError(f"line {line} of {path}: {len(fields)} fields, but the first line has {len(columns)}")
         rows.append((line, dict(zip(columns, fields, strict=True))))
     return columns, rows
+
+
+def _fields(path, lines, first, delimiter):
+    """(line, fields) of all lines from `first` on, of which a quoted field may hold several."""
+    reader = csv.reader(lines[first:], delimiter=delimiter, skipinitialspace=True)
+    try:
+        for row in reader:
+            yield reader.line_num + first, row
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num + first} of {path}: {error}; is a quotation mark open?") from None
 
 
 def needed_first(name):

@@ -107,6 +107,7 @@ def test_names_of_another_code_page_are_read(tmp_path):
         (b"arm,reward,count\nplain,1,1\n", "has columns reward and count: leave one"),
         (b"sep=;\narm;reward\nplain;1\nitalic;1\n", "line 4 of .*unknown arm 'italic'"),
         (b"arm,reward\nplain\n", "line 2 of .*1 fields, but the first line has 2"),
+        (b'arm,reward\n"' + b"x" * 200_000, "line 2 of .*field larger than .* is a quotation mark open"),
         (b"arm,reward\nplain,1_000\n", "line 2 of .*finite number; got '1_000'"),
     ],
 )

@@ -8,6 +8,7 @@ import bandits_lib.numerics.cache  # noqa: F401  before any kernel is declared
 
 if TYPE_CHECKING:
     from bandits_lib.lab.lab import Lab, ReplayWarning
+    from bandits_lib.lab.linearity import LinearityWarning
     from bandits_lib.lab.noise import SigmaWarning
     from bandits_lib.problem import LinearBandit
     from bandits_lib.protocol import Result, Sample
@@ -20,7 +21,18 @@ try:
 except PackageNotFoundError:
     __version__ = "0+unknown"
 
-__all__ = ["Lab", "LinearBandit", "ReplayWarning", "Result", "Sample", "SigmaWarning", "monte_carlo", "play", "summary"]
+__all__ = [
+    "Lab",
+    "LinearBandit",
+    "LinearityWarning",
+    "ReplayWarning",
+    "Result",
+    "Sample",
+    "SigmaWarning",
+    "monte_carlo",
+    "play",
+    "summary",
+]
 
 HOMES = {
     "Lab": "lab.lab",
@@ -28,6 +40,7 @@ HOMES = {
     "ReplayWarning": "lab.lab",
     "Result": "protocol",
     "Sample": "protocol",
+    "LinearityWarning": "lab.linearity",
     "SigmaWarning": "lab.noise",
     "monte_carlo": "simulate.monte_carlo",
     "play": "simulate.play",

@@ -27,7 +27,18 @@ from bandits_lib.numerics.ties import TIE, argmax
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-def fws(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", threshold="determinant", trace=0):
+def fws(
+    arms,
+    items=None,
+    *,
+    delta,
+    sigma=1.0,
+    u=1.0,
+    delta_schedule="anytime",
+    threshold="determinant",
+    history=None,
+    trace=0,
+):
     """Best item with probability at least 1 - delta, by a Frank-Wolfe step a pull (Wang et al. 2021, Algorithm 1).
 
     Parameters
@@ -46,6 +57,10 @@ def fws(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", 
         The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
     threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
         Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    history : Sample or (features, Sample), optional
+        Measurements made before, with the same noise and none left out, however they were chosen: of the arms, or of
+        rows of features (n, d). They count as pulls made, in `Trace` too. What they were must not have decided on
+        delta, sigma, arms or items.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
 
@@ -73,7 +88,9 @@ def fws(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", 
     0
     """
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    return (yield from stop_by_glr(arms, items, choose, update, first_state, trace=trace, **stopping_rule))
+    return (
+        yield from stop_by_glr(arms, items, choose, update, first_state, history=history, trace=trace, **stopping_rule)
+    )
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -35,6 +35,7 @@ def l_t3c(
     u=1.0,
     delta_schedule="anytime",
     threshold="determinant",
+    history=None,
     trace=0,
     rng,
 ):
@@ -58,6 +59,8 @@ def l_t3c(
         The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
     threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
         Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    history : Sample or (features, Sample), optional
+        Measurements made before, as for `fws`.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
     rng : numpy.random.Generator
@@ -90,10 +93,9 @@ def l_t3c(
     check_option("leader", leader, ("sample", "best"))
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
     begin = partial(first_state, draws=DRAWS if leader == "sample" else 0)
+    more = {"history": history, "trace": trace}
     return (
-        yield from stop_by_glr(
-            arms, items, choose, update_norms, begin, partial(drawn, rng), trace=trace, **stopping_rule
-        )
+        yield from stop_by_glr(arms, items, choose, update_norms, begin, partial(drawn, rng), **more, **stopping_rule)
     )
 
 

@@ -44,6 +44,7 @@ def lazy_track_and_stop(
     warm_start=True,
     allocation=None,
     rng=None,
+    history=None,
     trace=0,
 ):
     """Best item with probability at least 1 - delta, by tracking the plug-in allocation (jedra2020, Algorithm 1).
@@ -71,6 +72,8 @@ def lazy_track_and_stop(
         Weights to track throughout, for comparison; by default the plug-in allocation.
     rng : numpy.random.Generator, optional
         Draws A_0 when `initial` is "random", nothing else.
+    history : Sample or (features, Sample), optional
+        Measurements made before, as for `fws`.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
 
@@ -99,11 +102,18 @@ def lazy_track_and_stop(
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
         raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
+    if initial == "random" and history is not None:
+        raise ValueError("initial must be 'spanning' beside a history: drawn arms would set the threshold anew")
 
     def first_state(evidence):
+        if history is not None:
+            state = _after_history(_first_state(evidence, averaging, int(evidence.now.pulls)))
+        else:
+            state = _first_state(evidence, averaging, _update_from(int(evidence.now.pulls), period))
         if allocation is not None:
-            return updated(_first_state(evidence, averaging, NO_LIMIT), allocation)
-        return _first_state(evidence, averaging, _update_from(int(evidence.now.pulls), period))
+            state.now.next_update = NO_LIMIT
+            return updated(state, allocation)
+        return state
 
     def between(state):
         t = int(state.evidence.now.pulls)
@@ -114,6 +124,7 @@ def lazy_track_and_stop(
 
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
     more = {"first_arms": partial(opening, initial=initial, rng=rng), "trace": trace, "last_look": True}
+    more["history"] = history
     return (yield from stop_by_glr(arms, items, choose, inform, first_state, between, **more, **stopping_rule))
 
 
@@ -222,6 +233,16 @@ def _first_state(evidence, averaging, next_update):
         weights=np.full(r, 1 / r),
         lag=np.empty(r),
     )
+
+
+def _after_history(state):
+    """The state in which the pulls made before are what has been tracked so far."""
+    if not state.averaging:
+        return state
+    weights = current(state)
+    tracked = np.flatnonzero((state.counts > 0) | (weights > 0))
+    past = state.counts[tracked].astype(float)
+    return state._replace(tracked=tracked, past=past, weights=weights[tracked], lag=np.empty(len(tracked)))
 
 
 def _update_from(t, period):

@@ -28,7 +28,18 @@ MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anytime", threshold="determinant", trace=0):
+def lin_game(
+    arms,
+    items=None,
+    *,
+    delta,
+    sigma=1.0,
+    u=1.0,
+    delta_schedule="anytime",
+    threshold="determinant",
+    history=None,
+    trace=0,
+):
     """Best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020, LinGame).
 
     Parameters
@@ -47,6 +58,8 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
         The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
     threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
         Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    history : Sample or (features, Sample), optional
+        Measurements made before, as for `fws`.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
 
@@ -74,9 +87,9 @@ def lin_game(arms, items=None, *, delta, sigma=1.0, u=1.0, delta_schedule="anyti
     0
     """
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    return (
-        yield from stop_by_glr(arms, items, choose, update_norms, first_state, with_room, trace=trace, **stopping_rule)
-    )
+    begin = first_state if history is None else after_history
+    more = {"history": history, "trace": trace}
+    return (yield from stop_by_glr(arms, items, choose, update_norms, begin, with_room, **more, **stopping_rule))
 
 
 @inlined
@@ -194,6 +207,11 @@ def first_state(evidence):
         inverse=np.empty((r, r)),
         direction=np.empty(r),
     )
+
+
+def after_history(evidence):
+    """After measurements made before: they are what has been tracked."""
+    return first_state(evidence)._replace(tracked=evidence.counts.astype(float))
 
 
 def with_room(state):

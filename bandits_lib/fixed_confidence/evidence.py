@@ -65,12 +65,18 @@ class Evidence(NamedTuple):
     values: np.ndarray  # (M,), scratch
 
 
-def begin(start, sample, stopping, trace=0):
+def begin(start, sample, stopping, trace=0, earlier=None):
     """The `Evidence` after the opening's pulls. sample : their Sample; trace : pulls between looks, 0 for none."""
-    start, r, pulls = opened(start, sample), start.arms.shape[1], int(sample.counts.sum())
+    start, r, pulls = opened(start, sample) if earlier is None else start, start.arms.shape[1], int(sample.counts.sum())
+    counts, response = sample.counts.astype(np.int64), ordered.combine(sample.sums, start.arms)
     information = ordered.information(start.arms, sample.counts.astype(float))
+    if earlier is not None:
+        counts, pulls = counts + earlier.counts, pulls + earlier.pulls
+        information, response = information + earlier.information, response + earlier.response
+        if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
+            raise ValueError(f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for {start.first}")
     root = ordered.inverse_triangle(ordered.cholesky(information)[0])
-    inverse, response = ordered.product(root, ordered.transposed(root)), ordered.combine(sample.sums, start.arms)
+    inverse = ordered.product(root, ordered.transposed(root))
     evidence = Evidence(
         start.arms,
         columns=ordered.transposed(start.arms),
@@ -78,7 +84,7 @@ def begin(start, sample, stopping, trace=0):
         first=start.first,
         c=start.c,
         stopping=stopping,
-        counts=sample.counts.astype(np.int64),
+        counts=counts,
         information=information,
         inverse=inverse,
         theta=ordered.apply(inverse, response),

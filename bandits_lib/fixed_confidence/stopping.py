@@ -34,7 +34,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_positive, check_sigma
 from bandits_lib.fixed_confidence.evidence import Stopping, begin, scan
-from bandits_lib.fixed_confidence.first_arms import opening
+from bandits_lib.fixed_confidence.first_arms import opening, reopening
 from bandits_lib.numerics.kernels import cholesky, inlined, kernel, squared_distance
 from bandits_lib.protocol import Loop, Result, Trace
 
@@ -52,7 +52,18 @@ def check_stopping(*, delta, sigma, u=1.0, delta_schedule="anytime", threshold="
 
 
 def stop_by_glr(
-    arms, items, choose, update, first_state, between=None, *, trace, last_look=False, first_arms=opening, **rule
+    arms,
+    items,
+    choose,
+    update,
+    first_state,
+    between=None,
+    *,
+    trace,
+    last_look=False,
+    first_arms=opening,
+    history=None,
+    **rule,
 ):
     """Sub-generator: pull what `choose` says until Z > beta. Returns the rule's Result, with a Trace of every look."""
     arms = check_arms(arms)
@@ -61,16 +72,16 @@ def stop_by_glr(
     if len(items) == 1:
         return Result(0)
 
-    start = first_arms(arms, items)
-    evidence = begin(start, (yield start.counts), stopping, trace)
-    state, now, history = first_state(evidence), evidence.now, []
+    start, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
+    evidence = begin(start, (yield start.counts), stopping, trace, earlier)
+    state, now, looks = first_state(evidence), evidence.now, []
     while True:
         yield Loop(choose, update, state)
         if now.pulls >= now.next_look or (now.done and trace and last_look):
-            history.append(look(evidence))
+            looks.append(look(evidence))
             now.next_look += trace
         if now.done:
-            return Result(int(now.leader), tuple(history))
+            return Result(int(now.leader), tuple(looks))
         state = between(state) if between else state
 
 

@@ -1,19 +1,41 @@
-"""What one step of an experiment adds to its log: as rows, and as the text that stands in the file."""
+"""What one step of an experiment adds to its log: as rows, and as the text that stands in the file.
+
+Nothing is ever taken out of a log. What is taken back is entered once more with the sign turned, as in bookkeeping, so
+that per request and arm `asked` and `count` always add up:
+
+# dropped arms 3: no more of it                 arm 3 is asked for no more; the open request, planned anew, is
+1,3,-40,0,0,0                                   40 pulls of arm 3 less
+1,1,12,0,0,0                                    and 12 pulls of arm 1 more
+
+# undone: the last entry                        as if the last entry were not there
+1,0,0,-86,-103.24,-185.1
+
+0,0,0,25,30.1,54.2                              request 0: measured before the experiment, 25 pulls of arm 0, ...
+
+1,0,0,25,30.1,54.2                              ... which answer request 1 and
+0,0,0,-25,-30.1,-54.2                           are there no more
+
+Versions of the library that do not know these rows refuse them, by line.
+"""
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 COLUMNS = "request,arm,asked,count,sum,squares"
+DONE = re.compile(r"# done after request (\d+)")
+DROPPED = re.compile(r"# dropped arms (\d+(?: \d+)*)(?:: (.*))?")
+CLOSED = re.compile(r"# closed as it is(?:: (.*))?")
+UNDONE = re.compile(r"# undone: the last (?:entry|(\d+) entries)(?:: (.*))?")
 
 
 class Row(NamedTuple):
     """Pulls of one arm that a request asked for (`asked`), or that came back (`count`, `sum`, `squares`)."""
 
     line: int  # in the file, 0 if not from one
-    request: int  # its number, from 1
+    request: int  # its number, from 1; 0 for what was measured before
     arm: int  # 0..K-1
     asked: int  # pulls; of asked and count one is 0
     count: int  # type: ignore[assignment]
@@ -27,35 +49,110 @@ class Entry(NamedTuple):
     told: tuple[Row, ...]  # of one Sample, none at the beginning
     asked: tuple[Row, ...] = ()  # of the request that is open since then, none if it was open before
     done: int | None = None  # number of the request after which the algorithm was done, None if it was not
+    stock: tuple[Row, ...] = ()  # measured before: what came, or, with the sign turned, what was told of it
+    changed: tuple[Row, ...] = ()  # what the open request asks for more or less, or what is undone, sign turned
+    dropped: tuple[int, ...] = ()  # arms
+    undone: int = 0  # how many entries before it this one takes back
+    reason: str = ""  # for a drop, a closed request or an undone entry, in words
 
 
-def entry(request, sample=None, asked=None, done=False):
+def entry(request, sample=None, asked=None, done=False, **more):
     """The Entry for a Sample that answers a request (0 at the beginning), and for the request or end that it led to."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
     wanted: Iterable[int] = [] if asked is None else np.flatnonzero(asked)
     next_rows = (Row(0, request + 1, int(k), int(asked[k]), 0, 0.0, 0.0) for k in wanted)
-    return Entry(tuple(told), tuple(next_rows), request if done else None)
+    return Entry(tuple(told), tuple(next_rows), request if done else None, **more)
+
+
+def changes(request, more, dropped=()):
+    """Rows for what an open request asks for more (K,), or less; one for every arm that is dropped."""
+    arms = np.union1d(np.flatnonzero(more), np.asarray(dropped, dtype=np.int64))
+    return tuple(Row(0, request, int(k), int(more[k]), 0, 0.0, 0.0) for k in arms)
+
+
+def undoing(undone, reason=""):
+    """The Entry that takes back the last entries of a log, given in their order."""
+    rows = (row for e in reversed(undone) for row in _rows(e))
+    turned = (Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
+    return Entry((), changed=tuple(turned), undone=len(undone), reason=reason)
+
+
+def standing(entries):
+    """The entries that are not undone; ValueError with the line of one that takes back what is not there."""
+    left: list[Entry] = []
+    for e in entries:
+        if not e.undone:
+            left.append(e)
+            continue
+        last = left[len(left) - e.undone :] if e.undone < len(left) else []
+        if [row[1:] for row in undoing(last).changed] != [row[1:] for row in e.changed]:
+            raise ValueError(f"line {e.changed[0].line}: takes back what is not in the last {e.undone} entries")
+        del left[len(left) - e.undone :]
+    return left
+
+
+def _rows(entry):
+    return entry.told + entry.stock + entry.changed + entry.asked
 
 
 def text(entry):
     """An Entry as it stands in the file, with the empty line that ends it."""
-    rows = [f"{r.request},{r.arm},{r.asked},{r.count},{r.sum:.17g},{r.squares:.17g}" for r in entry.told + entry.asked]
-    return "\n".join([*rows, *([f"# done after request {entry.done}"] if entry.done is not None else []), "", ""])
+    rows = [f"{r.request},{r.arm},{r.asked},{r.count},{r.sum:.17g},{r.squares:.17g}" for r in _rows(entry)]
+    end = [f"# done after request {entry.done}"] if entry.done is not None else []
+    return "\n".join([*_title(entry), *rows, *end, "", ""])
+
+
+def _title(entry):
+    """The line that says what an entry is, if it is not simply told and asked."""
+    reason = f": {entry.reason}" if entry.reason else ""
+    if entry.dropped:
+        return [f"# dropped arms {' '.join(map(str, entry.dropped))}{reason}"]
+    if entry.undone:
+        return [f"# undone: the last {'entry' if entry.undone == 1 else f'{entry.undone} entries'}{reason}"]
+    if entry.changed:
+        return [f"# closed as it is{reason}"]
+    if entry.stock:
+        return ["# answered by what was measured before" if entry.told else "# measured before"]
+    return []
 
 
 def parse_entry(block):
     """The Entry that stands in the lines [(number, line), ...] of a file."""
-    rows, done = [], None
+    rows: list[Row] = []
+    found: dict[str, Any] = {}
+    change = False
     for number, line in block:
-        if found := re.fullmatch(r"# done after request (\d+)", line):
-            done = int(found[1])
+        if match := DONE.fullmatch(line):
+            found["done"] = int(match[1])
+        elif match := DROPPED.fullmatch(line):
+            found |= {"dropped": tuple(map(int, match[1].split())), "reason": match[2] or ""}
+        elif match := UNDONE.fullmatch(line):
+            found |= {"undone": int(match[1] or 1), "reason": match[2] or ""}
+        elif match := CLOSED.fullmatch(line):
+            change, found["reason"] = True, match[1] or ""
         elif not line.startswith("#"):
             rows.append(Row(number, *fields(number, line.split(","), COLUMNS, (int, int, int, int, float, float))))
+    if not rows and (change or found.keys() - {"done", "reason"}):
+        raise ValueError(f"line {block[0][0]}: rows must follow {block[0][1]!r}")
+    if found.get("undone"):
+        return Entry((), changed=tuple(rows), **found)
+    if change or found.get("dropped"):
+        first = min(row.request for row in rows)
+        changed = tuple(row for row in rows if row.request == first)
+        rows = [row for row in rows if row.request != first]
+        return _checked(rows)._replace(changed=changed, **found)
+    return _checked(rows)._replace(**found)
+
+
+def _checked(rows):
+    """The Entry of rows that are told, asked or measured before."""
     for row in rows:
-        if min(row[1:5]) < 0 or (row.asked == 0) == (row.count == 0):
+        wrong = row.asked or not row.count if row.request == 0 else (row.asked == 0) == (row.count == 0)
+        if wrong or row.arm < 0 or row.request and min(row[1:5]) < 0:
             raise ValueError(f"line {row.line}: one of asked and count must be positive and the other 0")
-    return Entry(tuple(row for row in rows if row.count), tuple(row for row in rows if row.asked), done)
+    stock, rows = tuple(r for r in rows if r.request == 0), [r for r in rows if r.request]
+    return Entry(tuple(r for r in rows if r.count), tuple(r for r in rows if r.asked), stock=stock)
 
 
 def fields(number, texts, columns, kinds):

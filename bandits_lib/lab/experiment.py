@@ -32,7 +32,7 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
     "separate_arm_estimator": {"ddof": 0},
     "xy_static": {"growth": 1.35},
 }
-LATER = {"floor": 0.0}  # arguments that no log of version 1 knows, at the values by which rules went then
+LATER = {"floor": 0.0, "history": None}  # arguments that no log of version 1 knows, at the values by which rules went
 
 
 class Experiment(NamedTuple):

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bandits_lib.lab import entries, saving
+from bandits_lib.lab import linearity, saving
 from bandits_lib.lab import log as logs
-from bandits_lib.lab.experiment import identify
-from bandits_lib.lab.noise import SigmaWarning, Watch
+from bandits_lib.lab.linearity import LinearityWarning
+from bandits_lib.lab.noise import SigmaWarning
 from bandits_lib.lab.replay import replay
-from bandits_lib.protocol import Algorithm, Result, Sample, checked_batch, total, unroll
-
-HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
+from bandits_lib.lab.steps import Steps
+from bandits_lib.protocol import Algorithm, Sample
 
 
 class ReplayWarning(UserWarning):
@@ -38,7 +37,11 @@ class ReplayWarning(UserWarning):
         super().__init__(message)
 
 
-class Lab:
+FEW = 3  # pulls of which the same sums may come twice by chance
+SHOWN = ("delta", "budget", "sigma")
+
+
+class Lab(Steps):
     """Drive any algorithm by hand. The log is the state: `Lab(algorithm, log)` continues where you stopped.
 
     Parameters
@@ -56,6 +59,10 @@ class Lab:
         Number of the request that each of them answered.
     result : Result or None
         None until the algorithm is done.
+    dropped : tuple of int
+        Arms that are asked for no more.
+    ended : str
+        Why there will be no result, if arms were dropped and the others do not do; empty otherwise.
     experiment : Experiment
         Rule and arguments.
 
@@ -73,6 +80,8 @@ class Lab:
         If a log is replayed and not all is as when it was written.
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
+    LinearityWarning
+        When the algorithm is done, if the measurements contradict a linear model, or could not have done so.
 
     Notes
     -----
@@ -87,21 +96,11 @@ class Lab:
     """
 
     def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
-        self.experiment = identify(algorithm)
-        self.log: list[Sample] = []
-        self.requests: list[int] = []
-        self.result: Result | None = None
-        self._request = 0
-        self._parts: list[Sample] = []
-        self._missing: np.ndarray | None = None
-        self._refusal = ""
-        self._algorithm = unroll(algorithm)
-        self._head, self._texts = logs.head(self.experiment), list[str]()
-        self._watch = Watch(self.experiment.arguments)
-        self._advance(None)
+        super().__init__(algorithm)
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
+            self._fill()
             self._look()
         else:
             self._write()
@@ -142,6 +141,11 @@ class Lab:
         -----
         SigmaWarning
             If the replicates told so far contradict the rule's `sigma`, once for each direction; the Sample is taken.
+        LinearityWarning
+            With the last Sample, if the measurements contradict a linear model, or could not have done so.
+        UserWarning
+            If the same pulls were told before, digit by digit: a file that was read twice? If the experiment ends
+            without a result.
 
         Examples
         --------
@@ -157,7 +161,12 @@ class Lab:
         self._take(sample)
         if sample.counts.any():
             self._write(request, sample)
+            self._by_hand = True
+            self._warn_of_copies(sample)
+            self._fill()
         self._look()
+        if self.ended:
+            warnings.warn(self.ended, stacklevel=2)
 
     def save(self, path):
         """Write the log as a csv that a person can read (`bandits_lib.lab.log` shows one), or add to it what is new.
@@ -191,6 +200,8 @@ class Lab:
         """
         saving.save(path, self.experiment, self._head, self._texts)
 
+    undo, drop, close, tell_history = Steps.undo, Steps.drop, Steps.close, Steps.tell_history
+
     def standings(self, **options):
         """What is known now: who leads, who may still be the best, with intervals; it prints and plots itself.
 
@@ -219,80 +230,38 @@ class Lab:
 
         return standings(self, **options)
 
-    def _write(self, request=0, sample=None):
-        """Enter a Sample that has just been taken in, and the request or the end that it led to."""
-        new = self._request > request
-        done = self.result is not None and not new
-        self._texts.append(entries.text(entries.entry(request, sample, self._missing if new else None, done)))
-
-    def _take(self, sample):
-        """Add a Sample to the answer of the open request, and go on if that is complete."""
-        missing, request = self._missing - sample.counts, self._request
-        self._parts.append(sample)
-        if missing.any():
-            self._missing = missing
+    def __repr__(self):
+        given = self.experiment.arguments
+        rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
+        pulls = sum(int(sample.counts.sum()) for sample in self.log)
+        if self._missing is None:
+            said = [self.ended or f"done with {pulls} pulls, the answer is lab.result.recommendation"]
         else:
-            self._advance(total(self._parts))
-        self.log.append(sample)
-        self.requests.append(request)
-        self._watch.take(sample)
+            here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
+            said = [f"request {self._request} is open, {here} of its {here + wanted} pulls are told"]
+            said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} told in all"]
+        said += [f"arms dropped: {', '.join(map(str, self.dropped))}"] if self.dropped else []
+        said += [f"{len(self._stock)} pulls measured before are left"] if len(self._stock) else []
+        return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
+
+    def __reduce__(self):
+        raise TypeError("a Lab cannot be pickled or copied: lab.save(path) it, and Lab(algorithm, path) makes it again")
 
     def _look(self):
-        """Warn if the replicates contradict the rule's sigma."""
+        """Warn if what was told contradicts the rule's sigma, or at the end its linear model."""
         if message := self._watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=3)
+        if self.result is not None and (message := linearity.message(self.experiment, self.log)):
+            warnings.warn(message, LinearityWarning, stacklevel=3)
 
-    def _advance(self, reply):
-        """Send `reply` and take the next request; one that asks for no pulls is answered at once."""
-        try:
-            while not (request := checked_batch(self._algorithm.send(reply))).any():
-                reply = Sample(request, np.zeros(len(request)), np.zeros(len(request)))
-        except StopIteration as stop:
-            self._missing, self.result = None, stop.value
-        except Exception as error:
-            self._refusal = str(error)
-            raise
-        else:
-            self._missing, self._parts = request, []
-            self._request += 1
-
-    def _check(self, sample):
-        if self._refusal:
-            raise ValueError(
-                f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: "
-                "make the Lab again from its log, which is without it"
-            )
-        if self._missing is None:
-            raise ValueError("told rewards but the algorithm is done: nothing was asked for")
-        K = len(self._missing)
-        try:
-            counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
-        except AttributeError:
-            raise ValueError(f"tell takes a Sample: {HOW.format(K=K)}; got {type(sample).__name__}") from None
-        if not counts.shape == sums.shape == squares.shape == (K,):
-            shapes = counts.shape, sums.shape, squares.shape
-            raise ValueError(f"a Sample has counts, sums and squares of shape ({K},); got {shapes}")
-        if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
-            raise ValueError(f"counts must be non-negative integers; got {counts}")
-        if (surplus := np.flatnonzero(counts > self._missing)).size:
-            arm = int(surplus[0])
-            raise ValueError(
-                f"told {counts[arm]} pulls of arm {arm} but only {self._missing[arm]} were asked for: "
-                "leave the surplus out"
-            )
-        sums, squares = sums.astype(float), squares.astype(float)
-        _check_rewards(counts, sums, squares)
-        return Sample(counts.astype(np.int64), sums, squares)
-
-
-def _check_rewards(counts, sums, squares):
-    """Refuse sums that no `counts` real rewards have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
-    if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
-        raise ValueError(f"sums and squares must be finite; got sums {sums}")
-    if ((counts == 0) & ((sums != 0) | (squares != 0))).any():
-        arm = int(np.argmax((counts == 0) & ((sums != 0) | (squares != 0))))
-        raise ValueError(f"arm {arm} has rewards but a count of 0")
-    least = sums**2 / np.maximum(counts, 1)
-    if (squares < least * (1 - 1e-9) - 1e-300).any():
-        arm = int(np.argmax(least - squares))
-        raise ValueError(f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}")
+    def _warn_of_copies(self, sample):
+        if sample.counts.sum() < FEW or not (sample.sums % 1).any():
+            return
+        for told, request in zip(self.log[:-1], self.requests, strict=False):
+            if all(map(np.array_equal, told, sample)):
+                warnings.warn(
+                    f"these {sample.counts.sum()} pulls are those told in answer to request {request}, digit by digit: "
+                    "has the same file been read twice? Then lab.undo() takes them back",
+                    stacklevel=3,
+                )
+                return

@@ -13,7 +13,8 @@ request,arm,asked,count,sum,squares
 # done after request 1                          ... which the algorithm was done; or the rows of request 2
 
 An entry ends with an empty line: what follows the last one was cut short by a kill and does not count. The first entry
-asks; each of the others is one Sample, and what was asked next if that answered its request. Other lines that begin
+asks; each of the others is one Sample, and what was asked next if that answered its request, or a step that `entries`
+shows: arms dropped, a request closed, a step undone, measurements made before. Other lines that begin
 with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request
 and arm `asked` and `count` add up. `Lab(rage(**arguments(path)), path)` makes the experiment once more from its log,
 with functions and random generators to be given anew.
@@ -29,6 +30,7 @@ import numpy as np
 from bandits_lib.lab import log_1
 from bandits_lib.lab.entries import COLUMNS, Entry, Row, parse_entry
 from bandits_lib.lab.experiment import GONE, Experiment, differences
+from bandits_lib.protocol import Sample
 
 HEAD = "# bandits_lib log "
 ARGUMENT = re.compile(r"# (\w+) = (.*)")
@@ -71,8 +73,17 @@ def arguments(path):
     if log.version == 1:
         raise ValueError(f"{path} is a log of version 1, which holds no arguments but a hash of them")
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
-    plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in gone}
-    return {name: np.array(value) if isinstance(value, list) else value for name, value in plain.items()}
+    apart = {*gone, "history"} if told.get("history") else gone
+    plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in apart}
+    found = {name: np.array(value) if isinstance(value, list) else value for name, value in plain.items()}
+    return found | ({"history": _history(told["history"])} if told.get("history") else {})
+
+
+def _history(value):
+    """A Sample, or (features, Sample), from their lists."""
+    if len(value) == 2:
+        return np.array(value[0]), _history(value[1])
+    return Sample(*map(np.array, value))
 
 
 def check_same(log, experiment):

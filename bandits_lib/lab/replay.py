@@ -12,8 +12,11 @@ def replay(lab, log, path):
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
-        for entry in log.entries:
+        standing = entries.standing(log.entries)
+        for entry in standing:
             story.take(entry)
+        if len(standing) < len(log.entries):
+            lab._texts = list(map(entries.text, log.entries))
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
     return [f"{path}: {message}" for message in story.finish()]
@@ -32,12 +35,16 @@ class _Story:
             lab._head = log.head
 
     def take(self, entry):
-        """One entry: what was told, then what was asked."""
+        """One entry: what was told or changed, then what was asked."""
         lab = self.lab
+        lab._stock.move(entry.stock)
+        lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
         if lab.result is not None:
             self._outlive(entry)
         elif entry.told:
             self._tell(entry.told)
+        elif entry.changed:
+            self._change(entry)
         if entry.asked and lab.result is None:
             entry = self._hold(entry)
         elif entry.asked:
@@ -54,6 +61,30 @@ class _Story:
             cause = f" (the log's requests differ from those computed here: {logs.MACHINE})" if self.differing else ""
             raise ValueError(f"line {rows[0].line}: {error}{cause}") from None
 
+    def _change(self, entry):
+        """What the open request wants more or less, since arms were dropped or it was closed."""
+        self._check_request(entry.changed)
+        lab, line = self.lab, entry.changed[0].line
+        held = lab._missing + _dense(entry.changed, "asked", lab._K)
+        if (held < 0).any():
+            raise ValueError(f"line {line}: asks for {held.min()} pulls of arm {int(np.argmin(held))}")
+        try:
+            if entry.dropped:
+                lab._plan_without(entry.dropped)
+            if lab.result is None:
+                self._compare(held, np.zeros_like(held) if not entry.dropped else lab._missing)
+                lab._missing = held
+                if not held.any():
+                    lab._end()
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+
+    def _compare(self, held, computed):
+        """Note where a request in the log is another than the one computed here."""
+        apart = max(np.maximum(held - computed, 0).sum(), np.maximum(computed - held, 0).sum())
+        if apart:
+            self.differing.append((self.lab._request, int(apart), int(held.sum())))
+
     def _hold(self, entry):
         """Let the request in the log stand for the one computed; returns the entry as it goes into the new log."""
         lab, rows = self.lab, entry.asked
@@ -62,16 +93,14 @@ class _Story:
         if self.log.version == 1 and rows[0].request == self.log.entries[-1].told[0].request:
             asked = np.maximum(asked, computed)  # of the last request a log of version 1 knows what was told
             entry = entry._replace(asked=entries.entry(lab._request - 1, asked=asked).asked)
-        apart = max(np.maximum(asked - computed, 0).sum(), np.maximum(computed - asked, 0).sum())
-        if apart:
-            self.differing.append((lab._request, int(apart), int(asked.sum())))
+        self._compare(asked, computed)
         lab._missing, self.asked = asked, lab._request
         return entry
 
     def _check_request(self, rows):
         row = next((row for row in rows if row.request != self.lab._request), None)
         if row is not None:
-            verb = "answers" if row.count else "makes"
+            verb = "answers" if row.count > 0 else "makes"
             at = self.lab._request
             raise ValueError(f"line {row.line}: {verb} request {row.request} where the algorithm is at request {at}")
 

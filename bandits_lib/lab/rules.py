@@ -14,6 +14,7 @@ from bandits_lib.checks import check_option
 CONFIDENCE, BUDGET = "confidence", "budget"
 BATCHES, PULLS = "batches", "pull by pull"
 LARGEST, EACH, RATIOS, OWN = "largest", "each", "ratios", "0/1 rewards"
+FRACTIONS = "rewards 0 and 1, or between: pays for their true variance"
 DELTA = "wrong with probability at most delta"
 OPTIMAL = f"{DELTA}; no rule needs fewer as delta falls to 0"
 FALLS = "probability of error that falls exponentially with the budget"
@@ -29,6 +30,7 @@ REGRET = DELTA.replace("wrong", "regret above epsilon")
 QUADRATIC = f"{DELTA}, if the variances are x'Sigma x"
 ADVICE = {  # in each half the rule to try first comes first
     "rage": (CONFIDENCE, BATCHES, LARGEST, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
+    "bounded_rage": (CONFIDENCE, BATCHES, OWN, FRACTIONS, "none: proof in betting.py", DELTA),
     "xy_static": (CONFIDENCE, BATCHES, LARGEST, STATIC, "Soare et al. 2014", DELTA),
     "lazy_track_and_stop": (CONFIDENCE, PULLS, LARGEST, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
     "h_rage": (CONFIDENCE, BATCHES, EACH, KNOWN, "weltz2023, Algorithm 2", QUADRATIC),

@@ -44,7 +44,7 @@ def _continued(path, data, experiment, texts):
     pairs = enumerate(zip(there, here, strict=False))
     same = next((i for i, (one, other) in pairs if one != other), min(len(there), len(here)))
     if same < len(there):
-        pulls = sum(row.count for e in log.entries for row in e.told)
+        pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
             f"pulls, {'all of this Lab and more' if same == len(here) else 'and others than this Lab was told'}. "

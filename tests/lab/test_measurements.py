@@ -1,11 +1,14 @@
 """A laboratory's files: good rows add up, a bad one is named by its line and nothing of the file is kept."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from bandits_lib import Lab, Sample
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab.measurements import read
+from bandits_lib.lab.arms import read_arms
+from bandits_lib.lab.measurements import read, read_each
 
 NAMES = ["plain", "bold", "picture"]
 
@@ -37,7 +40,7 @@ def test_counted_rows_are_the_same_pulls(tmp_path):
         ("", "line 1 of"),
         ("arm,reward\nplain,1\nitalic,1\n", "line 3 of .*unknown arm 'italic'; the arms are plain, bold, picture"),
         ("arm,reward\nplain,one\n", "line 2 of .*reward must be a finite number; got 'one'"),
-        ("arm,reward\nplain,1\nbold,nan\n", "line 3 of .*finite"),
+        ("arm,reward\nplain,1\nbold,inf\n", "line 3 of .*finite.* a reading out of range is none"),
         ("arm,reward\nplain,1,2\n", "line 2 of .*3 fields"),
         ("arm,count,sum,squares\nplain,2.5,1,1\n", "line 2 of .*whole number"),
         ("arm,count,sum,squares\nplain,0,0,0\n", "line 2 of .*at least 1"),
@@ -60,3 +63,118 @@ def test_a_refused_file_changes_nothing_and_the_mended_one_goes_on(tmp_path):
     assert not lab.log and (lab.ask() == wanted).all()
     lab.tell(read(write(tmp_path, f"arm,count,sum,squares\n{rows}"), NAMES, wanted))
     assert len(lab.log) == 1
+
+
+# --- files as people have them
+
+THE_SAME = {
+    "Excel, CSV UTF-8": "\ufeffarm,reward\r\nplain,1.5\r\nbold,-2\r\n\r\n",
+    "capitals, spaces, other columns, any order": "Well, Reward ,ARM\nA1,1.5, plain\nA2,-2,bold \n",
+    "semicolons and decimal commas": "arm;reward\nplain;1,5\nbold;-2\n",
+    "what Excel puts first": "sep=;\nArm;Reward\nplain;1,5\nbold;-2\n;;\n\n",
+    "tabs": "arm\treward\nplain\t1,5\nbold\t-2,0\n",
+    "quoted": 'arm,reward\n"plain","1,5"\n"bold","-2"\n',
+    "too many separators": "arm,reward\nplain,1.5,,\nbold,-2,,\n,,,\n",
+    "an old Macintosh": "arm,reward\rplain,1.5\rbold,-2\r",
+}
+
+
+@pytest.mark.parametrize("text", THE_SAME.values(), ids=THE_SAME)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_what_spreadsheets_write_is_read(tmp_path, text, encoding):
+    (tmp_path / "day.csv").write_bytes(text.lstrip("\ufeff" if encoding == "utf-16" else "").encode(encoding))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sample = read(tmp_path / "day.csv", NAMES)
+    assert sample.counts.tolist() == [1, 1, 0] and sample.sums.tolist() == [1.5, -2.0, 0.0]
+
+
+def test_names_of_another_code_page_are_read(tmp_path):
+    (tmp_path / "day.csv").write_bytes("arm;reward\nGröße 1;1,5\n".encode("latin-1"))
+    assert read(tmp_path / "day.csv", ["Größe 1"]).sums.tolist() == [1.5]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"PK\x03\x04...", "day.csv is a workbook, not a csv: save the sheet"),
+        (b"arm,reward\npl\x81in,1\n", "line 2 of .*no text in cp1252: save the file as CSV UTF-8"),
+        (b"arm;reward\nplain;1,500\n", "line 2 of .*may be a fraction or a thousand.* write 1.500 or 1500"),
+        (b"arm;reward\nplain;1,5\nplain;2.5\n", "line 2 of .*'1,5', where other numbers have points"),
+        (b"arm,reward\nplain,>4.0\n", "line 2 of .*got '>4.0'. An empty cell .* leaving it out misleads"),
+        (b"arm,reward\nplain,#DIV/0!\n", "line 2 of .*got '#DIV/0!'"),
+        (b"arm,reward,Arm\nplain,1,1\n", "line 1 of .*two columns 'arm'"),
+        (b"arm,reward,count\nplain,1,1\n", "has columns reward and count: leave one"),
+        (b"sep=;\narm;reward\nplain;1\nitalic;1\n", "line 4 of .*unknown arm 'italic'"),
+        (b"arm,reward\nplain\n", "line 2 of .*1 fields, but the first line has 2"),
+        (b'arm,reward\n"' + b"x" * 200_000, "line 2 of .*field larger than .* is a quotation mark open"),
+        (b"arm,reward\nplain,1_000\n", "line 2 of .*finite number; got '1_000'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_line(tmp_path, content, message):
+    (tmp_path / "day.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / "day.csv", NAMES)
+
+
+def test_decimal_commas_with_three_digits_are_read_where_another_number_proves_them(tmp_path):
+    for other in ("0,123", "1,5", "1234,567"):
+        sample = read(write(tmp_path, f"arm;reward\nplain;1,500\nbold;{other}\n"), NAMES)
+        assert sample.sums.tolist()[:2] == [1.5, float(other.replace(",", "."))]
+
+
+def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
+    lab = Lab(rage(np.eye(3), delta=0.05))
+    wanted = lab.ask()
+    path = write(tmp_path, "arm,reward\nplain,1\nplain,\nbold,NaN\nbold,n/a\nbold,2\n")
+    with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*depend on what"):
+        lab.tell(read(path, NAMES, wanted))
+    assert lab.ask().tolist() == (wanted - [1, 1, 0]).tolist()
+    with pytest.warns(UserWarning, match="1 rows"):
+        path = write(tmp_path, "arm,count,sum,squares\nplain,2,,\nbold,1,1,1\n")
+        assert read(path, NAMES).counts.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="line 3 of .*unknown arm"):
+        read(write(tmp_path, "arm,reward\nplain,1\nitalic,\n"), NAMES)
+
+
+def test_names_must_differ(tmp_path):
+    with pytest.raises(ValueError, match="names must differ; 'plain' names arms 0 and 2"):
+        read(write(tmp_path, "arm,reward\nplain,1\n"), ["plain", "bold", "plain "])
+
+
+def test_rows_one_by_one_keep_their_order(tmp_path):
+    found = list(read_each(write(tmp_path, "arm,reward\nplain,1\nbold,3\nplain,2\n"), NAMES))
+    assert [sample.sums.tolist() for sample in found] == [[1.0, 0, 0], [0, 3.0, 0], [2.0, 0, 0]]
+    assert all(sample.counts.sum() == 1 for sample in found)
+
+
+# --- arms
+
+TABLE = "vial;Solvent;dose;supplier\nA;water;0,5;1\nB;ethanol;1,0;2\nC;water;1,5;3\nD;ether;2,0;1\n"
+
+
+def test_arms_become_features(tmp_path):
+    found = read_arms(write(tmp_path, TABLE), codes=["supplier"])
+    assert found.names == ["A", "B", "C", "D"]
+    assert list(found.features) == ["ones", "solvent_ether", "solvent_water", "dose", "supplier_2", "supplier_3"]
+    assert found.features.loc["D"].tolist() == [1, 1, 0, 2.0, 0, 0]
+    slope = read_arms(write(tmp_path, TABLE), numbers=["Supplier"]).features
+    assert slope["supplier"].tolist() == [1, 2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "text, options, message",
+    [
+        (TABLE, {}, r"column 'supplier' .* holds 3 different whole numbers: say numbers=\['supplier'\] if .*codes="),
+        (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
+        (TABLE.replace("1,5", ""), {}, "line 4 of .*dose is empty"),
+        (TABLE.replace("1,5", "1,S"), {}, r"line 4 of .*dose must be a finite .* got '1,S'; or say codes=\['dose'\]"),
+        (TABLE.replace("C;", "A;"), {"codes": ["supplier"]}, "'A' names arms 0 and 2"),
+        ("vial\nA\n", {}, "must have a column of names, one more"),
+        ("vial;dose\n", {}, "a row for every arm"),
+        ("", {}, "must have a column of names"),
+    ],
+)
+def test_arms_that_cannot_be_right_are_refused(tmp_path, text, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_arms(write(tmp_path, text), **options)

@@ -1,0 +1,765 @@
+"""What happens in a laboratory beside results: arms that run out, mistakes, pulls that fail, earlier measurements."""
+
+import copy
+import inspect
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+import test_contract as contract
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, fixed_budget, fixed_confidence, variance
+from bandits_lib.fixed_budget import gse, linucb, od_linbai
+from bandits_lib.fixed_confidence import (
+    fws,
+    h_rage,
+    l_t3c,
+    lazy_track_and_stop,
+    lin_game,
+    lingape,
+    rage,
+    rage_halving,
+    xy_adaptive,
+    xy_static,
+)
+from bandits_lib.lab import entries, guarantees
+from bandits_lib.lab import log as logs
+from bandits_lib.lab.recipe import recipe
+from bandits_lib.protocol import total
+
+ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8], [0.7, 0.0, 0.7], [0.6, 0.8, 0.0]])
+WORLD = LinearBandit(ARMS, theta=[1.0, 0.3, 0.2], sigma=0.1)
+
+
+def patient(arms, delta=0.1, rng=None):
+    """Requests of which the second asks for what the first returned; draws if it has `rng`."""
+    first = yield np.array([5, 0, 3])
+    drawn = 0 if rng is None else int(rng.integers(10))
+    second = yield np.array([drawn, 2 + int(first.sums[0] > 0), 1])
+    third = yield np.array([1, 1, 1])
+    return Result(1, (first, second, third))
+
+
+def of(counts, seed=0):
+    counts, rng = np.array(counts), np.random.default_rng(seed)
+    return Sample.of(np.repeat(np.arange(len(counts)), counts), rng.standard_normal(counts.sum()), len(counts))
+
+
+def same(one, other):
+    """Whether two Labs are in the same state and hold the same log."""
+    assert str(one.ask()) == str(other.ask()) and one.requests == other.requests and one.dropped == other.dropped
+    assert one._texts == other._texts and len(one._stock) == len(other._stock)
+    for mine, theirs in zip(one.log, other.log, strict=True):
+        np.testing.assert_array_equal(np.array(mine), np.array(theirs))
+    assert (one.result is None) == (other.result is None)
+    if one.result is not None:
+        contract.same(one.result, other.result)
+
+
+def reopened(lab, make, tmp_path):
+    lab.save(tmp_path / "log.csv")
+    return Lab(make(), tmp_path / "log.csv")
+
+
+def play_on(lab, rng, world=WORLD, most=100_000):
+    for _ in range(most):
+        if (wanted := lab.ask()) is None:
+            return lab
+        lab.tell(world.pull(wanted, rng))
+    raise AssertionError("the rule never ends")
+
+
+# --- undo
+
+
+def test_undo_is_the_state_before_and_the_step_stays_in_the_log(tmp_path):
+    lab, before = Lab(patient(np.eye(3))), Lab(patient(np.eye(3)))
+    for each in (lab, before):
+        each.tell(of([2, 0, 1]))
+    lab.tell(of([3, 0, 2], seed=1))
+    assert lab.ask().tolist() != before.ask().tolist()
+    lab.undo("1.8 was\nmeant")
+    assert lab.ask().tolist() == before.ask().tolist() == [3, 0, 2] and len(lab.log) == 1
+    text = "".join(lab._texts)
+    assert "# undone: the last entry: 1.8 was meant\n1,0,0,-3," in text
+    assert "1,0,0,3," in text and "2,1,-2,0,0,0" in text + "2,1,-2,0,0,0"
+    same(lab, reopened(lab, lambda: patient(np.eye(3)), tmp_path))
+    for each in (lab, before):
+        play_on(each, np.random.default_rng(3), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
+    contract.same(lab.result, before.result)
+
+
+def test_several_steps_are_undone_one_after_the_other_and_the_result_with_them():
+    lab = play_on(Lab(patient(np.eye(3))), np.random.default_rng(0), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
+    for answered in (2, 1, 0):
+        lab.undo()
+        assert len(lab.log) == answered and lab.result is None
+    assert lab.ask().tolist() == [5, 0, 3]
+    with pytest.raises(ValueError, match="nothing to undo"):
+        lab.undo()
+
+
+def test_what_a_log_undoes_adds_up_to_nothing(tmp_path):
+    import pandas as pd
+
+    lab = Lab(patient(np.eye(3)))
+    lab.tell(of([5, 0, 3]))
+    lab.undo()
+    lab.save(tmp_path / "log.csv")
+    table = pd.read_csv(tmp_path / "log.csv", comment="#").groupby("request")[["asked", "count", "sum"]].sum()
+    assert table.loc[1].tolist() == [8, 0, 0] and table.loc[2].tolist() == [0, 0, 0]
+
+
+def test_another_lab_that_still_has_what_was_undone_is_not_overwritten(tmp_path):
+    path = tmp_path / "log.csv"
+    lab = Lab(patient(np.eye(3)))
+    lab.tell(of([2, 0, 1]))
+    lab.save(path)
+    other = Lab(patient(np.eye(3)), path)
+    lab.undo()
+    lab.save(path)
+    found = path.read_bytes()
+    other.tell(of([1, 0, 0], seed=5))
+    with pytest.raises(ValueError, match="left as it is: another Lab has saved there.* holds 0 pulls"):
+        other.save(path)
+    assert path.read_bytes() == found
+    other.save(tmp_path / "other.csv")
+    assert len(Lab(patient(np.eye(3)), tmp_path / "other.csv").log) == 2
+
+
+def test_a_rule_that_draws_is_led_there_again(tmp_path):
+    def make(seed=4):
+        return patient(np.eye(3), rng=np.random.default_rng(seed))
+
+    lab, plain = Lab(make()), Lab(make())
+    lab.tell(of([5, 0, 3], seed=9))
+    lab.undo()
+    for each in (lab, plain):
+        each.tell(of([5, 0, 3]))
+    assert lab.ask().tolist() == plain.ask().tolist()
+    same(lab, reopened(lab, make, tmp_path))
+
+
+@contract.each_in_the_world
+def test_undo_of_every_rule(make, problem):
+    lab, rng = Lab(contract.fresh(make, problem)), np.random.default_rng(0)
+    for _ in range(4):
+        if lab.ask() is None:
+            break
+        wanted, state = lab.ask(), len(lab.log)
+        sample = problem.pull(wanted, rng)
+        lab.tell(problem.pull(wanted, rng))
+        lab.undo()
+        assert lab.ask().tolist() == wanted.tolist() and len(lab.log) == state
+        lab.tell(sample)
+    twin = Lab(contract.fresh(make, problem), lab.log)
+    assert str(twin.ask()) == str(lab.ask())
+
+
+class Stubborn:
+    def __deepcopy__(self, memo):
+        raise RuntimeError("a socket")
+
+
+def test_a_rule_that_cannot_be_made_again_is_undone_in_its_log(tmp_path):
+    def make():
+        return patient(np.eye(3), rng=None, delta=Stubborn())
+
+    lab = Lab(make())
+    lab.tell(of([2, 0, 1]))
+    with pytest.warns(UserWarning, match="taken back in the log.*a socket.*Lab.algorithm, path"):
+        lab.undo()
+    with pytest.raises(ValueError, match="make the Lab again from its log"):
+        lab.tell(of([1, 0, 0]))
+    with pytest.raises(ValueError, match="cannot be made once more: .*a socket"):
+        Lab(make()).drop(0)
+
+
+def test_the_recipe_knows_every_kind_of_parameter():
+    free = 3
+
+    def odd(a, /, b, *rest, c=2, **more):
+        yield np.array([free])
+        return a, b, rest, c, more
+
+    for given_, named in (((1, 2), {}), ((1, 2, 3, 4), {"c": 5, "d": 6})):
+        made = recipe(odd(*given_, **named)).make()
+        assert inspect.getgeneratorlocals(made) == inspect.getgeneratorlocals(odd(*given_, **named))
+        assert next(made).tolist() == [3]
+
+
+# --- drop
+
+GOES_ON = {
+    "rage": lambda: rage(ARMS, delta=0.1, sigma=0.5),
+    "rage_halving": lambda: rage_halving(ARMS, delta=0.1, sigma=0.5),
+    "level": lambda: rage_halving(ARMS, delta=0.1, sigma=0.5, objective="level", threshold=0.4),
+    "h_rage": lambda: h_rage(ARMS, delta=0.1, sigma_min=0.4, sigma_max=0.6, burn_in=np.full(7, 0.5)),
+    "xy_static": lambda: xy_static(ARMS, delta=0.1, sigma=0.1, rng=np.random.default_rng(0)),
+    "lazy_track_and_stop": lambda: lazy_track_and_stop(ARMS, delta=0.1, sigma=0.1),
+    "lazy (own weights)": lambda: lazy_track_and_stop(ARMS, delta=0.1, sigma=0.1, allocation=np.ones(7)),
+    "lin_game": lambda: lin_game(ARMS, delta=0.1, sigma=0.1),
+    "fws": lambda: fws(ARMS, delta=0.1, sigma=0.1),
+    "l_t3c": lambda: l_t3c(ARMS, delta=0.1, sigma=0.1, rng=np.random.default_rng(0)),
+    "lingape": lambda: lingape(ARMS, delta=0.1, sigma=0.1, theta_bound=1.2),
+}
+
+
+@pytest.mark.parametrize("make", GOES_ON.values(), ids=GOES_ON)
+@pytest.mark.parametrize(("when", "share"), [(0, 0), (0, 2), (1, 2), (2, 0)])
+def test_an_arm_that_is_dropped_is_never_asked_for_again(make, when, share, tmp_path):
+    lab, rng = Lab(make()), np.random.default_rng(1)
+    for _ in range(when):
+        lab.tell(WORLD.pull(lab.ask(), rng))
+    wanted = lab.ask()
+    arm = int(np.argmax(wanted))
+    if share and wanted.sum() > 1:
+        lab.tell(WORLD.pull(wanted // share, rng))
+    told = total([*lab.log, of([0] * 7)]).counts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lab.drop(arm, "broken")
+    while (wanted := lab.ask()) is not None:
+        assert wanted[arm] == 0 and wanted.any()
+        lab.tell(WORLD.pull(wanted, rng))
+        if len(lab.log) % 50 < 2:
+            same(lab, reopened(lab, make, tmp_path))
+    assert total(lab.log).counts[arm] == told[arm]
+    if "threshold" in str(lab.experiment.arguments) and lab.experiment.arguments.get("objective") == "level":
+        assert lab.result.recommendation.tolist() == (WORLD.arms @ [1.0, 0.3, 0.2] > 0.4).tolist()
+    else:
+        assert lab.result.recommendation == 0
+    same(lab, reopened(lab, make, tmp_path))
+
+
+@pytest.mark.parametrize("name", ["rage", "rage_halving", "lin_game", "lingape"])
+def test_a_second_arm_may_be_dropped(name, tmp_path):
+    lab, rng = Lab(GOES_ON[name]()), np.random.default_rng(1)
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop(0)
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop([6, 3])
+    assert lab.dropped == (0, 3, 6)
+    play_on(lab, rng)
+    assert lab.result.recommendation == 0
+    same(lab, reopened(lab, GOES_ON[name], tmp_path))
+
+
+def test_an_arm_dropped_in_the_beginning_sets_the_threshold_once():
+    lab, rng = Lab(lin_game(ARMS, delta=0.1)), np.random.default_rng(0)
+    lab.tell(WORLD.pull(np.minimum(lab.ask(), [1, 0, 0, 0, 0, 0, 0]), rng))
+    lab.drop(1)
+    lab.drop(3)
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    with pytest.raises(ValueError, match=r"dropped while lin_game began.*history=\(arms, total\(lab.log\)\)"):
+        lab.drop(4)
+
+
+def test_the_open_request_is_designed_anew_and_what_was_told_of_it_counts():
+    lab = Lab(rage(ARMS, delta=0.1))
+    first = lab.ask()
+    arm = int(np.argmax(first))
+    lab.tell(WORLD.pull(first // 2, np.random.default_rng(0)))
+    lab.drop(arm)
+    left = np.delete(np.arange(7), arm)
+    planned = Lab(rage(ARMS[left], ARMS, delta=0.1)).ask()
+    assert lab.ask()[left].tolist() == np.maximum(planned - (first // 2)[left], 0).tolist()
+
+
+def test_rage_goes_by_the_widths_of_the_pulls_it_got():
+    lab, rng = Lab(rage(ARMS, delta=0.1)), np.random.default_rng(0)
+    lab.tell(WORLD.pull(lab.ask() // 3, rng))
+    lab.close("the rest was lost")
+    whole = play_on(Lab(rage(ARMS, delta=0.1)), np.random.default_rng(0))
+    phase, full = play_on(lab, rng).result.history[0], whole.result.history[0]
+    assert 1.5 < phase.width / full.width < 2
+    information = (ARMS.T * phase.counts) @ ARMS
+    away = ARMS - ARMS[0]
+    norms = np.sqrt(np.einsum("md,md->m", away @ np.linalg.inv(information), away))
+    assert phase.width == pytest.approx(np.sqrt(2 * np.log(49 / (6 * 0.1 / np.pi**2))) * norms.max())
+
+
+def test_halving_takes_the_wider_of_what_was_planned_and_what_was_reached():
+    lab, rng = Lab(rage_halving(ARMS, delta=0.1)), np.random.default_rng(0)
+    lab.tell(WORLD.pull(lab.ask() // 9, rng))
+    lab.close()
+    values = ARMS @ play_on(lab, rng).result.history[0].theta_hat
+    phases = lab.result.history
+    assert phases[0].width > 0.5
+    assert set(phases[1].active) == set(np.flatnonzero(values.max() - values <= phases[0].width))
+
+
+REFUSED = {
+    "head": (lambda: variance.head(ARMS, budget=600, sigma_min=0.1, sigma_max=2.0), "every entry of a matrix"),
+    "xy_adaptive": (lambda: xy_adaptive(ARMS, delta=0.1), "greedy pulls would go on asking"),
+    "linucb": (lambda: linucb(ARMS, budget=50), "asks arm by arm"),
+    "lingape": (lambda: lingape(ARMS, delta=0.1, theta_bound=1.0, rule="greedy"), "looks at all arms at every pull"),
+    "h_rage": (lambda: h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0), "the burn-in is as long as that takes"),
+    "lazy": (
+        lambda: lazy_track_and_stop(ARMS, delta=0.1, initial="random", rng=np.random.default_rng(0)),
+        "would be drawn anew",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED.values(), ids=REFUSED)
+def test_where_the_guarantee_would_fall_a_drop_is_refused_with_the_reason(make, words):
+    lab = Lab(make())
+    before = lab.ask().tolist()
+    with pytest.raises(ValueError, match=f"cannot go on without an arm: .*{words}.* another experiment"):
+        lab.drop(0)
+    assert lab.ask().tolist() == before and lab.dropped == ()
+
+
+@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static", "fws", "lingape"])
+def test_a_drop_in_a_log_of_another_processor(name, tmp_path):
+    make, rng = GOES_ON[name], np.random.default_rng(0)
+    lab = Lab(make())
+    moved = np.roll(lab.ask(), 1) + lab.ask()
+    lab._missing = moved
+    lab._texts[-1] = entries.text(entries.entry(0, asked=moved))
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop(2)
+    with pytest.warns(ReplayWarning, match="another request 1"):
+        again = reopened(lab, make, tmp_path)
+    same(lab, again)
+
+
+@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static"])
+def test_a_plan_without_an_arm_that_another_processor_made(name, tmp_path):
+    make, rng = GOES_ON[name], np.random.default_rng(0)
+    lab = Lab(make())
+    lab.tell(WORLD.pull(lab.ask(), rng))
+    lab.drop(int(lab.ask().argmax()))
+    arm = int(lab.ask().argmax())
+    lab.save(tmp_path / "log.csv")
+    before, mark, step = (tmp_path / "log.csv").read_text().partition("# dropped arms ")
+    old = next((line for line in step.splitlines() if line.startswith(f"2,{arm},")), None)
+    asked = int(old.split(",")[2]) if old else 0
+    new = f"2,{arm},{asked + 7},0,0,0"
+    step = step.replace(old, new) if old else step.replace("\n\n", f"\n{new}\n\n", 1)
+    (tmp_path / "log.csv").write_text(before + mark + step)
+    with pytest.warns(ReplayWarning, match="another request 2 than"):
+        other = Lab(make(), tmp_path / "log.csv")
+    assert other.ask().tolist() == (lab.ask() + 7 * np.eye(7, dtype=int)[arm]).tolist()
+    play_on(other, rng)
+    assert other.result.recommendation == 0
+
+
+def test_variances_that_were_estimated_stay(tmp_path):
+    def make():
+        return h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.5, burn_in=3000)
+
+    lab, rng = Lab(make()), np.random.default_rng(0)
+    for _ in range(2):
+        lab.tell(WORLD.pull(lab.ask(), rng))
+    first = lab.ask()
+    lab.drop(int(first.argmax()))
+    assert lab.ask()[first.argmax()] == 0
+    play_on(lab, rng)
+    assert lab.result.recommendation == 0
+    same(lab, reopened(lab, make, tmp_path))
+
+
+def test_items_that_can_never_be_told_apart_are_named_with_what_can_be_said():
+    lab, rng = Lab(rage(np.eye(4), delta=0.1, sigma=0.1)), np.random.default_rng(0)
+    world = LinearBandit(np.eye(4), theta=[1.0, 0.95, 0.9, 0.0], sigma=0.1)
+    while lab.ask() is not None and lab.ask()[3]:
+        lab.tell(world.pull(lab.ask(), rng))
+    before = lab.ask().tolist()
+    with pytest.raises(ValueError, match="in play are items 0, 1, 2; the arms left compare items 0, 1 with each other"):
+        lab.drop(2)
+    with pytest.raises(ValueError, match=r"rage\(arms without 2, items=those, delta=0.1, ...\), whose probability of"):
+        lab.drop(2)
+    with pytest.raises(ValueError, match="no other arm is left to be measured"):
+        lab.drop([0, 1, 2, 3])
+    assert lab.ask().tolist() == before and lab.dropped == ()
+    lab.drop(3)  # out of play
+    assert lab.ask().tolist() == before
+    play_on(lab, rng, world)
+    assert lab.result.recommendation == 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: lazy_track_and_stop(np.eye(3), delta=0.1, trace=50), lambda: fws(np.eye(3), delta=0.1, trace=50)],
+)
+def test_a_rule_that_eliminates_nothing_goes_by_what_the_intervals_prove(make, tmp_path):
+    world, rng = LinearBandit(np.eye(3), theta=[-3.0, 0.5, 0.0]), np.random.default_rng(0)
+    lab = Lab(make())
+    lab.tell(world.pull(lab.ask(), rng))
+    with pytest.raises(ValueError, match="nothing tells the items in play apart.*in play are items 0, 1, 2; the arms"):
+        lab.drop(0)
+    while not lab.log or lab.result is None and len(lab.log) < 90:
+        lab.tell(world.pull(lab.ask(), rng))
+    with pytest.raises(ValueError, match="in play are items 1, 2. To go on"):
+        lab.drop(1)
+    lab.drop(0)
+    play_on(lab, rng, world)
+    assert lab.result.recommendation == 1 and lab.result.history[-1].leader == 1
+    same(lab, reopened(lab, make, tmp_path))
+
+
+def test_a_budget_rule_says_that_nothing_was_promised_and_ends_where_nothing_can_be_estimated(tmp_path):
+    for make in (lambda: gse(ARMS, budget=600), lambda: od_linbai(ARMS, budget=600)):
+        lab, rng = Lab(make()), np.random.default_rng(0)
+        with pytest.warns(UserWarning, match="goes on; no confidence is promised with a budget"):
+            lab.drop(1)
+        play_on(lab, rng)
+        assert lab.result.recommendation == 0 and total(lab.log).counts[1] == 0
+    lab, rng = Lab(gse(ARMS, budget=600)), np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="promised"):
+        lab.drop(0)
+    with pytest.warns(UserWarning, match="the experiment ends here: of the arms in play, 0, "):
+        play_on(lab, rng)
+    assert lab.result is None and lab.ask() is None and "ends here" in repr(lab)
+    assert len(lab.log) == max(lab.requests)
+    again = reopened(lab, lambda: gse(ARMS, budget=600), tmp_path)
+    same(lab, again)
+    with pytest.raises(ValueError, match="the experiment ends here"):
+        again.tell(of([1] * 7))
+    again.undo()
+    assert again.ask() is not None
+
+
+def test_every_rule_is_in_the_table():
+    rules = {*fixed_confidence.__all__, *fixed_budget.__all__, "head", "uniform_estimator", "separate_arm_estimator"}
+    assert {name for name in rules if inspect.isgeneratorfunction(contract_function(name))} == guarantees.TABLE.keys()
+
+
+def contract_function(name):
+    home = next(room for room in (fixed_confidence, fixed_budget, variance) if hasattr(room, name))
+    return inspect.unwrap(getattr(home, name))
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [(7, "lie in 0..6"), (-1, "lie in 0..6"), (0.5, "whole numbers"), ([], "whole numbers"), ("a", "whole numbers"),
+     (True, "whole numbers"), ([[0]], "whole numbers")],
+)  # fmt: skip
+def test_arms_that_are_none_are_refused(arms, words):
+    with pytest.raises(ValueError, match=words):
+        Lab(rage(ARMS, delta=0.1)).drop(arms)
+
+
+def test_steps_after_the_end_and_twice():
+    lab = Lab(rage(ARMS, delta=0.1))
+    lab.drop(1)
+    with pytest.raises(ValueError, match="arm 1 was dropped before"):
+        lab.drop([1, 2])
+    with pytest.raises(ValueError, match=r"arm 1 but only 0 were asked for .arm 1 was dropped."):
+        lab.tell(Sample.of([1], [0.0], 7))
+    play_on(lab, np.random.default_rng(0))
+    for step in (lambda: lab.drop(2), lab.close):
+        with pytest.raises(ValueError, match="the algorithm is done"):
+            step()
+    with pytest.raises(ValueError, match="the algorithm is done"):
+        lab.tell_history(of([1] * 7))
+
+
+# --- closed requests
+
+
+def test_a_request_is_closed_with_what_came():
+    lab = Lab(patient(np.eye(3)))
+    with pytest.raises(ValueError, match="nothing was told in answer to request 1"):
+        lab.close()
+    sample = of([2, 0, 1])
+    lab.tell(sample)
+    with pytest.warns(UserWarning, match="not known"):
+        lab.close("spilt")
+    play_on(lab, np.random.default_rng(0), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
+    assert lab.result.history[0].counts.tolist() == [2, 0, 1]
+    assert "# closed as it is: spilt\n1,0,-3,0,0,0\n1,2,-2,0,0,0\n2,1," in "".join(lab._texts)
+
+
+def test_what_a_rule_cannot_use_does_not_close_a_request():
+    lab = Lab(rage(ARMS, delta=0.1))
+    few = np.eye(7, dtype=int)[lab.ask().argmax()]
+    lab.tell(WORLD.pull(few, np.random.default_rng(0)))
+    before = lab.ask().tolist()
+    with pytest.raises(ValueError, match="cannot stand in for it"):
+        lab.close()
+    assert lab.ask().tolist() == before
+    play_on(lab, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="needs all pulls of this request: the variances"):
+        Lab(h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0)).close()
+
+
+# --- measured before
+
+
+def singles(arms, rewards, K=3):
+    return [Sample.of([arm], [reward], K) for arm, reward in zip(arms, rewards, strict=True)]
+
+
+def test_earlier_rewards_answer_requests_in_their_order_each_once(tmp_path):
+    lab = Lab(patient(np.eye(3)))
+    lab.tell_history(singles([0, 1, 0, 2, 1], [1.0, 5.0, 2.0, 3.0, 6.0]))
+    assert lab.ask().tolist() == [3, 0, 2] and total(lab.log).sums.tolist() == [3.0, 0.0, 3.0]
+    same(lab, reopened(lab, lambda: patient(np.eye(3)), tmp_path))
+    lab.tell(of([3, 0, 2]))
+    assert lab.log[-1].sums.tolist()[1] == 11.0 and lab.requests == [1, 1, 2]  # the second request has both of arm 1
+    assert len(lab._stock) == 0
+    same(lab, reopened(lab, lambda: patient(np.eye(3)), tmp_path))
+    lab.undo()  # the step of the hand, and what followed by itself
+    assert lab.ask().tolist() == [3, 0, 2] and len(lab._stock) == 2
+    same(lab, reopened(lab, lambda: patient(np.eye(3)), tmp_path))
+    lab.undo()
+    assert lab.ask().tolist() == [5, 0, 3] and len(lab._stock) == 0 and not lab.log
+    lab.tell_history(of([1, 0, 0]))
+
+
+def test_sums_are_told_whole_when_they_fit_and_their_numbers_were_planned():
+    with pytest.raises(ValueError, match=r"3 of arm 0.* may not fit by chance: give single rewards.*planned=True"):
+        Lab(patient(np.eye(3))).tell_history(of([3, 0, 0]))
+    lab = Lab(patient(np.eye(3)))
+    lab.tell_history([of([4, 2, 4]), of([2, 0, 1], seed=1)], planned=True)
+    assert lab.ask().tolist() == [1, 0, 2] and len(lab._stock) == 8
+    assert "8 pulls measured before are left" in repr(lab)
+    lab.tell(of([1, 0, 2]))
+    assert lab.requests == [1, 1, 2]
+
+
+def test_measured_before_comes_first():
+    lab = Lab(patient(np.eye(3)))
+    for wrong in (3.0, [], [(0, 1.0)], of([0, 0, 0]), of([1, 0])):
+        with pytest.raises(ValueError, match="Sample|no measurement"):
+            lab.tell_history(wrong)
+    lab.tell_history(of([1, 0, 0]))
+    lab.tell_history(of([0, 0, 1]))
+    lab.tell(of([1, 0, 0], seed=2))
+    with pytest.raises(ValueError, match="come first: make a new Lab"):
+        lab.tell_history(of([1, 0, 0]))
+
+
+def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
+    def make():
+        return lin_game(ARMS, delta=0.1, sigma=0.1)
+
+    rng = np.random.default_rng(0)
+    pilot = [WORLD.pull(np.eye(7, dtype=int)[k], rng) for k in rng.permutation(np.repeat(np.arange(7), 30))]
+    lab = Lab(make())
+    lab.tell_history(pilot)
+    used = total(lab.log).counts.sum()
+    assert 7 < used <= 210 and len(lab._stock) == 210 - used
+    with pytest.warns(UserWarning, match="asks for one pull at a time.*history="):
+        lab = Lab(make())
+        lab.tell_history([*(WORLD.pull(np.ones(7, int), rng) for _ in range(1)), total(pilot)], planned=True)
+    assert len(lab._stock) >= 210
+
+
+def thirty():
+    yield np.array([30, 0])
+    return Result(0)
+
+
+def told_of(run, as_sum):
+    """Sum of the 30 rewards told, in standard deviations: a pilot that ends when it looks good, then fresh rewards."""
+    rng = np.random.default_rng((9, run))
+    rewards = rng.standard_normal(60)
+    good = np.cumsum(rewards) > 1.5 * np.sqrt(np.arange(1, 61))
+    pilot = rewards[: int(np.argmax(good)) + 1] if good.any() else rewards
+    lab = Lab(thirty())
+    if as_sum:
+        lab.tell_history(Sample.of([0] * len(pilot), pilot, 2), planned=True)  # it was not
+    else:
+        lab.tell_history(singles([0] * len(pilot), pilot, 2))
+    if (wanted := lab.ask()) is not None:
+        lab.tell(Sample.of([0] * wanted[0], rng.standard_normal(wanted[0]), 2))
+    return total(lab.log).sums[0] / np.sqrt(30)
+
+
+def test_single_rewards_in_their_order_mislead_nobody_however_their_number_came_about():
+    """Sums of as many are biased, since whether they fit depends on them: the negative control."""
+    in_order, sums = ([told_of(run, as_sum) for run in range(runs)] for as_sum, runs in ((False, 250), (True, 600)))
+    assert abs(np.mean(in_order)) < 3 / np.sqrt(250) and 0.9 < np.std(in_order) < 1.1
+    assert np.mean(sums) > 3.5 / np.sqrt(600)
+
+
+def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path):
+    lab = Lab(patient(np.eye(3)))
+    lab.tell_history(singles([0], [1.0]))
+    lab.save(tmp_path / "log.csv")
+    text = (tmp_path / "log.csv").read_text()
+    (tmp_path / "log.csv").write_text(text.replace("0,0,0,-1,-1,-1", "0,0,0,-1,-2,-4"))
+    with pytest.raises(ValueError, match=r"log.csv, line \d+: takes out of what was measured before"):
+        Lab(patient(np.eye(3)), tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_history_is_in_the_head_of_the_log(pair, tmp_path):
+    sample = WORLD.pull(np.full(7, 3), np.random.default_rng(0))
+    history = (ARMS, sample) if pair else sample
+
+    def make(history=history):
+        return fws(ARMS[:6], delta=0.1, history=history if pair else Sample(*(field[:6] for field in history)))
+
+    lab = Lab(make())
+    lab.tell(WORLD.pull(np.append(lab.ask(), 0), np.random.default_rng(1))._replace(**{
+        "counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}))
+    lab.drop(4)
+    same(lab, reopened(lab, make, tmp_path))
+    Lab(fws(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="another experiment: history"):
+        Lab(fws(ARMS[:6], delta=0.1), tmp_path / "log.csv")
+
+
+# --- the file
+
+
+def test_older_versions_refuse_every_new_row():
+    """Their parser: one of asked and count positive, none negative, request 1 and above."""
+    lab = Lab(rage(ARMS, delta=0.1))
+    lab.tell_history(Sample.of([0], [1.0], 7))
+    lab.tell(WORLD.pull(lab.ask() // 2, np.random.default_rng(0)))
+    lab.drop(1)  # not in the open request, as like as not
+    lab.undo()
+    lab.close()
+    for text in lab._texts[1:]:
+        rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]
+        numbers = [tuple(map(int, row[:4])) for row in rows]
+        plain = all(min(row) >= 0 and (row[2] == 0) != (row[3] == 0) and row[0] for row in numbers)
+        assert plain == (not text.startswith("# "))
+
+
+@pytest.mark.parametrize(
+    ("put", "words"),
+    [
+        ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n\n", "takes back what is not in the last 1 entries"),
+        ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n\n", "takes back what is not in the last 9 entries"),
+        ("# dropped arms 2\n\n", "rows must follow"),
+        ("# dropped arms 2\n2,2,-1,0,0,0\n\n", "makes request 2 where the algorithm is at request 1"),
+        ("# closed as it is\n1,0,-9,0,0,0\n\n", "asks for -6 pulls of arm 0"),
+        ("1,0,-1,0,0,0\n\n", "one of asked and count must be positive"),
+        ("0,0,1,0,0,0\n\n", "one of asked and count must be positive"),
+    ],
+)
+def test_steps_that_cannot_be_are_refused_by_line(tmp_path, put, words):
+    lab = Lab(patient(np.eye(3)))
+    lab.tell(of([2, 0, 1]))
+    lab.save(tmp_path / "log.csv")
+    with open(tmp_path / "log.csv", "a") as file:
+        file.write(put)
+    with pytest.raises(ValueError, match=rf"log.csv, line \d+: .*{words}"):
+        Lab(patient(np.eye(3)), tmp_path / "log.csv")
+
+
+def test_a_kill_at_any_byte_of_any_step_leaves_a_state_that_was(tmp_path):
+    path, lab = tmp_path / "log.csv", Lab(patient(np.eye(3)))
+    states = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lab.tell_history(singles([0, 1], [1.0, 2.0]))
+        for step in (lambda: lab.tell(of([2, 0, 1])), lambda: lab.drop(2, "gone"), lab.undo, lambda: lab.close("x")):
+            step()
+            lab.save(path)
+            states.append(path.read_bytes())
+        for before, after in zip(states, states[1:], strict=False):
+            assert after.startswith(before)
+            for end in range(len(before), len(after), 3):
+                path.write_bytes(after[:end])
+                again = Lab(patient(np.eye(3)), path)
+                found, known = logs.read(path).entries, logs.parse(after).entries
+                assert len(logs.parse(before).entries) <= len(found) < len(known) and found == known[: len(found)]
+                again.save(path)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["tell", "tell", "all", "undo", "drop", "close", "again"]), st.integers(0, 10**6)),
+    max_size=14,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STEPS, st.sampled_from(["rage", "rage_halving", "xy_static", "lin_game", "lingape"]), st.booleans())
+def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, name, history):
+    path, make = tmp_path_factory.mktemp("steps") / "log.csv", GOES_ON[name]
+    lab, stack = Lab(make()), []
+    if history:
+        rng = np.random.default_rng(8)
+        lab.tell_history([WORLD.pull(np.eye(7, dtype=int)[k], rng) for k in range(7)])
+        stack = ["nothing told"]
+    for what, seed in steps:
+        rng, before = np.random.default_rng(seed), repr(lab)
+        try:
+            if what == "undo":
+                lab.undo()
+                assert repr(lab) == stack.pop() or history
+                continue
+            if what == "again":
+                lab.save(path)
+                lab = Lab(make(), path)
+                assert repr(lab) == before
+                continue
+            if what == "drop":
+                lab.drop(seed % 7)
+            elif what == "close":
+                lab.close()
+            elif lab.ask() is not None:
+                wanted = lab.ask() if what == "all" else rng.binomial(lab.ask(), 0.5)
+                if not wanted.any():
+                    continue
+                lab.tell(WORLD.pull(wanted, rng))
+            else:
+                continue
+        except ValueError as error:
+            assert re.search("dropped|nothing|done|stand in|needs all|threshold", str(error)) and repr(lab) == before
+        else:
+            stack.append(before)
+    lab.save(path)
+    same(lab, Lab(make(), path))
+    effective = entries.standing(logs.read(path).entries)
+    told = [row for e in effective for row in e.told]
+    assert sum(row.count for row in told) == sum(int(s.counts.sum()) for s in lab.log)
+
+
+# --- messages
+
+
+def test_a_lab_says_what_it_is():
+    lab = Lab(patient(np.eye(3)))
+    lab.tell(of([2, 0, 1]))
+    said = repr(lab)
+    assert "Lab of patient(delta=0.1): request 1 is open, 3 of its 8 pulls are told; lab.ask() says which 5" in said
+    play_on(lab, np.random.default_rng(0), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
+    assert "done with" in repr(lab) and "lab.result.recommendation" in repr(lab)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_lab_is_not_copied_but_saved(copied):
+    with pytest.raises(TypeError, match=r"lab.save\(path\) it, and Lab\(algorithm, path\)"):
+        copied(Lab(patient(np.eye(3))))
+
+
+def test_the_right_call_is_named():
+    import pandas as pd
+
+    lab = Lab(patient(np.eye(3)))
+    with pytest.raises(ValueError, match=r"Sample.of\(table\['arm'\], table\['reward'\], K=3\)"):
+        lab.tell(pd.DataFrame({"arm": [0], "reward": [1.0]}))
+    with pytest.raises(ValueError, match=r"lab.tell\(read\(path, names, lab.ask\(\)\)\)"):
+        lab.tell("day.csv")
+
+
+def test_the_same_file_told_twice_is_noticed_also_after_a_restart(tmp_path):
+    lab, day = Lab(patient(np.eye(3))), of([2, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lab.tell(day)
+    lab = reopened(lab, lambda: patient(np.eye(3)), tmp_path)
+    with pytest.warns(UserWarning, match="these 3 pulls are those told in answer to request 1.*lab.undo"):
+        lab.tell(day)
+    lab.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lab.tell(of([2, 0, 1], seed=1))
+        lab.tell(Sample(np.array([1, 0, 1]), np.array([1.0, 0, 1.0]), np.array([1.0, 0, 1.0])))
+        whole = Lab(patient(np.eye(3)))
+        for _ in range(2):  # rewards of 0 and 1 are the same sums again and again
+            whole.tell(Sample(np.array([2, 0, 1]), np.array([1.0, 0, 1.0]), np.array([1.0, 0, 1.0])))

@@ -154,9 +154,26 @@ def _embedded(algorithm, left, active, K):
 # --- whether what is left will do
 
 
+def checked_arms(arms, K, dropped):
+    """Rows of arms that are to be dropped, as a tuple without repetitions; ValueError for what is none."""
+    given = np.atleast_1d(arms)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
+    if ((given < 0) | (given >= K)).any():
+        raise ValueError(f"arms must lie in 0..{K - 1}; got {arms!r}")
+    if again := sorted({*given.tolist()} & {*dropped}):
+        raise ValueError(f"arm {again[0]} was dropped before")
+    return tuple(sorted(set(given.tolist())))
+
+
 def check_left(lab, gone):
     """Refuse a drop after which items that are in play can never be told apart, and say what can be said."""
     given, how = lab._recipe.arguments, after(lab.experiment, lab._request).how
+    if how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
+        raise ValueError(
+            f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; a second "
+            "time would set it anew. Begin another experiment, with history=(arms, total(lab.log))"
+        )
     arms = np.asarray(given.get("arms", np.ones((0, 1))), dtype=float)
     left = np.setdiff1d(np.arange(len(arms)), gone)
     if len(arms) and not arms[left].any():

@@ -83,3 +83,14 @@ def after(experiment, request):
     if rule == "h_rage" and request <= 2 and np.ndim(arguments.get("burn_in", "")) == 0:
         return After("", BURN_IN, closes=False)
     return found
+
+
+def going_on(experiment, request):
+    """The `After` of a rule that goes on without an arm; ValueError with the reason for one that cannot."""
+    found = after(experiment, request)
+    if not found.how:
+        raise ValueError(
+            f"{experiment.rule} cannot go on without an arm: {found.why}. The way out is another experiment without "
+            f"these arms, {experiment.rule}(arms left, ...), whose probability of error is its own"
+        )
+    return found

@@ -10,8 +10,8 @@ import numpy as np
 from bandits_lib.lab import entries
 from bandits_lib.lab import log as logs
 from bandits_lib.lab.drive import Drive, checked_sample
-from bandits_lib.lab.dropping import check_left
-from bandits_lib.lab.guarantees import UNPROVED, after
+from bandits_lib.lab.dropping import check_left, checked_arms
+from bandits_lib.lab.guarantees import UNPROVED, after, going_on
 from bandits_lib.lab.replay import replay
 from bandits_lib.lab.stock import rows_of
 
@@ -98,14 +98,9 @@ class Steps(Drive):
         >>> lab.ask()[1].item()
         0
         """
-        self._check_going()
-        gone = self._arms_of(arms)
-        found = self._after("cannot go on without an arm")
-        if found.how == "restart" and self._request > 1 and any(request == 1 for request, _ in self._drops):
-            raise ValueError(
-                f"an arm was dropped while {self.experiment.rule} began, which set the constant of its threshold; a "
-                "second time would set it anew. Begin another experiment, with history=(arms, total(lab.log))"
-            )
+        self._check_open()
+        found = going_on(self.experiment, self._request)
+        gone = checked_arms(arms, self._K, self.dropped)
         check_left(self, (*self.dropped, *gone))
         lab = self._again()
         before, request = lab._missing, lab._request
@@ -148,8 +143,8 @@ class Steps(Drive):
         >>> lab.result.recommendation
         0
         """
-        self._check_going()
-        found = self._after("needs all pulls of this request")
+        self._check_open()
+        found = after(self.experiment, self._request)
         if not found.closes:
             raise ValueError(f"{self.experiment.rule} needs all pulls of this request: {found.why}")
         if not self._parts:
@@ -199,9 +194,7 @@ class Steps(Drive):
         >>> lab.ask().tolist()
         [84, 85]
         """
-        self._check_going()
-        if self._missing is None:
-            raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
+        self._check_open()
         if self._by_hand:
             raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
         rows = rows_of(samples, self._K, planned, checked_sample)
@@ -248,27 +241,10 @@ class Steps(Drive):
         if self._refusal:
             self._check(None)
 
-    def _after(self, cannot):
-        """What comes after a drop or a closed request; ValueError if the rule cannot go on."""
+    def _check_open(self):
+        self._check_going()
         if self._missing is None:
             raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
-        found = after(self.experiment, self._request)
-        if not found.how and not (found.closes and cannot.startswith("needs")):
-            raise ValueError(
-                f"{self.experiment.rule} {cannot}: {found.why}. The way out is another experiment without these arms, "
-                f"{self.experiment.rule}(arms left, ...), whose probability of error is its own"
-            )
-        return found
-
-    def _arms_of(self, arms):
-        given = np.atleast_1d(arms)
-        if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
-            raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
-        if self._missing is not None and ((given < 0) | (given >= self._K)).any():
-            raise ValueError(f"arms must lie in 0..{self._K - 1}; got {arms!r}")
-        if again := sorted({*given.tolist()} & {*self.dropped}):
-            raise ValueError(f"arm {again[0]} was dropped before")
-        return tuple(sorted(set(given.tolist())))
 
     def _warn_unproved(self, found):
         if found.why in UNPROVED:

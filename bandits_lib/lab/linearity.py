@@ -48,19 +48,17 @@ def message(experiment, log):
     sigma = np.asarray(experiment.arguments["sigma"], dtype=float)
     found = diagnose(arms, total(log), sigma if sigma.ndim else None, level=LEVEL)
     if found.df == 0:
+        measured = int(np.count_nonzero(found.table["pulls"]))
         return (
-            f"whether rewards are linear in the features cannot be seen: {_pulled(found)} arms were measured, and a "
-            f"linear fit goes through as many means whatever they are. The answer is as sure as that assumption. {WAY}"
+            "whether rewards are linear in the features cannot be seen: a linear fit goes through the means of "
+            f"{measured} arms, as many as were measured, whatever they are. The answer is as sure as that assumption. "
+            f"{WAY}"
         )
     if found.p_value < LEVEL:
         return (
-            f"rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
-            f"their noise (lack-of-fit test, p = {found.p_value:.2g}), so the answer may be wrong with more than the "
-            "probability delta. `diagnose(arms, total(lab.log), sigma)` says which arms; squares or products among "
-            "the features, or np.eye(K) for arms, mend it"
+            "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
+            f"their noise (lack-of-fit test, p = {found.p_value:.2g}). The answer rests on a model that is wrong. "
+            "`diagnose(arms, total(lab.log), sigma)` says which arms are off; squares or products among the features, "
+            "or np.eye(K) for arms, mend it"
         )
     return ""
-
-
-def _pulled(found):
-    return int(np.count_nonzero(found.table["pulls"]))

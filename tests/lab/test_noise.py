@@ -136,17 +136,21 @@ def told(lab, sigma, rng, parts=1):
     return lab
 
 
+def of_sigma(caught):
+    return [warning for warning in caught if warning.category is SigmaWarning]
+
+
 def test_millivolts_told_as_volts_warn_once_and_once_when_the_log_is_opened(tmp_path):
     lab = Lab(rage(ARMS, delta=0.05, sigma=0.1))
     with pytest.warns(SigmaWarning, match=r"100 .*|1\d\d times the sigma = 0.1 .*mV told as V.*sigma_upper") as caught:
         told(lab, 10.0, RNG(0), parts=4)
-    assert len(caught) == 1 and caught[0].filename == __file__
+    assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
     lab.save(tmp_path / "log.csv")
     with pytest.warns(SigmaWarning, match="times the sigma") as caught:
         again = Lab(rage(ARMS, delta=0.05, sigma=0.1), tmp_path / "log.csv")
-    assert len(caught) == 1 and caught[0].filename == __file__
+    assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", SigmaWarning)
         told(again, 10.0, RNG(1))
 
 
@@ -154,7 +158,7 @@ def test_noise_far_below_sigma_says_what_is_wasted():
     lab = Lab(rage(ARMS, delta=0.05, sigma=1.0))
     with pytest.warns(SigmaWarning, match="as sure as promised, but about 4% of the measurements") as caught:
         told(lab, 0.2, RNG(0), parts=3)
-    assert len(caught) == 1
+    assert len(of_sigma(caught)) == 1
 
 
 @pytest.mark.parametrize("sigma", [0.09, 0.1])
@@ -234,5 +238,5 @@ def test_a_rule_that_pulls_one_by_one_is_watched_too():
         for _ in range(40):
             if lab.ask() is not None:
                 lab.tell(noisy.pull(lab.ask(), rng))
-    assert len(caught) == 1 and caught[0].filename == __file__
+    assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
     assert max(sample.counts.sum() for sample in lab.log[1:]) == 1

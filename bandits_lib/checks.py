@@ -7,6 +7,7 @@ from bandits_lib.numerics.span import RANK_TOL, basis, outside
 LARGEST = 1e100  # entry of a vector, and the inverse of the least: squares and their products are then finite
 BLOCK = 1 << 14  # vectors looked at at a time
 MOST = 2**62  # pulls: counts are 64-bit integers
+FAR_APART = 1e3  # ratio of the sizes of columns above which their units are looked at
 SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 
@@ -75,11 +76,28 @@ def check_arms(arms):
     Raises
     ------
     ValueError
-        As `check_matrix`, and if all arms are zero.
+        As `check_matrix`, if all arms are zero, and if the features are in units so different that rounding errors hide
+        a dimension: the rank would be another if every column were divided by its largest size.
     """
     arms = check_matrix("arms", arms)
     check_some_nonzero("arms", arms)
+    _check_units(arms)
     return arms
+
+
+def _check_units(arms):
+    """Refuse columns whose sizes are so far apart that the rank rule sees fewer dimensions than there are."""
+    sizes = np.maximum(arms.max(axis=0), -arms.min(axis=0))
+    large, small = int(np.argmax(sizes)), int(np.argmin(np.where(sizes > 0, sizes, np.inf)))
+    if sizes[large] <= FAR_APART * sizes[small]:
+        return
+    rank, scaled = (basis(rows).shape[1] for rows in (arms, arms / np.where(sizes > 0, sizes, 1.0)))
+    if rank != scaled:
+        raise ValueError(
+            f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
+            f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Take "
+            "from every column of numbers its middle and divide by half its range; answers do not change by that"
+        )
 
 
 def check_some_nonzero(name, rows):

@@ -20,7 +20,7 @@ from browser import LIMIT, page
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAME = "companion_your_own_arms"
-RESULT = re.compile(r"no method can do with fewer than about ([\d,]+) visitors")
+RESULT = re.compile(r"needs fewer than ([\d,]+) pulls on average")
 SERVER = {
     "ServerApp": {"ip": "127.0.0.1", "allow_root": True, "open_browser": False},
     "IdentityProvider": {"token": ""},

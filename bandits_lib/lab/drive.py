@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bandits_lib.fixed_confidence.betting import check_fractions
 from bandits_lib.lab import entries
 from bandits_lib.lab import log as logs
 from bandits_lib.lab.dropping import CannotGoOn, following, in_play, led, left_out, nothing, restarted
@@ -122,12 +123,14 @@ class Drive:
     def _check(self, sample):
         if self._refusal:
             raise ValueError(
-                f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: "
-                "make the Lab again from its log, which is without it"
+                f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: make the Lab again "
+                "from its log, which is without it; if what is wrong was told before it, lab.undo() there takes it back"
             )
         if self._missing is None:
             raise ValueError(self.ended or "told rewards but the algorithm is done: nothing was asked for")
         counts, sums, squares = checked_sample(sample, self._K)
+        if self.experiment.rule == "bounded_rage":  # now, and not when its request is full
+            check_fractions(Sample(counts, sums, squares))
         if (surplus := np.flatnonzero(counts > self._missing)).size:
             arm = int(surplus[0])
             gone = f" (arm {arm} was dropped)" if arm in self.dropped else ""

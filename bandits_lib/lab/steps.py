@@ -27,6 +27,11 @@ class Steps(Drive):
         reason : str, default ""
             Why, for the log.
 
+        Returns
+        -------
+        str
+            What was taken back.
+
         Raises
         ------
         ValueError
@@ -44,6 +49,7 @@ class Steps(Drive):
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
         >>> lab.tell(Sample.of([0, 1], [18.0, 2.3], 2))
         >>> lab.undo("1.8 was meant")
+        'taken back: 2 pulls told in answer to request 1'
         >>> lab.ask().tolist()
         [86, 86]
         """
@@ -63,6 +69,7 @@ class Steps(Drive):
             )
         else:
             self._become(self._again(text))
+        return f"taken back: {_told(standing[last:])}"
 
     def drop(self, arms, reason=""):
         """Ask for some arms no more; the open request is planned anew without them, and what was told of it counts.
@@ -249,6 +256,15 @@ class Steps(Drive):
     def _warn_unproved(self, found):
         if found.why in UNPROVED:
             warnings.warn(f"{self.experiment.rule} goes on; {found.why}", stacklevel=3)
+
+
+def _told(steps):
+    """What entries of a log that belong together say, in words."""
+    pulls = sum(row.count for entry in steps for row in (entry.told or entry.stock))
+    if not pulls:
+        return "a step that changed what is asked"
+    told = next((entry.told for entry in steps if entry.told and not entry.stock), ())
+    return f"{pulls} pulls told in answer to request {told[0].request}" if told else f"{pulls} pulls measured before"
 
 
 def _one_line(reason):

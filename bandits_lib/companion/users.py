@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -91,7 +92,7 @@ KINDS = {
 
 def one_user(number, kind, seed):
     """One experiment of a kind of user, as a record."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(KINDS).index(kind), number)))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(kind.encode()), number)))
     user = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(rng, Path(folder), **user.setup)
@@ -107,7 +108,7 @@ def simulate_users(runs, seed=0, *, kinds=None, n_jobs=1):
     runs : int
         Experiments of each kind.
     seed : int, default 0
-        Experiment r of a kind has a stream of its own.
+        Experiment r of a kind has a stream of its own, so other kinds or more experiments change none of it.
     kinds : sequence of str, optional
         Some of KINDS; by default all.
     n_jobs : int, default 1

@@ -249,5 +249,5 @@ class Lab(Steps):
         """Warn if what was told contradicts the rule's sigma, or at the end its linear model; `above`: callers."""
         if message := self._watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=2 + above)
-        if self.result is not None and (message := linearity.message(self.experiment, self.log)):
+        if self.result is not None and (message := linearity.message(self.experiment, self.log, self.result)):
             warnings.warn(message, LinearityWarning, stacklevel=2 + above)

@@ -8,6 +8,10 @@ most chi-square.
 
 Arms that were never measured, and those through whose means the fit goes whatever they are (leverage 1), may differ
 from the model by anything, and no test sees it: they are named. Optimal designs leave such arms in most experiments.
+So are, where the answer is an arm, those of which a departure by TWICE what they are behind would be found with a
+probability below .8 (`visible` of `diagnose`). In simulated experiments of which each had one arm raised above the best
+by a departure of 1.3 or 2 times what it was behind, up to 22 % were wrong without a word before that, and below 1 %
+with it, at floors of .1 and .3.
 """
 
 import numpy as np
@@ -22,7 +26,8 @@ from bandits_lib.protocol import Sample, total
 LEVEL = 1e-3  # probability of a warning where rewards are linear and their noise is Gaussian
 DIGITS = 9  # arms that agree to so many, in units of the largest, are one
 LISTED = 6
-WAY = "With floor=0.1 the rules that take a design give every arm a share"
+TWICE = 2.0
+WAY = "With floor=0.1, or more, the rules that take a design give every arm a share"
 
 
 class LinearityWarning(UserWarning):
@@ -48,15 +53,15 @@ class LinearityWarning(UserWarning):
         super().__init__(message)
 
 
-def message(experiment, log):
-    """What to warn of at the end of an experiment, or an empty text."""
+def message(experiment, log, result=None):
+    """What to warn of at the end of an experiment, with its `Result`, or an empty text."""
     arms = _arms(experiment.arguments, experiment.rule)
     if not log or arms is None or arms.shape[0] != len(log[0].counts) or not arms.any():
         return ""
     kinds, kind = np.unique(np.round(in_units(arms), DIGITS), axis=0, return_inverse=True)
     if len(kinds) <= basis(kinds).shape[1]:
         return ""
-    p_value = _p_value(arms, log, experiment.arguments.get("sigma"))
+    p_value, found = _tested(arms, log, experiment.arguments.get("sigma"))
     if p_value < LEVEL:
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
@@ -64,7 +69,10 @@ def message(experiment, log):
             "`diagnose(arms, total(lab.log), sigma)` says which arms are off; squares or products among the features, "
             "or np.eye(K) for arms, mend it"
         )
-    return _unseen(kinds, kind.ravel(), total(log))
+    is_arm = experiment.arguments.get("items") is None and isinstance(
+        getattr(result, "recommendation", None), int | np.integer
+    )
+    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, result.recommendation) if is_arm else "")
 
 
 def _arms(told, rule):
@@ -83,23 +91,27 @@ def _arms(told, rule):
     return arms
 
 
-def _p_value(arms, log, sigma):
-    """Of linearity: the larger of the F test's and that with each arm's own noise; 1 where there is no test."""
-    sample = total(log)
-    sds = None if sigma is None else np.asarray(sigma, dtype=float)
+def _tested(arms, log, sigma):
+    """The p-value of linearity, 1 without a test, and the `Diagnosis` of it if there was a test by replicates.
+
+    The larger of those of the F test and of the test with each arm's own noise.
+    """
+    sample, sds = total(log), None if sigma is None else np.asarray(sigma, dtype=float)
     found = diagnose(arms, sample, sds if sds is not None and sds.ndim else None, level=LEVEL)
     if found.df == 0:
-        return 1.0
+        return 1.0, None
     if not found.noise > 0 or _made_up(log):
-        if sds is None:
-            return 1.0
-        wide = np.full(len(arms), sds.max())
-        means, fitted = fit(in_units(arms), sample, wide)[:2]
-        return float(stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / wide[0] ** 2, found.df))
+        return (1.0 if sds is None else _against_sigma(arms, sample, sds.max(), found.df)), None
     if found.p_value >= LEVEL:
-        return found.p_value
+        return found.p_value, found
     own = diagnose(arms, sample, _own(sample, found.noise), level=LEVEL)
-    return max(found.p_value, own.p_value)
+    return max(found.p_value, own.p_value), found
+
+
+def _against_sigma(arms, sample, sigma, df):
+    """The p-value of the misfit if the noise is at most sigma."""
+    means, fitted = fit(in_units(arms), sample, np.full(len(arms), sigma))[:2]
+    return float(stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / sigma**2, df))
 
 
 def _made_up(log):
@@ -130,10 +142,31 @@ def _unseen(kinds, kind, sample):
             f"{measured} arms, as many as were measured, whatever they are. The answer is as sure as that assumption. "
             f"{WAY}"
         )
-    shown = ", ".join(map(str, blind[:LISTED])) + (f", ... ({len(blind)} in all)" if len(blind) > LISTED else "")
     one = len(blind) == 1
     return (
-        f"whether rewards are linear in the features cannot be seen for arm{'' if one else 's'} {shown}: never "
+        f"whether rewards are linear in the features cannot be seen for arm{_listed(blind)}: never "
         "measured, or the linear fit goes through the mean whatever it is. That "
         f"{'it is' if one else 'these are'} not the best is as sure as that assumption. {WAY}"
     )
+
+
+def _hardly_seen(found, answer):
+    """Arms that may be better than the answer with no more than a few times the departure that would be found."""
+    if found is None:
+        return ""
+    behind = found.table["fitted"].to_numpy()[answer] - found.table["fitted"].to_numpy()
+    behind[answer] = np.min(np.delete(behind, answer))
+    faint = np.flatnonzero(found.table["visible"].to_numpy() > TWICE * np.maximum(behind, 0.0))
+    if not len(faint):
+        return ""
+    return (
+        f"whether rewards are linear in the features can hardly be seen for arm{_listed(faint)}: a departure by "
+        f"{TWICE:g} times what lies between it and the answer (for the answer: the next) would be missed with a "
+        "probability above 0.2, and the answer could be wrong. `diagnose(arms, total(lab.log), sigma)` says what would "
+        f"be seen of each arm. {WAY}"
+    )
+
+
+def _listed(arms):
+    more = f", ... ({len(arms)} in all)" if len(arms) > LISTED else ""
+    return f"{'' if len(arms) == 1 else 's'} {', '.join(map(str, arms[:LISTED]))}{more}"

@@ -17,7 +17,8 @@ from bandits_lib.lab.measurements import read
 from bandits_lib.protocol import total
 from bandits_lib.simulate.correct import best_item
 
-PLATE = 50  # pulls in a row of a file, above SINGLE pulls
+PLATE = 50  # pulls in a row of a file that has more than SINGLE pulls
+PLATES = 20  # rows of an arm in one file, at most: larger plates then
 SINGLE = 200  # up to so many pulls a row is one pull
 PATIENCE = 5_000  # steps after which an experiment is given up
 
@@ -94,8 +95,8 @@ class Bench:
             arm = np.repeat(np.arange(len(counts)), counts)
             size = np.ones(len(arm), np.int64)
         else:
-            arm = np.repeat(np.arange(len(counts)), -(-counts // PLATE))
-            plates = -(-counts // PLATE)
+            plates = np.minimum(-(-counts // PLATE), PLATES)
+            arm = np.repeat(np.arange(len(counts)), plates)
             size = np.concatenate(
                 [np.diff(np.linspace(0, n, p + 1).astype(int)) for n, p in zip(counts, plates, strict=True)]
             )

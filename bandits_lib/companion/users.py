@@ -153,7 +153,8 @@ def table(records):
     pandas.DataFrame
         Per kind: experiments, wrong, silent (wrong without a warning that the kind must hear; for kinds that keep the
         conditions of the promise, wrong), bound (the upper end of the 95 % Clopper-Pearson interval of silent), warned
-        (of those), lost (pulls), said (the beginning of a warning or of a refusal).
+        (of those), caveat (experiments that ended with the remark that linearity could not be seen, or hardly: a
+        warning where the truth is not linear), lost (pulls), said (the beginning of a warning or of a refusal).
 
     Examples
     --------
@@ -169,11 +170,16 @@ def table(records):
         row |= {
             "bound": bound,
             "warned": int(heard.sum()),
+            "caveat": int(some["said"].map(_has_caveat).sum()),
             "lost": int(some["lost"].sum()),
             "said": _example(kind, some),
         }
         rows.append(row)
     return pd.DataFrame(rows).set_index("kind")
+
+
+def _has_caveat(said):
+    return any(text.startswith("LinearityWarning: whether") for text in said)
 
 
 def _example(kind, records, width=70):

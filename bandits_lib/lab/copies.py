@@ -3,19 +3,20 @@
 import numpy as np
 
 FEW = 3  # pulls of which the same sums may come twice by chance
-CHANCE = 0.01  # that whole numbers do
+CHANCE = 0.1  # that whole numbers do, above which nothing is said
 
 
 def message(sample, log, requests):
     """What to warn of when a Sample is told after those of the log, or an empty text."""
-    whole = not (sample.sums % 1).any()
-    if sample.counts.sum() < FEW or (whole and chance_of_the_same(sample) > CHANCE):
+    chance = chance_of_the_same(sample) if not (sample.sums % 1).any() else 0.0
+    if sample.counts.sum() < FEW or chance > CHANCE:
         return ""
+    likely = f" (other whole numbers would agree with probability {chance:.2g})" if chance else ""
     for told, request in zip(log, requests, strict=False):
         if all(map(np.array_equal, told, sample)):
             return (
                 f"these {sample.counts.sum()} pulls are those told in answer to request {request}, digit by digit: "
-                "has the same file been read twice? Then lab.undo() takes them back"
+                f"has the same file been read twice{likely}? Then lab.undo() takes them back"
             )
     return ""
 

@@ -58,6 +58,8 @@ def message(experiment, log, result=None):
     arms = _arms(experiment.arguments, experiment.rule)
     if not log or arms is None or arms.shape[0] != len(log[0].counts) or not arms.any():
         return ""
+    if not np.isfinite(total(log)).all():
+        return ""
     kinds, kind = np.unique(np.round(in_units(arms), DIGITS), axis=0, return_inverse=True)
     if len(kinds) <= basis(kinds).shape[1]:
         return ""

@@ -73,6 +73,8 @@ def test_kinds_do_happen(records):
     assert some["saves that were killed"]["warned"].map(lambda w: "ReplayWarning" in w).mean() > 0.5
     wrong = table(records)["wrong"]
     assert (wrong[["quadratic truth, floor .1", "one version unlike its features, no floor"]] >= 4).all()
+    caveat = table(records)["caveat"]
+    assert caveat["honest"] > RUNS / 2 and caveat["quadratic truth, floor .1"] < RUNS / 2
     drops = [name for name in KINDS if name.startswith("arm dropped")]
     assert all(some[name]["refused"].map(len).mean() < 0.5 for name in drops)
 

@@ -213,6 +213,13 @@ def test_a_rule_of_ones_own_may_call_anything_arms_and_sigma():
         assert lab.result is not None
 
 
+def test_rewards_whose_squares_add_up_to_no_number_end_an_experiment_all_the_same():
+    large = Sample(np.full(5, 2), np.full(5, 1.2e154), np.full(5, 1.5e308))
+    experiment = Lab(one_batch(LINE, [4] * 5)).experiment
+    with np.errstate(over="ignore"):
+        assert linearity.message(experiment, [large, large]) == ""
+
+
 # --- when it is said
 
 

@@ -4,9 +4,7 @@ import os
 import warnings
 from collections.abc import Iterable
 
-import numpy as np
-
-from bandits_lib.lab import linearity, saving
+from bandits_lib.lab import copies, linearity, saving
 from bandits_lib.lab import log as logs
 from bandits_lib.lab.linearity import LinearityWarning
 from bandits_lib.lab.noise import SigmaWarning
@@ -37,7 +35,6 @@ class ReplayWarning(UserWarning):
         super().__init__(message)
 
 
-FEW = 3  # pulls of which the same sums may come twice by chance
 SHOWN = ("delta", "budget", "sigma")
 
 
@@ -162,7 +159,8 @@ class Lab(Steps):
         if sample.counts.any():
             self._write(request, sample)
             self._by_hand = True
-            self._warn_of_copies(sample)
+            if message := copies.message(sample, self.log[:-1], self.requests):
+                warnings.warn(message, stacklevel=2)
             self._fill()
         self._look()
         if self.ended:
@@ -247,21 +245,9 @@ class Lab(Steps):
     def __reduce__(self):
         raise TypeError("a Lab cannot be pickled or copied: lab.save(path) it, and Lab(algorithm, path) makes it again")
 
-    def _look(self):
-        """Warn if what was told contradicts the rule's sigma, or at the end its linear model."""
+    def _look(self, above=1):
+        """Warn if what was told contradicts the rule's sigma, or at the end its linear model; `above`: callers."""
         if message := self._watch.message():
-            warnings.warn(message, SigmaWarning, stacklevel=3)
-        if self.result is not None and (message := linearity.message(self.experiment, self.log)):
-            warnings.warn(message, LinearityWarning, stacklevel=3)
-
-    def _warn_of_copies(self, sample):
-        if sample.counts.sum() < FEW or not (sample.sums % 1).any():
-            return
-        for told, request in zip(self.log[:-1], self.requests, strict=False):
-            if all(map(np.array_equal, told, sample)):
-                warnings.warn(
-                    f"these {sample.counts.sum()} pulls are those told in answer to request {request}, digit by digit: "
-                    "has the same file been read twice? Then lab.undo() takes them back",
-                    stacklevel=3,
-                )
-                return
+            warnings.warn(message, SigmaWarning, stacklevel=2 + above)
+        if self.result is not None and (message := linearity.message(self.experiment, self.log, self.result)):
+            warnings.warn(message, LinearityWarning, stacklevel=2 + above)

@@ -34,8 +34,12 @@ TOO_SMALL = (
 )
 TOO_LARGE = (
     "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "
-    "replicates, or a sigma that was chosen for safety. If it matters, begin anew with a smaller sigma: "
-    "bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+    "replicates, squares that were made up from means, or a sigma that was chosen for safety. If it matters, begin "
+    "anew with a smaller sigma: bandits_lib.lab.pilot.sigma_upper bounds it from replicates"
+)
+EQUAL = (
+    "Replicates that are all equal tell nothing of the noise: whether sigma is right cannot be seen, and the answer is "
+    "as sure as that."
 )
 BINARY = (
     "rewards are all 0 or 1, for which sigma = 0.5 is always enough, and the rule was given {sigma:.3g}. {wasted} "
@@ -120,7 +124,8 @@ class Watch:
     def _below(self):
         if self.binary:
             return BINARY.format(sigma=self.sigma, wasted=wasted(0.5 / self.sigma))
-        return TOO_LARGE.format(scatter=self._scatter(), wasted=wasted(sqrt(self.squares / self.df)))
+        says = EQUAL if self.squares <= self.blur else wasted(sqrt(self.squares / self.df))
+        return TOO_LARGE.format(scatter=self._scatter(), wasted=says)
 
     def _scatter(self):
         ratio = sqrt(self.squares / self.df)

@@ -230,8 +230,13 @@ class Steps(Drive):
         return lab
 
     def _become(self, lab):
-        lab._watch.message()  # what still holds was said before
+        lab._watch.message()
+        lab._watch.said &= self._watch.said  # what still holds was said before, what is new was not
         self.__dict__ = lab.__dict__
+        self._look(above=2)
+
+    def _look(self, above=1):
+        """Warn of what the measurements contradict: a Lab does."""
 
     def _changed(self, request, before, dropped=(), reason=""):
         """Enter what the open request wants more or less than `before`, and go on if nothing is missing."""

@@ -1,0 +1,163 @@
+"""A thousand simulated experiments in which something goes wrong: right as promised or warned, and nothing is lost."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandits_lib.companion import mishaps, users
+from bandits_lib.companion.bench import Bench
+from bandits_lib.companion.users import KINDS, User, simulate_users, table
+from bandits_lib.companion.versions import DELTA
+from bandits_lib.lab import copies
+
+RUNS = 35
+
+
+@pytest.fixture(scope="module")
+def records():
+    return simulate_users(RUNS)
+
+
+@pytest.fixture(scope="module")
+def quarters():
+    return simulate_users(100, seed=1, kinds=["sigma told a quarter"])
+
+
+def above_delta(silent, runs):
+    """Probability of so many errors, or more, of a rule that keeps its promise."""
+    return stats.binomtest(int(silent), runs, DELTA, alternative="greater").pvalue
+
+
+def test_nobody_is_wrong_without_a_word_more_often_than_delta(records):
+    found = table(records)
+    assert len(records) >= 1_000 and list(found.index) == list(KINDS) and (found["experiments"] == RUNS).all()
+    for kind, row in found.iterrows():
+        assert above_delta(row["silent"], RUNS) > 1e-3, (kind, row["silent"])
+    assert above_delta(found["silent"].sum(), len(records)) > 0.5
+
+
+def test_no_measurement_is_lost_or_counted_twice(records):
+    assert records["lost"].sum() == 0, records.loc[records["lost"] > 0, ["kind", "run", "lost"]]
+    assert records["ended"].mean() > 0.99 and (records["pulls"] > 0).all()
+
+
+ALWAYS = {  # what every user of a kind hears, or is refused
+    "sigma told half": "SigmaWarning: replicates have",
+    "sigma told a quarter": "SigmaWarning: replicates have",
+    "sigma told twice": "Its answer is as sure as promised",
+    "millivolts from the second day": "mV told as V",
+    "percent told as shares": "mV told as V",
+    "history told in millivolts": "mV told as V",
+    "half of sigma, squares made up": "all equal tell nothing of the noise",
+    "whole files told twice": "has the same file been read twice|more pulls of|the algorithm is done",
+    "parts told twice": "has the same file been read twice",
+    "restarts on another machine": "another processor",
+    "two people, one log": "another Lab has saved there",
+    "squares left out": "squares is 0, below",
+    "empty cells": "have no reward",
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), ALWAYS.items())
+def test_each_hears_what_went_wrong(records, kind, text):
+    some = records[records["kind"] == kind]
+    heard = [" ".join([*said, *refused]) for said, refused in zip(some["said"], some["refused"], strict=True)]
+    assert np.mean([any(part in found for part in text.split("|")) for found in heard]) > 0.75
+
+
+def test_kinds_do_happen(records):
+    """Arms are dropped, saves are cut within an entry, wrong models lead to wrong answers, floors let them be seen."""
+    some = dict(list(records.groupby("kind")))
+    assert some["saves that were killed"]["warned"].map(lambda w: "ReplayWarning" in w).mean() > 0.5
+    wrong = table(records)["wrong"]
+    assert (wrong[["quadratic truth, floor .1", "one version unlike its features, no floor"]] >= 4).all()
+    caveat = table(records)["caveat"]
+    assert caveat["honest"] > RUNS / 2 and caveat["quadratic truth, floor .1"] < RUNS / 2
+    drops = [name for name in KINDS if name.startswith("arm dropped")]
+    assert all(some[name]["refused"].map(len).mean() < 0.5 for name in drops)
+
+
+def test_records_hang_on_seed_kind_and_run_alone(records):
+    again = simulate_users(2, kinds=["a typing error taken back"])
+    before = records[records["kind"] == "a typing error taken back"].iloc[:2]
+    assert again.to_dict("records") == before.to_dict("records")
+    with pytest.raises(ValueError, match="'careless' is no kind of user; they are honest"):
+        simulate_users(1, kinds=["careless"])
+
+
+# --- the harness can fail
+
+
+def test_without_the_warnings_a_wrong_sigma_would_be_a_broken_promise(quarters):
+    assert table(quarters)["silent"].item() == 0
+    deaf = quarters.assign(warned=[[]] * len(quarters))
+    assert above_delta(table(deaf)["silent"].item(), len(deaf)) < 1e-3
+
+
+def test_without_the_warnings_so_would_a_wrong_model():
+    found = simulate_users(60, seed=2, kinds=["one version unlike its features, no floor"])
+    assert above_delta(table(found)["silent"].item(), len(found)) > 1e-3
+    deaf = found.assign(warned=[[]] * len(found))
+    assert above_delta(table(deaf)["silent"].item(), len(deaf)) < 1e-3
+    unseen = found["said"].map(lambda said: any("cannot be seen for arm" in text for text in said))
+    assert unseen.any()
+
+
+def forget(bench):
+    """A file is left in a drawer."""
+    bench.measure(np.full(8, 3))
+    bench.finish()
+
+
+def careless(bench):
+    """The first file is told twice, and the warning passed over."""
+    path = bench.file(bench.measure(np.full(8, 3)))
+    assert bench.tell(path) and bench.tell(path)
+    bench.finish()
+
+
+@pytest.mark.parametrize(("play", "option"), [(forget, {}), (careless, {"floor": 0.5})])
+def test_a_measurement_lost_or_counted_twice_is_reported(play, option, tmp_path, monkeypatch):
+    monkeypatch.setitem(KINDS, "bad", User(play, option))
+    assert (simulate_users(3, kinds=["bad"])["lost"] == 24).all()
+
+
+def test_without_the_warning_files_read_twice_would_count_twice(monkeypatch):
+    monkeypatch.setattr(copies, "message", lambda *_: "")
+    assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()
+
+
+def test_a_changed_reward_in_the_log_is_seen(tmp_path):
+    bench = Bench(np.random.default_rng(0), tmp_path)
+    mishaps.steadily(bench)
+    text = bench.path.read_text()
+    row = next(line for line in text.splitlines() if re.match("1,[0-7],0,", line))
+    fields = row.split(",")
+    bench.path.write_text(text.replace(row, ",".join([*fields[:4], f"{float(fields[4]) + 0.01}", "1e3"])))
+    assert bench.record("honest")["lost"] == 1
+
+
+def test_whole_numbers_told_twice_are_seen_unless_chance_explains_them():
+    from bandits_lib import Sample
+
+    def sample(n, x):
+        return Sample(np.full(8, n), np.full(8, 1.0 * x), np.full(8, 1.0 * x))
+
+    few = Sample.of([0, 0, 1, 1, 2], [1.0, 0, 1, 0, 1], 8)
+    assert "request 1, digit by digit" in copies.message(sample(50, 20), [sample(50, 20)], [1])
+    assert copies.message(few, [few], [1]) == ""
+    assert copies.message(sample(50, 20), [sample(50, 21)], [1]) == ""
+    assert copies.message(sample(50, 0), [sample(50, 0)], [1]) == ""  # no successes: nothing to go by
+    rng, hits = np.random.default_rng(0), 0
+    one, n = np.array([6]), np.array([6])
+    for _ in range(20_000):
+        hits += rng.binomial(6, 0.5) == rng.binomial(6, 0.5)
+    middle = copies.chance_of_the_same(Sample(n, one * 0.5, one * 0.5))
+    assert middle == pytest.approx(hits / 20_000, rel=0.1)
+
+
+def test_examples_are_short(records):
+    assert table(records)["said"].str.len().max() <= 73
+    assert users._example("honest", records[records["kind"] == "decimal commas"].assign(said=[[]] * RUNS)) == ""

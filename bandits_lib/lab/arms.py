@@ -62,6 +62,7 @@ class Arms(NamedTuple):
         Examples
         --------
         >>> from pathlib import Path
+        >>> from bandits_lib.lab.arms import read_arms
         >>> _ = Path("arms.csv").write_text("run,rpm\\nA,1000\\nB,2000\\nC,3000\\n")
         >>> read_arms("arms.csv").with_squares("rpm").features.loc["A"].to_dict()
         {'ones': 1.0, 'rpm (scaled)': -1.0, 'rpm (scaled)^2': 1.0}
@@ -92,6 +93,7 @@ class Arms(NamedTuple):
         Examples
         --------
         >>> from pathlib import Path
+        >>> from bandits_lib.lab.arms import read_arms
         >>> _ = Path("arms.csv").write_text("run,rpm,bar\\nA,1000,1\\nB,3000,2\\nC,1000,2\\n")
         >>> read_arms("arms.csv").with_products(("rpm", "bar")).features.iloc[:, -1].to_dict()
         {'A': 1.0, 'B': 1.0, 'C': -1.0}

@@ -41,11 +41,12 @@ def in_words(plan):
 
 def notes(plan):
     """What is to be said of a plan beside its numbers, in sentences."""
-    if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1:
+    largest = plan.problem.gaps.max()
+    if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
         yield (
-            "rage ends in its first request, which is made for an accuracy of half a unit of reward: it may be more "
-            "than is needed. Choose the unit of the rewards, and of sigma, so that the largest difference that you "
-            "expect is about 1."
+            "rage ends in its first request, which is made for an accuracy of half a unit of reward: that may be more "
+            "than is needed. Choose the unit of rewards and sigma so that the largest difference that you expect is "
+            f"about 1 (here {largest:.4g})."
         )
 
 

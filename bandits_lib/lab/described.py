@@ -24,20 +24,22 @@ def check_words(path, rows, name, said):
     """Refuse words that differ in nothing that matters and, unless it is `said` that they are codes, all others that
     are hardly meant as categories: numbers with a unit, and as many words as arms.
     """
-    words = {row[name]: line for line, row in reversed(rows)}
-    firsts = [(line, {name: word}) for word, line in reversed(words.items())]
-    for (before, one), (line, other) in _twice(firsts, lambda row: "".join(row[name].split()).casefold()):
+    words: dict[str, int] = {}
+    for line, row in rows:
+        words.setdefault(row[name], line)
+    firsts = [(line, word) for word, line in words.items()]
+    for (before, one), (line, other) in _twice(firsts, lambda word: "".join(word.split()).casefold()):
         raise ValueError(
-            f"column {name!r} of {path}: {one[name]!r} (line {before}) and {other[name]!r} (line {line}) differ in "
-            "capitals or blanks only: write them alike"
+            f"column {name!r} of {path}: {one!r} (line {before}) and {other!r} (line {line}) differ in capitals or "
+            "blanks only: write them alike"
         )
     if said:
         return
-    if all(UNIT.fullmatch(word) for word in words) and len(words) > 1:
-        unit = UNIT.fullmatch(next(iter(words)))[2]
+    units = [found[2] for word in words if (found := UNIT.fullmatch(word))]
+    if len(units) == len(words) > 1:
         raise ValueError(
-            f"column {name!r} of {path} holds numbers with a unit, such as {rows[0][1][name]!r}: write the unit into "
-            f"the first line ('{name} [{unit}]') and the numbers alone below, or say codes=[{name!r}] if they are words"
+            f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
+            f"first line ('{name} [{units[0]}]') and the numbers alone below, or say codes=[{name!r}] if they are words"
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(
@@ -59,7 +61,7 @@ def check_alike(path, columns, rows, described):
 
 def _twice(rows, key):
     """(row before, row), each with its line, for all that have a key again."""
-    seen = {}
+    seen: dict = {}
     for row in rows:
         before = seen.setdefault(key(row[1]), row)
         if before is not row:

@@ -14,6 +14,8 @@ TABLE = rules_for()
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
 PROBLEM = LinearBandit(ARMS, theta=[1.0, 0.0, 0.0], sigma=0.5)
 BINARY = LinearBandit(ARMS, theta=[4.0, 0.0, 0.0], link="logistic")
+RATES = LinearBandit(ARMS, theta=[0.9, 0.1, 0.1], noise="bernoulli")
+ZERO_ONE = {"ucb_glm": BINARY, "bounded_rage": RATES}  # rules that refuse other rewards
 GIVEN = {"items": None, "delta": 0.05, "budget": 600, "sigma": 0.5, "theta_bound": 1.0, "theta_star": PROBLEM.theta}
 GIVEN |= {"sigma_min": 0.5, "sigma_max": 0.5, "burn_in": np.full(5, 0.5)}
 each_rule = pytest.mark.parametrize("name", ADVICE)
@@ -30,7 +32,7 @@ def requests(name, **given):
     """Everything that a rule asks, a Loop as it is."""
     rule, reply, rng, asked = fresh(name, **given), None, np.random.default_rng(1), []
     problem = LinearBandit(np.eye(3), theta=[1, 0, 0]) if name == "sphere_track_and_stop" else PROBLEM
-    problem = BINARY if name == "ucb_glm" else problem
+    problem = ZERO_ONE.get(name, problem)
     while True:
         try:
             asked.append(rule.send(reply))
@@ -84,7 +86,7 @@ def test_of_several_sigma_what_the_table_says_counts(name):
     """The largest: then a vector and its largest entry give the same requests, and a smaller entry changes none."""
     noise, vector = TABLE.loc[name, "noise"], np.array([0.5, 0.1, 0.1, 0.3, 0.2])
     if noise == rules.OWN or "sigma" not in inspect.signature(rule_named(name)).parameters:
-        assert name in ("ucb_glm", "h_rage")
+        assert name in ("ucb_glm", "bounded_rage", "h_rage")
         return
     same = pulls(fresh(name, sigma=vector)) == pulls(fresh(name, sigma=0.5))
     assert same == (noise == rules.LARGEST)
@@ -119,7 +121,7 @@ def test_only_those_decide_level_sets():
 @each_on_arms
 def test_the_promise_is_kept_on_an_easy_problem(name):
     """delta: at most binomial(.05)'s 99.9 % point of 30 runs is wrong; a budget is not passed."""
-    problem = BINARY if name == "ucb_glm" else PROBLEM
+    problem = ZERO_ONE.get(name, PROBLEM)
     wrong = 0
     for seed in range(30):
         given = {"budget": 60} if TABLE.loc[name, "given"] == "budget" else {}
@@ -137,9 +139,17 @@ def test_a_promise_of_delta_is_in_the_docstring_and_a_paper_as_well(name):
     key = paper.partition(",")[0]
     source = doc + inspect.getdoc(inspect.getmodule(rule_named(name)))
     authors = {"fiez2019": "Fiez", "jedra2020": "jedra2020", "azizi2022": "Azizi", "weltz2023": "Weltz"}
+    authors["none: proof in betting.py"] = "not of the four papers; the proof stands in betting.py"
     assert authors.get(key, key.split()[0].rstrip(",")) in source
     year = paper.split()[-1]
     assert not year.isdigit() or year in source
+
+
+def test_a_limit_is_called_a_limit_and_a_generator_is_asked_for():
+    optimal = TABLE[TABLE["promise"].str.contains("no rule needs fewer")]
+    assert {"lazy_track_and_stop", "fws", "lin_game"} == {*optimal.index}
+    assert optimal["promise"].str.endswith("(a limit: at delta .05 rage is often shorter)").all()
+    assert "rng" in TABLE.loc["xy_static", "needs"] and "give rng" in TABLE.loc["xy_static", "situation"]
 
 
 def test_filters_and_refusals():

@@ -1,7 +1,7 @@
 """A table of arms, in words and numbers, as features: what `get_dummies` does, with its traps closed.
 
 Numbers that are codes, such as 1, 2, 3 for three suppliers, must not become a slope, and it cannot be seen from them
-whether they are: where it matters it has to be said.
+whether they are: where it matters it has to be said. `lab.described` finds what is wrong with the words.
 """
 
 from typing import NamedTuple
@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bandits_lib.lab.tables import MISSING, Numbers, positions, table
+from bandits_lib.lab.described import check_alike, check_cells, check_words
+from bandits_lib.lab.tables import UNIT, Numbers, table
 
 MANY_CODES = 20  # a column of whole numbers with more different ones is taken for numbers
+SCALED = " (scaled)"
 
 
 class Arms(NamedTuple):
@@ -39,82 +41,188 @@ class Arms(NamedTuple):
     features: pd.DataFrame
     described: pd.DataFrame
 
+    def with_squares(self, *columns):
+        """The arms with the squares of some features beside them: an effect that has a top or a bottom in between.
 
-def read_arms(path, *, numbers=(), codes=()):
+        Parameters
+        ----------
+        *columns : str
+            Columns of numbers, such as "rpm"; that "rpm (scaled)" is meant is understood.
+
+        Returns
+        -------
+        Arms
+            With one more feature for each.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, and for one of fewer than three values, whose square says nothing new.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from bandits_lib.lab.arms import read_arms
+        >>> _ = Path("arms.csv").write_text("run,rpm\\nA,1000\\nB,2000\\nC,3000\\n")
+        >>> read_arms("arms.csv").with_squares("rpm").features.loc["A"].to_dict()
+        {'ones': 1.0, 'rpm (scaled)': -1.0, 'rpm (scaled)^2': 1.0}
+        """
+        for name in columns:
+            if (different := self.features[self._feature(name)].nunique()) < 3:
+                raise ValueError(f"{name!r} has {different} different values: its square says nothing that it does not")
+        return self._with({f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)})
+
+    def with_products(self, *pairs):
+        """The arms with products of features beside them: an effect of one that depends on the other.
+
+        Parameters
+        ----------
+        *pairs : tuple of two str
+            Features, such as ("rpm", "solvent_water"); that "rpm (scaled)" is meant is understood.
+
+        Returns
+        -------
+        Arms
+            With one more feature for each pair.
+
+        Raises
+        ------
+        ValueError
+            For a feature that is not there, and for a product that is the same for all arms.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from bandits_lib.lab.arms import read_arms
+        >>> _ = Path("arms.csv").write_text("run,rpm,bar\\nA,1000,1\\nB,3000,2\\nC,1000,2\\n")
+        >>> read_arms("arms.csv").with_products(("rpm", "bar")).features.iloc[:, -1].to_dict()
+        {'A': 1.0, 'B': 1.0, 'C': -1.0}
+        """
+        new = {}
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"pairs must be two features each, such as ('rpm', 'bar'); got {pair!r}")
+            one, other = map(self._feature, pair)
+            new[f"{one}*{other}"] = self.features[one] * self.features[other]
+            if new[f"{one}*{other}"].nunique() < 2:
+                raise ValueError(f"the product of {pair[0]!r} and {pair[1]!r} is the same for all arms")
+        return self._with(new)
+
+    def _feature(self, name):
+        """A feature by its name, with or without `SCALED`."""
+        for known in (name, f"{str(name).strip().lower()}{SCALED}"):
+            if known in self.features:
+                return known
+        raise ValueError(f"there is no feature {name!r}; there are {', '.join(self.features)}")
+
+    def _with(self, new):
+        return self._replace(features=self.features.assign(**new))
+
+
+def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
     """The arms that a file describes, with a first column of names, as features of a linear model.
 
     Parameters
     ----------
     path : path or str
         A csv: one row per arm, the first column names it, the others describe it in words or numbers.
-    numbers, codes : sequence of str, default ()
-        Columns of numbers that are to be slopes, and such that stand for categories.
+    numbers, codes, ignore : str or sequence of str, default ()
+        Columns of numbers that are to be slopes, such that stand for categories, and such that are left out.
+    scale : bool, default True
+        Whether numbers are scaled to -1 ... 1: their middle is subtracted, and they are divided by half their range.
+        Then no unit is too large or too small beside the others, and an effect is that of half the range. Leads,
+        intervals and answers are not changed by it.
 
     Returns
     -------
     Arms
-        Names, features and the table.
+        Names, features and the table. Scaled features are called such as "rpm (scaled)"; a column that is the same for
+        all arms is no feature.
 
     Raises
     ------
     ValueError
-        With the line, for an empty cell or two arms of one name; for a column of a few whole numbers that neither
-        `numbers` nor `codes` name.
+        With the line, for an empty cell, two arms of one name, arms or words that are alike; for a column of a few
+        whole numbers that neither `numbers` nor `codes` name, and for words that look like names or like numbers.
+
+    Notes
+    -----
+    `with_squares` and `with_products` add curves and effects of two columns together.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> _ = Path("arms.csv").write_text("vial;solvent;dose\\nA;water;0,5\\nB;ethanol;1,0\\nC;water;1,5\\n")
     >>> read_arms("arms.csv").features.to_numpy().tolist()
-    [[1.0, 1.0, 0.5], [1.0, 0.0, 1.0], [1.0, 1.0, 1.5]]
+    [[1.0, 1.0, -1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
+    [0.5, 1.0, 1.5]
     """
-    columns, rows = table(path, (set(),))
-    numbers, codes = ([name.strip().lower() for name in given] for given in (numbers, codes))
-    for name in {*numbers, *codes} - {*columns[1:]}:
+    columns, rows, delimiter = table(path, (set(),))
+    numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
+    for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
         raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
+    columns = [name for name in columns if name not in ignore]
     if len(columns) < 2 or not rows:
         raise ValueError(f"{path} must have a column of names, one more at least, and a row for every arm")
-    for line, row in rows:
-        for name in columns:
-            if row[name].lower() in MISSING:
-                raise ValueError(f"line {line} of {path}: {name} is empty")
-    names = [row[columns[0]] for _, row in rows]
-    try:
-        positions(names)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    check_cells(path, columns, rows)
+    read = Numbers([row[name] for _, row in rows for name in columns[1:] if name not in codes], delimiter)
     features, described = {"ones": np.ones(len(rows))}, {}
     for name in columns[1:]:
         texts = [row[name] for _, row in rows]
-        values = None if name in codes else _numbers(path, rows, name)
+        values = None if name in codes else _numbers(path, rows, name, read)
         described[name] = texts if values is None else values
         if values is None:
-            words = sorted(set(texts))
-            features |= {f"{name}_{word}": np.array([text == word for text in texts], float) for word in words[1:]}
-        elif name not in numbers and _may_be_codes(values):
-            raise ValueError(
-                f"column {name!r} of {path} holds {len(set(values))} different whole numbers: say numbers=[{name!r}] "
-                f"if twice the number is twice the effect, codes=[{name!r}] if they stand for categories"
-            )
+            check_words(path, rows, name, name in codes)
+            new = {f"{name}_{word}": np.array([text == word for text in texts]) for word in sorted(set(texts))[1:]}
         else:
-            features[name] = np.array(values)
+            if name not in numbers:
+                _check_slope(path, name, values)
+            new = _slope(name, np.array(values), scale)
+        for feature in features.keys() & new.keys():
+            raise ValueError(f"{path} gives two features the name {feature!r}: rename a column")
+        features |= {feature: column.astype(float) for feature, column in new.items()}
+    check_alike(path, columns, rows, described)
+    names = [row[columns[0]] for _, row in rows]
     return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
 
 
-def _numbers(path, rows, name):
+def _listed(given):
+    """One name or several, in small letters."""
+    return [name.strip().lower() for name in ([given] if isinstance(given, str) else given)]
+
+
+def _numbers(path, rows, name, read):
     """A column as numbers, or None if it holds words."""
-    read, values, errors = Numbers([row[name] for _, row in rows]), [], []
+    values, errors = [], []
     for line, row in rows:
         try:
             values.append(read(row[name], name, f"line {line} of {path}"))
         except ValueError as error:
             errors.append(error)
-    if errors and (values or read.commas):
-        raise ValueError(f"{errors[0]}; or say codes=[{name!r}] if the column holds words")
+    if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
+        unit = ", the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
+        raise ValueError(f"{errors[0]}{unit}; or say codes=[{name!r}] if the column holds words")
     return None if errors else values
 
 
-def _may_be_codes(values):
-    """Whether numbers may be categories: a few whole ones, more than two, some of them several times."""
+def _slope(name, values, scale):
+    """{feature: column} of a column of numbers; none if they are all the same."""
+    low, high = values.min(), values.max()
+    if low == high:
+        return {}
+    if not scale:
+        return {name: values}
+    half = high / 2 - low / 2
+    return {f"{name}{SCALED}": (values - (low / 2 + high / 2)) / half}
+
+
+def _check_slope(path, name, values):
+    """Refuse numbers that may be categories: a few whole ones, more than two, some of them several times."""
     different = set(values)
-    return 2 < len(different) <= MANY_CODES and len(different) < len(values) and all(v % 1 == 0 for v in values)
+    few = 2 < len(different) <= MANY_CODES and len(different) < len(values)
+    if few and all(value % 1 == 0 for value in values):
+        raise ValueError(
+            f"column {name!r} of {path} holds {len(different)} different whole numbers: say numbers=[{name!r}] if "
+            f"equal steps have equal effects, codes=[{name!r}] if they stand for categories"
+        )

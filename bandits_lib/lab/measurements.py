@@ -25,9 +25,9 @@ def read(path, names, wanted=None):
     Parameters
     ----------
     path : path or str
-        A csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in a row:
-        how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are equal). Other
-        columns are passed by.
+        A csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in a row,
+        or none: how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are
+        equal). Other columns are passed by.
     names : sequence
         K labels of the arms, as they stand in the file.
     wanted : (K,) int array_like, optional
@@ -59,7 +59,10 @@ def read(path, names, wanted=None):
     counts, sums, squares = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))
     for where, arm, count, total, square in _rows(path, names):
         if wanted is not None and counts[arm] + count > wanted[arm]:
-            raise ValueError(f"{where}: more pulls of {names[arm]} than the {wanted[arm]} that were asked for")
+            raise ValueError(
+                f"{where}: more pulls of {names[arm]} than the {wanted[arm]} that were asked for: take the first n of "
+                "each arm, in time; was this file told before?"
+            )
         counts[arm] += count
         sums[arm] += total
         squares[arm] += square
@@ -107,12 +110,12 @@ def _single(row, K):
 def _rows(path, names):
     """[(where, arm, count, sum, squares), ...] of a file, checked."""
     position = positions(names)
-    columns, rows = table(path, (set(ONE_BY_ONE), set(COUNTED)))
+    columns, rows, delimiter = table(path, (set(ONE_BY_ONE), set(COUNTED)), hint=_without_squares)
     numeric = COUNTED[1:] if set(COUNTED) <= set(columns) else ONE_BY_ONE[1:]
     if numeric == COUNTED[1:] and "reward" in columns or numeric == ONE_BY_ONE[1:] and "count" in columns:
         raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")
     present = [(line, row) for line, row in rows if not any(row[name].lower() in MISSING for name in numeric)]
-    numbers = Numbers([row[name] for _, row in present for name in numeric], hint=OUT_OF_RANGE)
+    numbers = Numbers([row[name] for _, row in present for name in numeric], delimiter, OUT_OF_RANGE)
     found = [_row(row, numeric, position, numbers, f"line {line} of {path}") for line, row in present]
     if lines := [line for line, row in rows if any(row[name].lower() in MISSING for name in numeric)]:
         for line, row in rows:
@@ -123,21 +126,29 @@ def _rows(path, names):
             "is right if it does not depend on what the reward would have been; a reading out of range is not missing",
             stacklevel=3,
         )
-    return found
+    return [row for row in found if row[2]]
+
+
+def _without_squares(columns):
+    """What is to be done where the sums of squares are missing."""
+    if not {"arm", "count", "sum"} <= set(columns):
+        return ""
+    return ": for rewards 0 and 1 copy sum into squares; otherwise write one row per measurement, arm,reward"
 
 
 def _row(row, numeric, position, numbers, where):
     """(where, arm, count, sum, squares) of one line."""
     arm = _arm(row, position, where)
-    values = [numbers(row[name], name, where) for name in numeric]
     if numeric == ONE_BY_ONE[1:]:
-        return where, arm, 1, values[0], values[0] ** 2
-    count, total, square = values
-    if count != int(count) or count < 1:
-        raise ValueError(f"{where}: count must be a whole number of at least 1; got {row['count']}")
-    if square < total**2 / count * (1 - 1e-9):
+        reward = numbers(row["reward"], "reward", where)
+        return where, arm, 1, reward, reward**2
+    count = numbers.whole(row["count"], "count", where)
+    total, square = (numbers(row[name], name, where) for name in ("sum", "squares"))
+    if count == 0 and (total or square):
+        raise ValueError(f"{where}: count must be at least 1, or sum and squares 0; got {row['count']}")
+    if count and square < total**2 / count * (1 - 1e-9):
         raise ValueError(f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}")
-    return where, arm, int(count), total, square
+    return where, arm, count, total, square
 
 
 def _arm(row, position, where):

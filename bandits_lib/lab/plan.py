@@ -12,6 +12,7 @@ import pandas as pd
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
 from bandits_lib.complexity import lower_bound
+from bandits_lib.lab.arms import Arms
 from bandits_lib.lab.guess import hardest
 from bandits_lib.lab.plan_table import draw, in_html, in_words, row_of
 from bandits_lib.lab.players import OFTEN, hopeless, limit, players, requests
@@ -113,6 +114,7 @@ def plan(
     budget=None,
     rules=None,
     theta_bound=None,
+    floor=None,
     noise="gaussian",
     runs=100,
     seed=0,
@@ -146,6 +148,9 @@ def plan(
         od_linbai and peace, as far as they rank `items` and run with the budget.
     theta_bound : float, optional
         Bound on the norm of theta for rules that need it, by default the guess's norm.
+    floor : float, optional
+        Share of every batch that goes to all arms alike, for rules that have it (rage, xy_static, gse, ...); the others
+        are played without.
     noise : {"gaussian", "bernoulli"}, default "gaussian"
         Law of the rewards; "bernoulli" (0 and 1) needs `theta`, whose means are then rates.
     runs : int, default 100
@@ -193,25 +198,27 @@ def plan(
         raise ValueError(f"runs must be a whole number of at least 1; got {runs!r}")
     check_positive("max_pulls", max_pulls)
     ranked = None if items is None else problem.items
-    floor = 0.0
+    least = 0.0
     if delta < 0.5:
-        floor = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
+        least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
     played = {}
-    for name, make in players(rules, problem, _given(problem, ranked, sigma, delta, budget, theta_bound)).items():
+    given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
+    for name, make in players(rules, problem, given).items():
         played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
-        if not hopeless(name, floor, max_pulls):
-            most = limit(name, make, problem, max(OFTEN * floor, budget or 0), int(runs), n_jobs, int(max_pulls))
+        if not hopeless(name, least, max_pulls):
+            most = limit(name, make, problem, max(OFTEN * least, budget or 0), int(runs), n_jobs, int(max_pulls))
             how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
             played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
     table = pd.DataFrame(map(row_of, played.values()), index=pd.Index(played, name="rule"))
     everything = [rows for rows in played.values() if len(rows)]
-    return Plan(table, floor, problem, delta, budget, pd.concat(everything or [*played.values()], ignore_index=True))
+    return Plan(table, least, problem, delta, budget, pd.concat(everything or [*played.values()], ignore_index=True))
 
 
 def _given(problem, items, sigma, delta, budget, theta_bound):
     """What the rules are told, by the names of their arguments; None is not told."""
     bound = np.linalg.norm(problem.theta) if theta_bound is None else theta_bound
     given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget}
+    given |= {"noise": problem.noise}
     given |= {"theta_bound": check_positive("theta_bound", bound), "theta_star": problem.theta}
     given |= {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
     return given | {"burn_in": problem.sigma if np.ndim(sigma) else None}
@@ -219,6 +226,8 @@ def _given(problem, items, sigma, delta, budget, theta_bound):
 
 def _supposed(arms, items, gap, theta, sigma, noise):
     """The guess as a problem."""
+    if isinstance(arms, Arms):
+        raise ValueError("arms must be a matrix; got what read_arms returns: write plan(arms.features, ...)")
     arms = check_arms(arms)
     items, sigma = check_items(items, arms), check_sigma(sigma, len(arms))
     if len(items) < 2:

@@ -36,13 +36,24 @@ def in_words(plan):
         f"Guess: item {problem.best_item} is best, the next is {gap:.4g} behind; {noise}.\n"
         f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.\n"
     )
-    return head + _cells(plan).to_string()
+    return f"{head}{_cells(plan).to_string()}{''.join(f'{chr(10)}{note}' for note in notes(plan))}"
+
+
+def notes(plan):
+    """What is to be said of a plan beside its numbers, in sentences."""
+    largest = plan.problem.gaps.max()
+    if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
+        yield (
+            "rage ends in its first request, which is made for an accuracy of half a unit of reward: that may be more "
+            "than is needed. Choose the unit of rewards and sigma so that the largest difference that you expect is "
+            f"about 1 (here {largest:.4g})."
+        )
 
 
 def in_html(plan):
     """The same for a notebook."""
     first, second, *_ = in_words(plan).split("\n")
-    return f"<p>{first}<br>{second}</p>{_cells(plan).to_html()}"
+    return f"<p>{first}<br>{second}</p>{_cells(plan).to_html()}{''.join(f'<p>{note}</p>' for note in notes(plan))}"
 
 
 def _cells(plan):

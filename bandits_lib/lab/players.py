@@ -8,7 +8,7 @@ from time import perf_counter
 import joblib
 import numpy as np
 
-from bandits_lib.lab.rules import ADVICE, BUDGET, CONFIDENCE, PULLS, rule_named, rules_for
+from bandits_lib.lab.rules import ADVICE, BUDGET, CONFIDENCE, OWN, PULLS, rule_named, rules_for
 from bandits_lib.protocol import Loop, Result
 from bandits_lib.simulate.play import play
 
@@ -54,6 +54,11 @@ def maker(name, given):
         raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of pulls")
+    if ADVICE[name][2] == OWN and "budget" not in parameters and given.get("noise", "bernoulli") != "bernoulli":
+        raise ValueError(
+            "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
+            f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
+        )
     arguments = {key: given[key] for key in parameters if given.get(key) is not None}
     return partial(_fresh, name, arguments, "rng" in parameters)
 

@@ -117,7 +117,7 @@ def standings(lab, *, names=None, arms=None, items=None, sigma=None, delta=None,
         Items, by default those that the rule was called with, else the arms.
     sigma : float or (K,) array_like, optional
         The standard deviation of the noise, or a bound on it; by default what the rule was called with, of several the
-        largest, and its `sigma_max` if it has that in the place of sigma.
+        largest, its `sigma_max` if it has that in the place of sigma, and 1/2 for `bounded_rage`.
     delta : float, optional
         Error probability allowed, by default the rule's, or 0.05 if it is given a budget.
     u : float, default 1.0

@@ -1,7 +1,8 @@
 """Tables as spreadsheets and instruments write them, as rows of text with their line numbers.
 
 UTF-8 and UTF-16 with or without a mark at the beginning, or the Western code page; columns apart by comma, semicolon or
-tab, or by what a first line `sep=;` says; capitals and spaces in the names of columns, empty lines.
+tab, or by what a first line `sep=;` says; decimal commas, and points between the thousands beside them; capitals and
+spaces in the names of columns, empty lines.
 """
 
 import codecs
@@ -9,6 +10,7 @@ import csv
 import re
 from math import isfinite
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +18,21 @@ DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
 MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # in any case: a measurement that failed
 COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # could be a thousand and more
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # could be a thousand and more
+BOTH = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")  # 1.234,5 or 1 234.5 or 1.234.567
+UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*([%°µμ‰Ω]\w*|[A-Za-zµμΩ][\w%°/·.^²³*-]{0,11})")
 
 
-def table(path, wanted):
-    """(columns, [(line, {column: text}), ...]) of a file; `wanted` : sets of columns, one of which it must have."""
+class Table(NamedTuple):
+    """A file: columns in small letters, (line, {column: text}) of each row, and what stands between the columns."""
+
+    columns: list[str]
+    rows: list[tuple[int, dict[str, str]]]
+    delimiter: str
+
+
+def table(path, wanted, hint=lambda columns: ""):
+    """A file as a `Table`; `wanted` : sets of columns, one of which it must have, `hint(columns)` : what to do else."""
     lines = re.split("\r\n|\r|\n", _text(Path(path)))
     first, delimiters = 0, DELIMITERS
     if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
@@ -29,7 +41,9 @@ def table(path, wanted):
     if not any(needed <= set(columns) for needed in wanted):
         known = " or ".join(",".join(sorted(needed, key=needed_first)) for needed in wanted)
         found = ",".join(columns) if any(columns) else "none"
-        raise ValueError(f"line {first + 1} of {path}: the columns must be {known}, in any order; got {found}")
+        raise ValueError(
+            f"line {first + 1} of {path}: the columns must be {known}, in any order; got {found}{hint(columns)}"
+        )
     twice = sorted({name for name in columns if name and columns.count(name) > 1})
     if twice:
         raise ValueError(f"line {first + 1} of {path}: there are two columns {twice[0]!r}: rename one")
@@ -40,10 +54,20 @@ def table(path, wanted):
             continue
         while len(fields) > len(columns) and not fields[-1]:
             fields.pop()
+        if not any(columns[len(fields) :]):
+            fields += [""] * (len(columns) - len(fields))
         if len(fields) != len(columns):
             raise ValueError(f"line {line} of {path}: {len(fields)} fields, but the first line has {len(columns)}")
-        rows.append((line, dict(zip(columns, fields, strict=True))))
-    return columns, rows
+        rows.append((line, list(zip(columns, fields, strict=True))))
+    return _without_empty(columns, rows, delimiter)
+
+
+def _without_empty(columns, rows, delimiter):
+    """The `Table` without the columns that have neither name nor content."""
+    kept = {i for _, fields in rows for i, (name, text) in enumerate(fields) if name or text}
+    kept |= {i for i, name in enumerate(columns) if name}
+    named = [(line, {name: text for i, (name, text) in enumerate(fields) if i in kept}) for line, fields in rows]
+    return Table([name for i, name in enumerate(columns) if i in kept], named, delimiter)
 
 
 def _fields(path, lines, first, delimiter):
@@ -97,28 +121,67 @@ def _decoded(path, data, encoding):
 
 
 class Numbers:
-    """The numbers of one file, with points or commas for the fractions, whichever they have."""
+    """The numbers of one file, with points or commas for the fractions, whichever they have.
 
-    def __init__(self, texts, hint=""):
+    `mark` is what the fractions have, "" if nothing tells: if all numbers with a comma or a point could be
+    thousands, as 1.234 could. Columns that are apart by commas tell: their numbers have points.
+    """
+
+    def __init__(self, texts, delimiter, hint=""):
         self.hint = hint  # for what is no number
-        with_commas = [text for text in texts if COMMA.fullmatch(text)]
-        points = any("." in text and _finite(text) is not None for text in texts)
-        self.commas = bool(with_commas) and not points
-        self.proved = any(not THOUSANDS.fullmatch(text) for text in with_commas)
+        commas = [text for text in texts if COMMA.fullmatch(text)]
+        points = [text for text in texts if "." in text and _finite(text) is not None]
+        if any(not THOUSANDS.fullmatch(text) for text in points):
+            self.mark = "."
+        elif any(not THOUSANDS.fullmatch(text) for text in commas):
+            self.mark = ","
+        else:
+            self.mark = "." if delimiter == "," and not commas else ""
 
     def __call__(self, text, name, where):
         """A text as a finite number; ValueError with what it should be."""
-        if COMMA.fullmatch(text) and self.commas:
-            if not self.proved:
-                raise ValueError(
-                    f"{where}: {name} {text!r} may be a fraction or a thousand, and nothing in the file tells which: "
-                    f"write {text.replace(',', '.')} or {text.replace(',', '')}"
-                )
+        if THOUSANDS.fullmatch(text) and not self.mark:
+            raise ValueError(
+                f"{where}: {name} {text!r} may be a fraction or a thousand, and nothing in the file tells which: "
+                f"write {text}0 (once is enough) or {re.sub('[.,]', '', text)} (all of them)"
+            )
+        if COMMA.fullmatch(text) and self.mark == ",":
             return float(text.replace(",", "."))
         if (number := _finite(text)) is not None:
-            return number
-        points = ", where other numbers have points: write all of them with points" if COMMA.fullmatch(text) else ""
-        raise ValueError(f"{where}: {name} must be a finite number; got {text!r}{points or self.hint}")
+            return float(text.replace(".", "")) if THOUSANDS.fullmatch(text) and self.mark == "," else number
+        raise ValueError(f"{where}: {name} must be a finite number; got {text!r}{self._instead(text) or self.hint}")
+
+    def whole(self, text, name, where):
+        """A text as a whole number of 0 or more."""
+        number = self(text, name, where)
+        if THOUSANDS.fullmatch(text) and self.mark in text:
+            digits = re.split("[.,]", text)
+            raise ValueError(f"{where}: {name} {text!r} is no whole number: write {digits[0]} or {''.join(digits)}")
+        if number != int(number) or number < 0:
+            raise ValueError(f"{where}: {name} must be a whole number of at least 0; got {text}")
+        return int(number)
+
+    @staticmethod
+    def nearly(text):
+        """Whether a text looks like a number in some style."""
+        return bool(COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) or BOTH.fullmatch(text))
+
+    def _instead(self, text):
+        """What to write in the place of a text that is nearly a number."""
+        if COMMA.fullmatch(text):
+            return ", where other numbers have points: write all of them with points"
+        if (unit := UNIT.fullmatch(text)) and (number := _finite(unit[1].replace(",", "."))) is not None:
+            said = f"{number / 100:.12g}" if unit[2] == "%" else f"{number:.12g}"
+            return f": write {said.replace('.', self.mark or '.')}"
+        if BOTH.fullmatch(text):
+            return f": write {_plain(text).replace('.', self.mark or '.')}"
+        return ""
+
+
+def _plain(text):
+    """1.234,5 and 1,234.5 as 1234.5, and 1.234.567 as 1234567."""
+    first = next(character for character in text if character in ".,' ")
+    return text.replace(first, "").replace(",", ".")
 
 
 def _finite(text):

@@ -6,6 +6,7 @@ import numpy as np
 
 DELTA = 0.05  # of rules with a budget, for which a delta is no probability of error, and of those without one
 LOGISTIC = "rewards 0 and 1, every arm by itself"
+BOUNDED = "rewards between 0 and 1, whose noise is never larger"
 
 
 def from_rule(experiment, **here):
@@ -18,6 +19,8 @@ def from_rule(experiment, **here):
     source = "the rule's"
     if experiment.rule == "ucb_glm" or told.get("model") == "logistic":
         found, source = found | {"arms": np.eye(len(told["arms"])), "items": None, "sigma": 0.5}, LOGISTIC
+    elif experiment.rule == "bounded_rage":
+        found, source = found | {"sigma": 0.5}, BOUNDED
     elif "sigma" not in told and "sigma_max" in told:
         found, source = found | {"sigma": told["sigma_max"]}, "the rule's sigma_max"
     elif "sigma" in told and told["sigma"] == experiment.defaults.get("sigma"):

@@ -6,7 +6,14 @@ import pytest
 
 from bandits_lib import Lab, LinearBandit, Result, Sample
 from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
-from bandits_lib.fixed_confidence import h_rage, lazy_track_and_stop, rage, rage_halving, sphere_track_and_stop
+from bandits_lib.fixed_confidence import (
+    bounded_rage,
+    h_rage,
+    lazy_track_and_stop,
+    rage,
+    rage_halving,
+    sphere_track_and_stop,
+)
 from bandits_lib.lab.standings import intervals, standings
 from bandits_lib.protocol import total
 
@@ -99,6 +106,14 @@ def test_noise_that_is_bounded_or_binary():
         shares = known.table["estimate"].to_numpy()
         assert known.sigma == 0.5 and "every arm by itself" in known.source
         assert (shares >= 0).all() and (shares <= 1).all()  # means of the arms, each its own
+
+
+def test_after_betting_the_noise_is_that_of_rewards_between_0_and_1():
+    lab = Lab(bounded_rage(np.eye(2), delta=0.1))
+    lab.tell(Sample(lab.ask(), 0.5 * lab.ask(), 0.5 * lab.ask()))
+    known = lab.standings()
+    assert known.sigma == 0.5 and known.delta == 0.1 and "0.5 (rewards between 0 and 1, whose noise" in repr(known)
+    assert lab.standings(sigma=0.3).source == "given here"
 
 
 def test_the_estimates_of_a_logistic_experiment_are_shares():

@@ -9,6 +9,7 @@ from bandits_lib import Lab, Sample
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.lab.arms import read_arms
 from bandits_lib.lab.measurements import read, read_each
+from bandits_lib.numerics.span import basis
 
 NAMES = ["plain", "bold", "picture"]
 
@@ -43,10 +44,19 @@ def test_counted_rows_are_the_same_pulls(tmp_path):
         ("arm,reward\nplain,1\nbold,inf\n", "line 3 of .*finite.* a reading out of range is none"),
         ("arm,reward\nplain,1,2\n", "line 2 of .*3 fields"),
         ("arm,count,sum,squares\nplain,2.5,1,1\n", "line 2 of .*whole number"),
-        ("arm,count,sum,squares\nplain,0,0,0\n", "line 2 of .*at least 1"),
+        ("arm,count,sum,squares\nplain,-1,0,0\n", "line 2 of .*whole number of at least 0"),
+        ("arm,count,sum,squares\nplain,0,1,1\n", "line 2 of .*count must be at least 1, or sum and squares 0"),
+        ("arm,count,sum,squares\nplain,1.000,1,1\n", "line 2 of .*count '1.000' is no whole number: write 1 or 1000"),
+        (
+            "arm,count,sum\nplain,4,4\n",
+            "line 1 of .*for rewards 0 and 1 copy sum into squares; otherwise write one row",
+        ),
         ("arm,count,sum,squares\nplain,4,4,1\n", r"line 2 of .*squares is 1, below sum\^2 / count = 4"),
-        ("arm,reward\nplain,1\nplain,1\nplain,1\n", "line 4 of .*more pulls of plain than the 2 that were asked for"),
-        ("arm,reward\npicture,1\n", "line 2 of .*more pulls of picture than the 0 that were asked for"),
+        (
+            "arm,reward\nplain,1\nplain,1\nplain,1\n",
+            "line 4 of .*more pulls of plain than the 2 that were asked for: take the first n of each",
+        ),
+        ("arm,reward\npicture,1\n", "line 2 of .*than the 0 that were asked for.* told before"),
     ],
 )
 def test_bad_rows_are_refused_by_line(tmp_path, text, message):
@@ -99,7 +109,17 @@ def test_names_of_another_code_page_are_read(tmp_path):
     [
         (b"PK\x03\x04...", "day.csv is a workbook, not a csv: save the sheet"),
         (b"arm,reward\npl\x81in,1\n", "line 2 of .*no text in cp1252: save the file as CSV UTF-8"),
-        (b"arm;reward\nplain;1,500\n", "line 2 of .*may be a fraction or a thousand.* write 1.500 or 1500"),
+        (b"arm;reward\nplain;1,500\n", "line 2 of .*may be a fraction or a thousand.* write 1,5000 .* or 1500"),
+        (b"arm;reward\nplain;987\nplain;1.234\nbold;1.500\n", "line 3 of .*'1.234' may be .* write 1.2340 .* or 1234"),
+        (b"arm\treward\nplain\t-1.234\n", "line 2 of .*'-1.234' may be .* write -1.2340 .* or -1234"),
+        (b"arm;reward\nplain;1,234\nbold;1.234\n", "line 2 of .*'1,234' may be"),
+        (b"arm;count;sum;squares\nplain;2,000;1,5;1,25\n", "line 2 of .*count '2,000' .* write 2 or 2000"),
+        (b"arm,reward\nplain,45 %\n", "line 2 of .*got '45 %': write 0.45$"),
+        (b"arm;reward\nplain;0,5\nbold;45,5%\n", "line 3 of .*got '45,5%': write 0,455$"),
+        (b"arm;reward\nplain;1.234,5\n", "line 2 of .*got '1.234,5': write 1234.5$"),
+        (b"arm;reward\nplain;1 234\n", "line 2 of .*got '1 234': write 1234$"),
+        (b"arm;reward\nplain;1.234.567\n", "line 2 of .*got '1.234.567': write 1234567$"),
+        (b"arm,reward\nplain,12 mV\n", "line 2 of .*got '12 mV': write 12$"),
         (b"arm;reward\nplain;1,5\nplain;2.5\n", "line 2 of .*'1,5', where other numbers have points"),
         (b"arm,reward\nplain,>4.0\n", "line 2 of .*got '>4.0'. An empty cell .* leaving it out misleads"),
         (b"arm,reward\nplain,#DIV/0!\n", "line 2 of .*got '#DIV/0!'"),
@@ -121,6 +141,27 @@ def test_decimal_commas_with_three_digits_are_read_where_another_number_proves_t
     for other in ("0,123", "1,5", "1234,567"):
         sample = read(write(tmp_path, f"arm;reward\nplain;1,500\nbold;{other}\n"), NAMES)
         assert sample.sums.tolist()[:2] == [1.5, float(other.replace(",", "."))]
+
+
+@pytest.mark.parametrize("text", ["0,5", "12,25", "1,5e3"])
+def test_points_are_thousands_beside_decimal_commas(tmp_path, text):
+    path = write(tmp_path, f"arm;reward\nplain;{text}\nbold;1.234\npicture;987\n")
+    assert read(path, NAMES).sums.tolist() == [float(text.replace(",", ".")), 1234.0, 987.0]
+    path = write(tmp_path, "arm;count;sum;squares\nplain;1.000;450,5;450,5\nbold;987;1;1\n")
+    assert read(path, NAMES).counts.tolist() == [1000, 987, 0]
+
+
+def test_points_are_fractions_where_something_tells_it(tmp_path):
+    for text in ("arm,reward\nplain,1.234\nbold,1.500\n", "arm;reward\nplain;1.234\nbold;1.500\npicture;0.987\n"):
+        assert read(write(tmp_path, text), NAMES).sums.tolist()[:2] == [1.234, 1.5]
+    path = write(tmp_path, "arm;reward\nplain;1.2340\nbold;1.500\n")  # what the message says to write
+    assert read(path, NAMES).sums.tolist() == [1.234, 1.5, 0.0]
+
+
+def test_a_row_without_pulls_says_nothing(tmp_path):
+    path = write(tmp_path, "arm,count,sum,squares\nplain,0,0,0\nbold,2.0,1,1\n")
+    assert read(path, NAMES, wanted=np.array([0, 2, 0])).counts.tolist() == [0, 2, 0]
+    assert len(list(read_each(path, NAMES))) == 1
 
 
 def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
@@ -154,22 +195,89 @@ TABLE = "vial;Solvent;dose;supplier\nA;water;0,5;1\nB;ethanol;1,0;2\nC;water;1,5
 
 
 def test_arms_become_features(tmp_path):
-    found = read_arms(write(tmp_path, TABLE), codes=["supplier"])
+    found = read_arms(write(tmp_path, TABLE), codes=["supplier"], scale=False)
     assert found.names == ["A", "B", "C", "D"]
     assert list(found.features) == ["ones", "solvent_ether", "solvent_water", "dose", "supplier_2", "supplier_3"]
     assert found.features.loc["D"].tolist() == [1, 1, 0, 2.0, 0, 0]
-    slope = read_arms(write(tmp_path, TABLE), numbers=["Supplier"]).features
+    slope = read_arms(write(tmp_path, TABLE), numbers="Supplier", scale=False).features
     assert slope["supplier"].tolist() == [1, 2, 3, 1]
+    assert "supplier_2" in read_arms(write(tmp_path, TABLE), codes="Supplier").features
+    left = read_arms(write(tmp_path, TABLE), ignore=" Supplier").features
+    assert list(left) == ["ones", "solvent_ether", "solvent_water", "dose (scaled)"]
+    empty = "\n".join(f"{line};;" for line in TABLE.splitlines())
+    assert read_arms(write(tmp_path, empty), ignore=["supplier"]).features.equals(left)
+    bare = TABLE.replace("supplier\n", "supplier;;\n")
+    assert read_arms(write(tmp_path, bare), ignore=["supplier"]).features.equals(left)
+
+
+RAW = "run,rpm,pressure,gas\nA,1000,100000,air\nB,2000,200000,air\nC,3000,150000,argon\nD,2500,120000,air\n"
+
+
+def test_scaled_features_keep_their_rank_and_span_what_raw_ones_do(tmp_path):
+    path = write(tmp_path, RAW)
+    scaled = read_arms(path).with_squares("RPM").with_products(("rpm", "pressure"))
+    assert list(scaled.features)[1:3] == ["rpm (scaled)", "pressure (scaled)"]
+    assert list(scaled.features)[4:] == ["rpm (scaled)^2", "rpm (scaled)*pressure (scaled)"]
+    middle = scaled.features.iloc[:, :4].to_numpy()
+    assert middle[:, 1:3].min() == -1 and middle[:, 1:3].max() == 1
+    raw = read_arms(path, scale=False).features.to_numpy()
+    np.testing.assert_allclose(middle @ np.linalg.lstsq(middle, raw)[0], raw, atol=1e-9)
+    curved = read_arms(path, scale=False).with_squares("rpm").features.drop(columns="gas_argon").to_numpy()
+    mild = read_arms(path).with_squares("rpm").features.drop(columns="gas_argon").to_numpy()
+    assert basis(mild).shape[1] == 4 > basis(curved).shape[1]  # why scale=True is the default
+    huge = read_arms(write(tmp_path, "run,a,b\nA,-1e308,1\nB,1e308,1\nC,0,1\n")).features
+    assert huge.to_numpy().tolist() == [[1, -1], [1, 1], [1, 0]]
+
+
+def test_features_that_cannot_be_made_are_refused(tmp_path):
+    found = read_arms(write(tmp_path, RAW))
+    with pytest.raises(ValueError, match=r"no feature 'flow'; there are ones, rpm \(scaled\)"):
+        found.with_squares("flow")
+    with pytest.raises(ValueError, match="'gas_argon' has 2 different values"):
+        found.with_squares("gas_argon")
+    with pytest.raises(ValueError, match="pairs must be two features each"):
+        found.with_products("rpm")
+    words = read_arms(write(tmp_path, TABLE), codes="supplier")
+    with pytest.raises(ValueError, match="is the same for all arms"):
+        words.with_products(("solvent_ether", "solvent_water"))
+
+
+MANY = "vial,CAS\n" + "".join(f"{k},{k // 8}-{min(k, 6)}-x\n" for k in range(8))
+DOTS = "vial;dose;yield\nA;1.234;{}\nB;1.500;2\nC;987;1\n"
+
+
+def test_what_another_column_tells_counts(tmp_path):
+    doses = read_arms(write(tmp_path, DOTS.format("0,5")), scale=False).features["dose"]
+    assert doses.tolist() == [1234, 1500, 987]
+    doses = read_arms(write(tmp_path, DOTS.format("0.5")), scale=False).features["dose"]
+    assert doses.tolist() == [1.234, 1.5, 987]
 
 
 @pytest.mark.parametrize(
     "text, options, message",
     [
-        (TABLE, {}, r"column 'supplier' .* holds 3 different whole numbers: say numbers=\['supplier'\] if .*codes="),
+        (
+            TABLE,
+            {},
+            r"column 'supplier' .* holds 3 different .* numbers=\['supplier'\] if equal steps .* effects, codes=",
+        ),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
-        (TABLE.replace("1,5", ""), {}, "line 4 of .*dose is empty"),
+        (TABLE, {"ignore": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
+        (TABLE.replace("1,5", ""), {}, r"line 4 of .*dose is empty: .* ignore=\['dose'\]"),
         (TABLE.replace("1,5", "1,S"), {}, r"line 4 of .*dose must be a finite .* got '1,S'; or say codes=\['dose'\]"),
-        (TABLE.replace("C;", "A;"), {"codes": ["supplier"]}, "'A' names arms 0 and 2"),
+        (TABLE.replace("C;", "A;"), {"codes": ["supplier"]}, "lines 2 and 4 of .*names must differ; both are 'A'"),
+        (TABLE.replace("dose", ""), {"codes": ["supplier"]}, "column 3 of .*has no name"),
+        (TABLE.replace("C;water", "C;Water "), {}, r"'water' \(line 2\) and 'Water' \(line 4\) differ in capitals"),
+        (MANY, {}, r"column 'cas' of .* has 7 different words for 8 arms: .* ignore=\['cas'\], or say codes=\['cas'\]"),
+        ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms"),
+        ("v,t\nA,40 °C\nB,60 °C\nC,40°C\n", {}, "'40 °C' .line 2. and '40°C' .line 4. differ in capitals or blanks"),
+        ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
+        ("v;t\nA;99,5 %\nB;99 %\n", {}, "such as '99,5 %': write the unit into the first line"),
+        ("v;t\nA;99\nB;98 mM\n", {}, "line 3 of .*got '98 mM': write 98, the unit into the first line; or say codes="),
+        ("v,a,b\nA,x,1\nB,y,2\nC,x,1.0\n", {}, r"'A' \(line 2\) and 'C' \(line 4\) are alike in all columns"),
+        ("v,a,a_b\nA,a,c\nB,b_c,b\nC,a,b\n", {}, "two features the name 'a_b_c'"),
+        ("v,ones\nA,1\nB,2\n", {"scale": False}, "two features the name 'ones'"),
+        (DOTS.format("3"), {}, "line 2 of .*dose '1.234' may be a fraction or a thousand.* write 1.2340"),
         ("vial\nA\n", {}, "must have a column of names, one more"),
         ("vial;dose\n", {}, "a row for every arm"),
         ("", {}, "must have a column of names"),
@@ -178,3 +286,7 @@ def test_arms_become_features(tmp_path):
 def test_arms_that_cannot_be_right_are_refused(tmp_path, text, options, message):
     with pytest.raises(ValueError, match=message):
         read_arms(write(tmp_path, text), **options)
+
+
+def test_many_words_are_read_where_it_is_said(tmp_path):
+    assert read_arms(write(tmp_path, MANY.replace("7,0-6-x", "7,0-9-x")), codes="CAS").features.shape == (8, 8)

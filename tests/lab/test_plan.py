@@ -11,6 +11,7 @@ from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_budget import gse, linucb
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.lab import players
+from bandits_lib.lab.arms import read_arms
 from bandits_lib.lab.guess import hardest
 from bandits_lib.lab.plan import plan
 
@@ -161,7 +162,37 @@ def test_it_prints_and_draws():
     plt.close(ax.figure)
 
 
+def test_a_unit_that_is_too_small_is_said():
+    small = plan(np.eye(2), gap=5.0, sigma=5.0, rules=["rage"], runs=3, **QUIET)
+    right = plan(np.eye(2), gap=1.0, sigma=1.0, rules=["rage"], runs=3, **QUIET)
+    assert (
+        small.table.loc["rage", "requests"] == 1 and small.table.loc["rage", "pulls"] > right.table.loc["rage", "pulls"]
+    )
+    for shown in (repr(small), small._repr_html_(), small.alt):
+        assert "rage ends in its first request" in shown and "about 1 (here 5)" in shown
+    assert "first request" not in repr(right)
+    assert "first request" not in repr(plan(np.eye(2), gap=5.0, budget=10, rules=["gse"], runs=3, **QUIET))
+
+
+def test_a_floor_is_told_to_the_rules_that_have_it():
+    arms = np.vstack([np.eye(2), [0.5, 0.5]])
+    tables = [plan(arms, gap=0.2, floor=floor, rules=["rage", "alba"], **SHORT).table for floor in (None, 0.0, 0.9)]
+    pd.testing.assert_frame_equal(*tables[:2])
+    assert tables[2].loc["rage", "pulls"] != tables[0].loc["rage", "pulls"]
+    assert tables[2].loc["alba"].equals(tables[0].loc["alba"])
+
+
+def test_a_rule_for_rewards_of_0_and_1_is_planned_with_these(tmp_path):
+    planned = plan(np.eye(2), theta=[0.9, 0.1], noise="bernoulli", rules=["bounded_rage"], **SHORT)
+    assert planned.table.loc["bounded_rage", "wrong"] == 0
+    (tmp_path / "arms.csv").write_text("page,size\na,1\nb,2\n")
+    with pytest.raises(ValueError, match=r"write plan\(arms.features, "):
+        plan(read_arms(tmp_path / "arms.csv"), gap=1.0)
+
+
 REFUSED = {
+    "0 and 1: plan it with theta= and noise='bernoulli', such as": {"gap": 1.0, "rules": ["bounded_rage"]},
+    "floor must": {"gap": 1.0, "rules": ["rage"], "floor": 2.0},
     "needs a guess": {},
     "gap must be positive": {"gap": 0.0},
     "gap must be positive and finite; got nan": {"gap": np.nan},

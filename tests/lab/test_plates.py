@@ -1,5 +1,7 @@
 """Plates: every pull has a well, and the order in which plates are told makes no difference."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,7 +76,10 @@ def test_failed_wells_stay_wanted():
     layout = plates(wanted, NAMES, rng=np.random.default_rng(0))
     readings = read(layout, np.random.default_rng(0))
     readings.loc[:9, "reward"] = np.nan
-    lab.tell(read_plates(readings.iloc[:-5], layout, NAMES))
+    last = layout["plate"].iloc[-1]
+    with pytest.warns(UserWarning, match=r"15 wells of the layout have no reward \(A1 on plate 1, .*, \.\.\.\): they"):
+        lab.tell(read_plates(readings.iloc[:-5], layout, NAMES))
+    assert (readings["plate"].iloc[:-5] == last).any()
     assert lab.ask().sum() == 15
 
 
@@ -82,6 +87,48 @@ def test_wells_are_read_as_people_write_them():
     layout = plates([3, 2], ["a", "b"], size=6, rng=np.random.default_rng(0))
     written = layout.assign(well=["a01", " A2", "A03", "b1", "B02"], reward="0.5")[["reward", "well", "plate"]]
     assert read_plates(written, layout, ["a", "b"]).counts.tolist() == [3, 2]
+
+
+def test_wells_of_plates_that_wait_are_not_missing():
+    layout = plates([60, 60], size=48, rng=np.random.default_rng(0))
+    readings = layout.assign(reward=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_plates(readings[readings["plate"] == 2], layout, K=2).counts.sum() == 48
+    with pytest.warns(UserWarning, match=r"1 wells of the layout have no reward \(A1 on plate 2\): they are left out"):
+        read_plates(readings[(readings["plate"] == 2) & (readings["well"] != "A1")], layout, K=2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_files_as_a_reader_and_a_spreadsheet_write_them(tmp_path, encoding):
+    layout = plates([2, 1], ["acid", "base"], size=6, rng=np.random.default_rng(0))
+    layout.to_csv(tmp_path / "layout.csv", index=False, encoding=encoding, sep=";")
+    rows = "".join(f"{arm};{plate};{well};0,5;;\n" for plate, well, arm in layout.itertuples(index=False))
+    (tmp_path / "day.csv").write_text(f"sep=;\nArm;Plate;Well;Reward;;\n{rows}\n", encoding=encoding)
+    sample = read_plates(tmp_path / "day.csv", tmp_path / "layout.csv", ["acid", "base"])
+    assert sample.counts.tolist() == [2, 1] and sample.sums.tolist() == [1.0, 0.5]
+    for text, message in {
+        f"{rows};;Total;1,5;;\n": "line 6 of .*plate is empty",
+        f"{rows};x;A1;1,5;;\n": "line 6 of .*plate must be a finite number; got 'x'",
+        rows.replace("0,5", "OVER", 1): "line 3 of .*reward must be a finite .*got 'OVER'. An empty cell",
+        rows.replace("0,5", "1.234"): "line 3 of .*'1.234' may be a fraction or a thousand",
+    }.items():
+        (tmp_path / "day.csv").write_text(f"sep=;\nArm;Plate;Well;Reward;;\n{text}", encoding=encoding)
+        with pytest.raises(ValueError, match=message):
+            read_plates(tmp_path / "day.csv", layout, ["acid", "base"])
+
+
+def test_readings_that_name_other_arms_are_refused(tmp_path):
+    layout = plates([3, 2], ["a", "b"], size=6, rng=np.random.default_rng(0))
+    other = layout.assign(reward=1.0, arm=layout["arm"].map({"a": "b", "b": "a"}))
+    first = layout["arm"][0]
+    with pytest.raises(ValueError, match=f"well A1: the readings say arm '{other['arm'][0]}', the layout '{first}'"):
+        read_plates(other, layout, ["a", "b"])
+    partly = layout.assign(reward=1.0, arm=[None, *layout["arm"][1:]])
+    assert read_plates(partly, layout, ["a", "b"]).counts.tolist() == [3, 2]
+    numbered = plates([3, 2], size=6, rng=np.random.default_rng(0))
+    floats = numbered.assign(reward=1.0, arm=numbered["arm"].where(numbered["well"] != "A1"))
+    assert floats["arm"].dtype == float and read_plates(floats, numbered, K=2).counts.tolist() == [3, 2]
 
 
 def test_what_cannot_be_read_is_refused():
@@ -92,6 +139,7 @@ def test_what_cannot_be_read_is_refused():
         "no well B3 on plate 1": readings.assign(well=["B3", *readings["well"][1:]]),
         "no well A1 on plate 2": readings.assign(plate=[2, *readings["plate"][1:]]),
         "well A1: reward 'OVER' is not a number": readings.assign(reward=["OVER", *[1.0] * 4]),
+        "whole number in the readings; got nan: leave out totals": pd.concat([readings, pd.DataFrame([{"reward": 5}])]),
         "reward is missing": layout,
         "rewards must be finite": readings.assign(reward=np.inf),
     }
@@ -114,6 +162,8 @@ def test_what_cannot_be_laid_out_is_refused():
     }.items():
         with pytest.raises(ValueError, match=message):
             plates(*arguments, rng=rng)
+    with pytest.raises(ValueError, match=r"got 0: write rng=np.random.default_rng\(0\)"):
+        plates([1, 2], rng=0)
     with pytest.raises(ValueError, match="size must be one of 6, 12"):
         plates([1, 2], size=100, rng=rng)
     assert plates([0, 0], rng=rng).empty

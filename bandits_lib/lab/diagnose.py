@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bandits_lib.checks import check_arms, check_delta, check_sigma
+from bandits_lib.checks import check_arms, check_delta, check_matrix, check_sigma
 from bandits_lib.lab.findings import draw, say
 from bandits_lib.lab.lack_of_fit import detectable, fit, in_units, replicates
 from bandits_lib.protocol import Sample
@@ -108,7 +108,7 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
     Returns
     -------
     Diagnosis
-        It prints as a text; `.table` has a row per arm, `.plot()` draws it.
+        It prints as a text; ``.table`` has a row per arm, ``.plot()`` draws it.
 
     Raises
     ------
@@ -137,14 +137,14 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
     >>> found.df, found.p_value < 0.001
     (3, True)
     """
-    arms, level = check_arms(arms), check_delta(level)
+    arms, level = check_arms(in_units(check_matrix("arms", arms))), check_delta(level)
     sample, labels = _checked(sample, names, len(arms))
     sds = np.ones(len(arms)) if sigma is None else check_sigma(sigma, len(arms))
     scale = sds if np.ndim(sigma) else np.ones(len(arms))
     assumed = None if sigma is None else float((sds / scale)[0])
 
     noise, low, high, noise_df = replicates(sample, scale, level)
-    means, fitted, leverage, free, rank = fit(in_units(arms), sample, scale)
+    means, fitted, leverage, free, rank = fit(arms, sample, scale)
     df = int(np.count_nonzero(sample.counts)) - rank
     testable = df > 0 and noise > 0
     weights = sample.counts / scale**2

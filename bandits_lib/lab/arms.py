@@ -189,7 +189,10 @@ def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
 
 def _listed(given):
     """One name or several, in small letters."""
-    return [name.strip().lower() for name in ([given] if isinstance(given, str) else given)]
+    listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
+    if wrong := [name for name in listed if not isinstance(name, str)]:
+        raise ValueError(f"columns are given by their names; got {wrong[0]!r}")
+    return [name.strip().lower() for name in listed]
 
 
 def _numbers(path, rows, name, read):

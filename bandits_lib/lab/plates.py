@@ -13,7 +13,7 @@ import pandas as pd
 
 from bandits_lib.checks import check_option
 from bandits_lib.lab.measurements import OUT_OF_RANGE
-from bandits_lib.lab.tables import MISSING, Numbers, table
+from bandits_lib.lab.tables import LARGEST, MISSING, Numbers, table
 from bandits_lib.protocol import Sample, checked_batch
 
 ROWS = {6: 2, 12: 3, 24: 4, 48: 6, 96: 8, 384: 16, 1536: 32}  # of a plate, by its number of wells
@@ -202,7 +202,7 @@ def _placed(source, columns, name):
     if missing := [column for column in columns if column not in found.columns]:
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; {', '.join(missing)} is missing")
     plate = pd.to_numeric(found["plate"], errors="coerce")
-    if len(wrong := found["plate"][~(plate % 1 == 0)]):
+    if len(wrong := found["plate"][~((plate % 1 == 0) & (plate.abs() < LARGEST))]):
         raise ValueError(f"plate must be a whole number in the {name}; got {wrong.iloc[0]}: leave out totals")
     well = found["well"].astype(str).str.strip().str.upper().str.replace(r"^([A-Z]+)0+(?=\d)", r"\1", regex=True)
     index = pd.MultiIndex.from_arrays([plate.astype(int), well], names=["plate", "well"])

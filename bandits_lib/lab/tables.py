@@ -16,11 +16,12 @@ import numpy as np
 
 DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
+LARGEST = 2.0**53  # whole numbers below are exact as floats
 MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # in any case: a measurement that failed
 COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # could be a thousand and more
 BOTH = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")  # 1.234,5 or 1 234.5 or 1.234.567
-UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*([%°µμ‰Ω]\w*|[A-Za-zµμΩ][\w%°/·.^²³*-]{0,11})")
+UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?![eE][+-]?\d)([%°µμ‰Ω]\w*|[A-Za-zµμΩ][\w%°/·.^²³*-]{0,11})")
 
 
 class Table(NamedTuple):
@@ -157,8 +158,8 @@ class Numbers:
         if THOUSANDS.fullmatch(text) and self.mark in text:
             digits = re.split("[.,]", text)
             raise ValueError(f"{where}: {name} {text!r} is no whole number: write {digits[0]} or {''.join(digits)}")
-        if number != int(number) or number < 0:
-            raise ValueError(f"{where}: {name} must be a whole number of at least 0; got {text}")
+        if number % 1 or not 0 <= number < LARGEST:
+            raise ValueError(f"{where}: {name} must be a whole number of at least 0, below 2^53; got {text}")
         return int(number)
 
     @staticmethod

@@ -262,6 +262,7 @@ def test_what_another_column_tells_counts(tmp_path):
             r"column 'supplier' .* holds 3 different .* numbers=\['supplier'\] if equal steps .* effects, codes=",
         ),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
+        (TABLE, {"numbers": 3}, "columns are given by their names; got 3"),
         (TABLE, {"ignore": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
         (TABLE.replace("1,5", ""), {}, r"line 4 of .*dose is empty: .* ignore=\['dose'\]"),
         (TABLE.replace("1,5", "1,S"), {}, r"line 4 of .*dose must be a finite .* got '1,S'; or say codes=\['dose'\]"),

@@ -40,7 +40,7 @@ TURN[1] = 0.5 * TURN[0] + np.sqrt(0.75) * TURN[1]  # e1 and e2 in three dimensio
 
 
 def plane(s, name):
-    """Arms e1 and s e2, and theta that gives them the values (.5, 1), (1, 4) on the logistic scale, (.4, .8) in [0, 1]."""
+    """Arms e1 and s e2, and theta that gives them the values (.5, 1), or what the rule can take."""
     values = (1.0, 4.0) if name in LOGISTIC else (0.4, 0.8) if name.startswith("bounded") else (0.5, 1.0)
     return np.diag([1.0, s]), np.array([values[0], values[1] / s])
 

@@ -96,8 +96,8 @@ def _check_units(arms):
         raise ValueError(
             f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
             f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Take "
-            "from every column of numbers its middle and divide by half its range, as lab.arms.read_arms does: with a "
-            "column of ones, or differences of arms alone compared, answers do not change by that"
+            "from every column of numbers its middle, if there is a column of ones, and divide by half its range, as "
+            "lab.arms.read_arms does; answers do not change by that"
         )
 
 

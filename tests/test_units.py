@@ -1,0 +1,36 @@
+"""Features in raw units that hide a dimension from the rank rule are refused, and scaled ones are not."""
+
+import numpy as np
+import pytest
+
+from bandits_lib import LinearBandit, play
+from bandits_lib.checks import check_arms
+from bandits_lib.fixed_confidence import rage
+
+RPM, PASCAL = (grid.ravel() for grid in np.meshgrid(np.linspace(1000, 3000, 5), np.linspace(1.5e5, 2.5e5, 5)))
+RAW = np.column_stack([np.ones(25), RPM, PASCAL, RPM**2, PASCAL**2])
+YEARS = np.arange(2020.0, 2025)
+
+
+def scaled(column):
+    return (column - column.mean()) / ((column.max() - column.min()) / 2)
+
+
+@pytest.mark.parametrize("arms", [RAW, np.column_stack([np.ones(5), YEARS, YEARS**2]), 1e-9 * RAW])
+def test_units_that_hide_a_dimension_are_refused(arms):
+    with pytest.raises(ValueError, match=r"units so different .* rank \d of \d.*: column \d is .* times as large"):
+        rage(arms, delta=0.05).send(None)
+
+
+@pytest.mark.parametrize("k", range(10))
+def test_units_that_hide_none_are_taken(k):
+    assert check_arms(np.diag([1.0, 10.0**-k])).shape == (2, 2)
+    assert check_arms(np.column_stack([np.eye(3), np.zeros(3)]) * [1, 1, 10.0**k, 1]).shape == (3, 4)
+
+
+def test_scaled_features_name_the_best():
+    rpm, pascal = scaled(RPM), scaled(PASCAL)
+    arms = np.column_stack([np.ones(25), rpm, pascal, rpm**2, pascal**2])
+    problem = LinearBandit(arms, theta=[0.8, 0.1, -0.1, -0.5, -0.4], sigma=0.05)
+    runs = [play(rage(arms, delta=0.05, sigma=0.05), problem, np.random.default_rng(seed)) for seed in range(10)]
+    assert {run.result.recommendation for run in runs} == {problem.best_item}

@@ -265,11 +265,12 @@ class Steps(Drive):
 
 def _told(steps):
     """What entries of a log that belong together say, in words."""
-    pulls = sum(row.count for entry in steps for row in (entry.told or entry.stock))
-    if not pulls:
-        return "a step that changed what is asked"
-    told = next((entry.told for entry in steps if entry.told and not entry.stock), ())
-    return f"{pulls} pulls told in answer to request {told[0].request}" if told else f"{pulls} pulls measured before"
+    told = [row for entry in steps if not entry.stock for row in entry.told]
+    before = [row for entry in steps if not entry.told for row in entry.stock]
+    if told:
+        return f"{sum(row.count for row in told)} pulls told in answer to request {told[0].request}"
+    pulls = sum(row.count for row in before)
+    return f"{pulls} pulls measured before" if pulls else "a step that changed what is asked"
 
 
 def _one_line(reason):

@@ -240,3 +240,13 @@ def test_a_rule_that_pulls_one_by_one_is_watched_too():
                 lab.tell(noisy.pull(lab.ask(), rng))
     assert len(ours := of_sigma(caught)) == 1 and ours[0].filename == __file__
     assert max(sample.counts.sum() for sample in lab.log[1:]) == 1
+
+
+def test_a_history_in_another_unit_is_heard_at_once():
+    lab, counts = Lab(rage(ARMS, delta=0.05, sigma=0.1)), np.full(len(ARMS), 4)
+    rewards = RNG(0).normal(0.0, 100.0, (4, len(ARMS)))
+    with pytest.warns(SigmaWarning, match="times the sigma"):
+        lab.tell_history(Sample(counts, rewards.sum(axis=0), (rewards**2).sum(axis=0)), planned=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SigmaWarning)
+        told(lab, 10.0, RNG(1))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, fixed_budget, fixed_confidence, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (
+    bounded_rage,
     fws,
     h_rage,
     l_t3c,
@@ -763,3 +764,21 @@ def test_the_same_file_told_twice_is_noticed_also_after_a_restart(tmp_path):
         whole = Lab(patient(np.eye(3)))
         for _ in range(2):  # rewards of 0 and 1 are the same sums again and again
             whole.tell(Sample(np.array([2, 0, 1]), np.array([1.0, 0, 1.0]), np.array([1.0, 0, 1.0])))
+
+
+def test_undo_says_what_it_took_back():
+    lab = Lab(rage(np.eye(2), delta=0.05))
+    lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
+    lab.tell(Sample.of([1], [0.2], 2))
+    assert lab.undo() == "taken back: 1 pulls told in answer to request 1"
+    assert lab.undo() == "taken back: 3 pulls measured before"
+
+
+def test_percentages_are_refused_when_they_are_told_and_not_when_the_request_is_full():
+    lab = Lab(bounded_rage(np.eye(2), delta=0.05))
+    wanted = lab.ask()
+    with pytest.raises(ValueError, match=r"rewards must lie in \[0, 1\].*arm 1"):
+        lab.tell(Sample.of([0, 1], [0.4, 45.0], 2))
+    assert (lab.ask() == wanted).all() and not lab.log
+    lab.tell(Sample.of([0, 1], [0.4, 0.45], 2))
+    assert (lab.ask() == wanted - 1).all()

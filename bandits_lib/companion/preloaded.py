@@ -9,9 +9,11 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipy
 
 import ipykernel.kernelapp  # noqa: E402, F401
 import matplotlib.pyplot  # noqa: E402, F401
+import pandas  # noqa: E402
 import seaborn  # noqa: E402, F401
 
 from bandits_lib.companion import bars, claims, errata, ledger, listing, results, style  # noqa: E402, F401
 from bandits_lib.companion.warm import compile_kernels  # noqa: E402
 
+pandas.set_option("display.max_columns", 20)  # as pandas sets it where it is imported by a kernel
 compile_kernels(processes=1)

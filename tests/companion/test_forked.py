@@ -11,9 +11,9 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux")
 
 SAY = (
-    "import os, sys\n"
+    "import os, sys\nimport pandas as pd\n"
     "print('bandits_lib.companion.preloaded' in sys.modules, os.getcwd(), os.environ.get('PLACE'),"
-    " os.environ.get('MPLBACKEND'), os.getpid(), os.getpgrp())"
+    " os.environ.get('MPLBACKEND'), os.getpid(), os.getpgrp(), pd.get_option('display.max_columns'))"
 )
 STARTS = f"""
 import json, os, signal, sys
@@ -57,10 +57,16 @@ def told(tmp_path_factory):
 
 
 def test_a_fork_is_where_a_kernel_of_its_own_would_be(told):
-    folder, (preloaded, where, place, backend, pid, group), *_ = told
+    folder, (preloaded, where, place, backend, pid, group, _), *_ = told
     assert (preloaded, where, place) == ("True", folder, "here")
     assert backend == "module://matplotlib_inline.backend_inline"
     assert pid == group, "an interrupt would reach other kernels"
+
+
+def test_tables_are_as_wide_as_in_a_kernel_of_its_own(told):
+    """What pandas makes of its options depends on who imports it."""
+    _, first, *_, own = told
+    assert first[6] == own[6]
 
 
 def test_it_can_be_interrupted_and_ended(told):

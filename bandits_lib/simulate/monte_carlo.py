@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import hashlib
 import json
+from numbers import Real
 from time import perf_counter
 
 import numpy as np
@@ -27,6 +29,7 @@ def monte_carlo(
     by=None,
     runs=20,
     seed=0,
+    streams="shared",
     n_jobs=1,
     correct=best_item,
     measure=None,
@@ -52,6 +55,11 @@ def monte_carlo(
     seed : int, default 0
         Run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so adding an algorithm,
         a setting, or more runs, changes no other row.
+    streams : str, default "shared"
+        With `by`: "shared", as just said, so that run r meets the same normals in every setting and five settings are
+        no five samples; or "own", SeedSequence(seed, spawn_key=(h, r)) with h a hash of the setting's value, so that
+        settings are independent, whatever stands beside them and in whatever order (5 and 5.0 are one value). Either
+        way a row depends on nothing else, and algorithms of a setting and run share their streams.
     n_jobs : int, default 1
         Number of processes (joblib).
     correct : callable, default best_item
@@ -80,8 +88,8 @@ def monte_carlo(
     Raises
     ------
     ValueError
-        For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, or a problem that
-        `correct` refuses.
+        For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, a problem that
+        `correct` refuses, or, with streams of their own, settings that are no numbers, strings or tuples of these.
 
     Examples
     --------
@@ -95,18 +103,39 @@ def monte_carlo(
     if isinstance(make_problem, dict) != (by is not None):
         given = f"{type(make_problem).__name__} and by={by!r}"
         raise ValueError(f"make_problem must be a dictionary of settings where `by` names their column; got {given}")
+    if streams not in ("shared", "own"):
+        raise ValueError(f"streams must be 'shared' or 'own'; got {streams!r}")
     settings, names = ({(): make_problem}, ()) if by is None else (make_problem, [by] if isinstance(by, str) else by)
     folder = f"{checkpoint}/" if checkpoint and by is not None else checkpoint
     tasks = []
     for setting, make in settings.items():
         players = dict(algorithms(setting) if callable(algorithms) else algorithms)
-        tasks.append((players, make, seed, correct, measure, max_pulls))
+        of_setting = (seed, _number(setting)) if streams == "own" and by is not None else seed
+        tasks.append((players, make, of_setting, correct, measure, max_pulls))
     played = _rows(tasks, runs, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
     tables = []
     for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
         values = (setting,) if isinstance(by, str) else setting
         tables.append(_frame(rows, list(players)).assign(**dict(zip(names, values, strict=True))))
     return pd.concat(tables, ignore_index=True)
+
+
+def _number(setting):
+    """A number of 64 bits that the value of a setting decides, in every process and for ever."""
+    return int.from_bytes(hashlib.sha256(_value(setting).encode()).digest()[:8], "big")
+
+
+def _value(setting):
+    """The text of a setting; a tuple of one value is that value, and numbers are what they are worth."""
+    if isinstance(setting, tuple):
+        return _value(setting[0]) if len(setting) == 1 else f"({','.join(map(_value, setting))})"
+    if isinstance(setting, Real):
+        return repr(float(setting))
+    if isinstance(setting, str):
+        return repr(str(setting))
+    raise ValueError(
+        f"a setting with streams of its own must be a number, a string or a tuple of these; got {setting!r}"
+    )
 
 
 def _rows(tasks, runs, checkpoint, progress, **where):
@@ -156,8 +185,8 @@ def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
         As for `monte_carlo`.
     make_problem : LinearBandit or callable
         As for `monte_carlo`.
-    seed : int
-        As for `monte_carlo`.
+    seed : int or tuple of int
+        As for `monte_carlo`; with streams of its own, the seed and the number of the setting.
     correct : callable
         As for `monte_carlo`.
     measure : callable or None
@@ -177,7 +206,8 @@ def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
     ValueError
         For a problem that `correct` refuses.
     """
-    problem_seed, rule_seed, reward_seed = np.random.SeedSequence(seed, spawn_key=(r,)).spawn(3)
+    whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
+    problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
     with _threads().limit(limits=1):
         problem = make_problem(np.random.default_rng(problem_seed)) if callable(make_problem) else make_problem
         if isinstance(correct, correct_level):

@@ -18,6 +18,7 @@ from bandits_lib.fixed_confidence import rage, xy_oracle
 from bandits_lib.simulate.correct import best_item, correct_level, correct_sphere, sphere_regret
 from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.simulate.intervals import growth_exponent, paired_ratio, student_interval, wilson_interval
+from bandits_lib.simulate.monte_carlo import _number
 
 
 def make_rage(problem, rng, delta=0.05):
@@ -102,6 +103,51 @@ def test_settings_are_the_loop_over_them(algorithms, tmp_path):
     assert len(list((tmp_path / "kept").iterdir())) == 2, "a file for each setting"
 
 
+def with_streams(streams, settings, by="d", **told):
+    rows = monte_carlo(
+        {"one": spends_its_stream}, dict.fromkeys(settings, random_theta), by=by, streams=streams, **told
+    )
+    return rows.drop(columns="seconds")
+
+
+def test_settings_share_their_streams_or_have_their_own():
+    shared = with_streams("shared", (5, 10), runs=3)
+    pd.testing.assert_frame_equal(shared, with_streams("shared", (5, 10), runs=3))
+    five, ten = (shared.loc[shared["d"] == d, "pulls"].tolist() for d in (5, 10))
+    assert five == ten, "run r draws the same in every setting"
+    own = with_streams("own", (5, 10), runs=3)
+    five, ten = (own.loc[own["d"] == d, "pulls"].tolist() for d in (5, 10))
+    assert not set(five) & set(ten)
+    first = np.random.SeedSequence(0, spawn_key=(_number(5), 0)).spawn(3)[1]
+    assert five[0] == np.random.default_rng(first).integers(1, 10**6)
+
+
+def test_a_stream_of_its_own_depends_on_the_value_of_the_setting_alone():
+    ten = with_streams("own", (5, 10)).query("d == 10")["pulls"].tolist()
+    for settings in ((10,), (10, 5, 7), (10.0,), (np.int64(10), "a")):
+        assert with_streams("own", settings).query("d == 10")["pulls"].tolist() == ten
+    assert with_streams("own", [(10,)], by=["d"])["pulls"].tolist() == ten
+    assert len({_number(value) for value in (5, 10, "5", (5, 10), (10, 5), ("5", 10), 0.5)}) == 7
+    assert _number(5) == 11_644_643_444_077_109_047, "for ever, or committed digits change"
+    with pytest.raises(ValueError, match="must be a number, a string or a tuple"):
+        with_streams("own", [frozenset()])
+    with pytest.raises(ValueError, match="'shared' or 'own'"):
+        with_streams("mine", [5])
+
+
+def test_without_settings_there_is_nothing_to_share():
+    one, other = (monte_carlo({"one": spends_its_stream}, random_theta, runs=2, streams=s) for s in ("shared", "own"))
+    assert one["pulls"].tolist() == other["pulls"].tolist()
+
+
+def test_checkpoints_tell_the_streams_apart(tmp_path):
+    for streams in ("shared", "own", "shared"):
+        with_streams(streams, (5, 10), runs=2, checkpoint=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3, "equal settings that share their streams are one experiment"
+    tasks = [({"rage": make_rage}, make_problem, seed, best_item, None, None) for seed in (0, (0, 5))]
+    assert fingerprint(*tasks[0]) != fingerprint(*tasks[1])
+
+
 def waits_for(file, rng):
     end = time.monotonic() + 300
     while not file.exists():
@@ -162,7 +208,7 @@ def test_a_measure_may_name_a_column_in_some_runs_only():
 
 
 def test_runs_that_are_cut_off_are_counted_apart():
-    cut = table({"rage": make_rage}, max_pulls=700)
+    cut = table({"rage": make_rage}, max_pulls=665)
     assert not cut["stopped"].all() and cut.loc[~cut["stopped"], "recommendation"].isna().all()
     row = summary(cut).loc["rage"]
     assert row["not_stopped"] == (~cut["stopped"]).sum() and row["error_rate"] == 0

@@ -59,6 +59,7 @@ SHORT = {  # modules that notebooks call by one name
     "results": "companion.results",
     "statements": "companion.statements",
     "style": "companion.style",
+    "tested": "companion.tested",
 }
 
 

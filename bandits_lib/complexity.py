@@ -4,7 +4,7 @@ psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'t
 jedra2020 is T* = 2 psi*, since its value function carries the 1/2 of the Gaussian divergence.
 """
 
-from math import ceil, log, log2
+from math import acos, ceil, cos, log, log2, sin, sqrt
 
 import numpy as np
 from scipy.special import rel_entr
@@ -213,8 +213,8 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
         Error probability allowed, in (0, 1).
     sigma : float, default 1.0
         The standard deviation of the noise.
-    proof : {"jedra2020", "caps"}, default "jedra2020"
-        Theorem 4, or the larger of it and our bound by caps.
+    proof : {"jedra2020", "caps", "longer"}, default "jedra2020"
+        Theorem 4, or the larger of it and one of our bounds; "longer" is never below "caps".
 
     Returns
     -------
@@ -233,8 +233,23 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
     "caps" (ours): with cos(phi) = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is
     right for both. A, the expected sum of aa', has trace E[pulls], so in the mean over all directions of the turn
     (theta - turned)'A(theta - turned) is at most 4 norm^2 sin(phi)^2 max(sin(phi)^2, cos(phi)^2 / (d - 1)) E[pulls],
-    and some direction has no more; the change of measure asks for 2 sigma^2 kl. For small epsilon that is
-    sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five times Theorem 4.
+    and some direction has no more; the change of measure asks for 2 sigma^2 kl. For epsilon far below norm / d that is
+    sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five times Theorem 4; from d = 29 on at epsilon = norm / 10 it is
+    below Theorem 4.
+
+    "longer" (ours) lets the other parameter be longer, too. With length r norm, r >= 1, the right answers for it are
+    within arccos(1 - epsilon / (r norm)) of its direction, so none is right for both if its angle to theta is a little
+    more than alpha = phi + arccos(1 - epsilon / (r norm)). With A_11 the entry of A along theta, the mean over all
+    directions of the turn is
+
+        norm^2 ((1 - r cos(alpha))^2 A_11 + (r sin(alpha))^2 (E[pulls] - A_11) / (d - 1)),
+
+    since the mean of vv' over unit vectors v orthogonal to theta is the identity there over d - 1. It is at most
+    norm^2 E[pulls] times the larger of the two coefficients, (1 - r cos(alpha))^2 and (r sin(alpha))^2 / (d - 1). Every
+    r >= 1 gives a bound. The first coefficient falls from r = 1 ("caps") to r = 1 / cos(alpha), where it is 0, and the
+    second grows, so the best r is where they meet, or 1. In the form sigma^2 (d - 1) kl / (C norm epsilon) of Theorem
+    4, C is at most 8.8 for all d and all epsilon < norm / 5 (r = 1 / cos(alpha), which does not depend on d), 5.8 below
+    norm / 10, and tends to 4.
 
     References
     ----------
@@ -242,10 +257,10 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
 
     Examples
     --------
-    >>> round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05), 1)
-    5.3
+    >>> [round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05, proof=p), 1) for p in ("jedra2020", "longer")]
+    [5.3, 34.4]
     """
-    check_option("proof", proof, ("jedra2020", "caps"))
+    check_option("proof", proof, ("jedra2020", "caps", "longer"))
     delta, norm, epsilon = check_delta(delta), check_positive("norm", norm), check_positive("epsilon", epsilon)
     if d < 2 or epsilon >= norm / 5:
         raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon} and {norm}, d = {d}")
@@ -254,7 +269,23 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
     if proof == "jedra2020":
         return theorem
     cos2 = (1 - epsilon / norm) ** 2
-    return max(theorem, divergence / (2 * norm**2 * (1 - cos2) * max(1 - cos2, cos2 / (d - 1))))
+    caps = max(theorem, divergence / (2 * norm**2 * (1 - cos2) * max(1 - cos2, cos2 / (d - 1))))
+    return caps if proof == "caps" else max(caps, 2 * divergence / (norm**2 * _told_apart(d, epsilon / norm)))
+
+
+def _told_apart(d, x):
+    """Least over r >= 1 of the larger coefficient of A in "longer", x = epsilon / norm, by bisection."""
+
+    def along_and_across(r):
+        alpha = acos(1 - x) + acos(1 - x / r)
+        return 1 - r * cos(alpha), r * sin(alpha) / sqrt(d - 1)
+
+    low, high = 1.0, 3.0  # at 3 the first is negative: x < 1 / 5
+    for _ in range(60):
+        r = (low + high) / 2
+        along, across = along_and_across(r)
+        low, high = (r, high) if along > across else (low, r)
+    return max(abs(part) for part in along_and_across(high)) ** 2
 
 
 def binary_divergence(delta):
@@ -312,7 +343,7 @@ def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
 
     Notes
     -----
-    The bound is the sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = 6 delta / (pi^2 t^2).
+    The bound is the sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = delta / t^2.
 
     References
     ----------
@@ -322,7 +353,7 @@ def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
     Examples
     --------
     >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
-    [172.0, 883.0, 3986.0]
+    [155.0, 813.0, 3706.0]
     """
     arms = check_arms(arms)
     items = check_items(items, arms)
@@ -346,6 +377,6 @@ def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
     if len(in_view) < 2:
         return 0.0
     lam = xy_design(arms, pairs(in_view))
-    union = log(len(items) ** 2 * (np.pi * t) ** 2 / (6 * delta))
+    union = log(len(items) ** 2 * t**2 / delta)
     pulls = 2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * union
     return float(max(ceil(pulls), ceil(2 * np.count_nonzero(lam.weights) / epsilon)))

@@ -5,15 +5,23 @@ From uniform weights, step k = 1, 2, ... takes the worst direction y and moves 2
 The maximum is not smooth, so this need not approach the optimum, and a small step is no certificate: the
 design it returns was .2 to 7 % above the optimum wherever we looked. The certificate added here is `certificate`'s,
 with the running average of the visited directions: the same steps give the k-th of them mass 2(k+1)/((n+1)(n+2)).
+
+A step changes A^-1 by little, so that of many items the pairs that were far stay far (`FarPairs`): most steps look at
+a list of them and not at all pairs. The options of texts and codes differ in what they return, not in the steps, which
+are remembered apart.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_option
-from bandits_lib.design._pairs import Listed
+from bandits_lib.design._pairs import Differences, Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
+from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.plane import difference_vertices
+from bandits_lib.design.scan import scan, walk
 from bandits_lib.design.solvers import in_span, problem
 from bandits_lib.numerics.ordered import (
     apply,
@@ -22,6 +30,7 @@ from bandits_lib.numerics.ordered import (
     information,
     inverse_triangle,
     product,
+    squares,
     total,
     transposed,
 )
@@ -29,6 +38,8 @@ from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
+FAR = 0.9  # of the largest squared norm: pairs above it are kept, or fewer
+KEPT, ITEMS = 200_000, 10_000  # the most pairs that are kept, and the most items of which any are
 
 
 def frank_wolfe_design(
@@ -117,11 +128,18 @@ def _first_weights(start, arms):
     return start / total(start)
 
 
+class Steps(NamedTuple):
+    """Where the steps ended: weights (K,), the directions visited (n, r), the value before the last step (1,)."""
+
+    weights: np.ndarray
+    visited: np.ndarray
+    value: np.ndarray
+
+
 @cached
 def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter, first):
     space = span(arms / sigma[:, None])
-    directions = _visible(in_span(space, vectors, name))
-    weights, visited, value = frank_wolfe(space.arms, directions, first, stop, max_iter)
+    weights, visited, (value,) = _steps(arms, vectors, name, sigma, stop, max_iter, first)
     bound = _running_bound(space.arms, weights, visited)
     kept = np.where(weights < prune, 0.0, weights)
     if pruned == "rescaled":
@@ -129,8 +147,15 @@ def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, sto
     elif pruned == "largest":
         kept[argmax(kept)] += weights.sum() - kept.sum()
     if value_at == "last":
-        value = value_of(space.arms, kept, directions)
+        value = value_of(space.arms, kept, _visible(in_span(space, vectors, name)))
     return Design(kept, float(value), min(bound, float(value)), len(visited))
+
+
+@cached
+def _steps(arms, vectors, name, sigma, stop, max_iter, first):
+    space = span(arms / sigma[:, None])
+    weights, visited, value = frank_wolfe(space.arms, _visible(in_span(space, vectors, name)), first, stop, max_iter)
+    return Steps(weights, visited, np.array([value]))
 
 
 def _visible(directions):
@@ -139,7 +164,46 @@ def _visible(directions):
         return directions
     if len(directions.items) <= LIST:
         return directions.listed()
-    return Listed(difference_vertices(directions.items)) if directions.items.shape[1] <= 2 else directions
+    if directions.items.shape[1] <= 2:
+        return Listed(difference_vertices(directions.items))
+    return Remembered(directions.items) if len(directions.items) <= ITEMS else directions
+
+
+class Remembered(Differences):
+    """`Differences` of which the far pairs of one norm are asked first in the next; the answers are the same."""
+
+    kept: FarPairs | None = None
+    far = FAR
+
+    def worst(self, root):
+        """As `Differences.worst`, to the last bit."""
+        points = product(self.items, transposed(root))
+        if not (found := self._among(self.kept, root, points)):
+            self.kept = self._far_pairs(root, points)
+            found = self._among(self.kept, root, points)
+        return found or super().worst(root)
+
+    def _far_pairs(self, root, points):
+        """A list of the far pairs, row by row; None where they are too many, and next time it will be fewer."""
+        if self.far > 1 - 1e-6:
+            return None
+        i, j, reached = walk(points)
+        pairs = np.sort(scan(points, reached * self.far, i, j, every=True), axis=0)
+        if pairs.shape[1] > KEPT or root.shape[0] != root.shape[1]:
+            self.far = 1 - (1 - self.far) / 4
+            return None
+        first, second = pairs[:, np.lexsort(pairs[::-1])]
+        return FarPairs(root, np.linalg.inv(root), reached * self.far, first, second)
+
+    def _among(self, kept, root, points):
+        """The worst pair of a list and its squared norm, or None if one outside may be as bad."""
+        if kept is None:
+            return None
+        norms = squares(points[kept.first] - points[kept.second])
+        pair = argmax(norms)
+        if kept.floor * kept.stretch(root) * (1 + MARGIN) >= norms[pair]:
+            return None
+        return self.items[kept.first[pair]] - self.items[kept.second[pair]], float(norms[pair])
 
 
 def frank_wolfe(arms, directions, weights, stop, max_iter):

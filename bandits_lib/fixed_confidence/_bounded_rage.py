@@ -22,7 +22,7 @@ from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ordered import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Round, Sample, total
+from bandits_lib.protocol import Result, Round, total
 
 
 def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design):
@@ -96,7 +96,7 @@ def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design)
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
     wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)
-    likely, values, pulls, unit = first_guess(len(arms)), np.zeros(len(items)), list[Sample](), 0.0
+    likely, values, told, unit = first_guess(len(arms)), np.zeros(len(items)), None, 0.0
     while len(active) > 1:
         t = len(history) + 1
         lam = design(arms, pairs(items[active]), sigma=likely.sd)
@@ -111,9 +111,9 @@ def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design)
         check_fractions(sample)
         won, V = log_wealth(arms, sample, likely, away, unit)
         wealth[active] += won
-        pulls.append(sample)
-        theta_hat = weighted_least_squares(arms, total(pulls), likely.sd).theta_hat
-        values, likely = along(items, theta_hat), guess(arms, total(pulls), theta_hat)
+        told = total([told, sample]) if told else sample
+        theta_hat = weighted_least_squares(arms, told, likely.sd).theta_hat
+        values, likely = along(items, theta_hat), guess(arms, told, theta_hat)
         width = sqrt(demand * V.max())
         history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, theta_hat))
         kept = active[np.logaddexp.reduce(wealth[active], axis=1) < -log(delta)]

@@ -9,8 +9,10 @@ Exploration is forced: at every t for which floor(t / K) is a perfect square, an
 uniform. That makes K pulls in a row at t = 0, K, 4 K, 9 K, ...
 
 Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms. The start is one pull
-each of spanning arms; the first forced exploration, floor(t / K) = 0, then pulls the other arms once each, which is
-the paper's start. The game is solved by the simplex method in the compiled loop. Other items are allowed (ours).
+each of d spanning arms; the first forced exploration, floor(t / K) = 0, then pulls the other arms once each. So after K
+pulls every arm has one, as in the paper, but the iterate is not the paper's uniform one: of K x, 1 + (K - d) / K is on
+each spanning arm and (K - d) / K on each other. The difference fades like 1 / t. The game is solved by the simplex
+method in the compiled loop. Other items are allowed (ours).
 """
 
 from typing import NamedTuple
@@ -53,10 +55,12 @@ def fws(
         The standard deviation of the noise; of several the largest is used.
     u : float, default 1.0
         Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
-    delta_schedule : {"anytime", "union"}, default "anytime"
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
-    threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
-        Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    delta_schedule : {"anytime", "union"} or float, default "anytime"
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number
+        p > 0 puts t^p there.
+    threshold : {"determinant", "simple", "logarithm", "loglog"}, default "determinant"
+        Equation 9 of jedra2020, its Remark 1, or one of two that no proof covers here (see
+        `fixed_confidence.stopping`).
     history : Sample or (features, Sample), optional
         Measurements made before, with the same noise and none left out, however they were chosen: of the arms, or of
         rows of features (n, d). They count as pulls made, in `Trace` too. What they were must not have decided on

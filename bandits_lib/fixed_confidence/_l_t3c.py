@@ -55,10 +55,12 @@ def l_t3c(
         The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
     u : float, default 1.0
         Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
-    delta_schedule : {"anytime", "union"}, default "anytime"
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5).
-    threshold : {"determinant", "logarithm", "loglog"}, default "determinant"
-        Equation 9 of jedra2020, or one of two that no proof covers here (see `fixed_confidence.stopping`).
+    delta_schedule : {"anytime", "union"} or float, default "anytime"
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number
+        p > 0 puts t^p there.
+    threshold : {"determinant", "simple", "logarithm", "loglog"}, default "determinant"
+        Equation 9 of jedra2020, its Remark 1, or one of two that no proof covers here (see
+        `fixed_confidence.stopping`).
     history : Sample or (features, Sample), optional
         Measurements made before, as for `fws`.
     trace : int, default 0

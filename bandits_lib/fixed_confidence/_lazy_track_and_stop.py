@@ -9,6 +9,7 @@ departs. Taken literally, Algorithm 1 has nothing to track at t = 0; w is unifor
 
 import warnings
 from functools import partial
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -57,12 +58,14 @@ def lazy_track_and_stop(
         Error probability allowed, in (0, 1).
     sigma : float or (K,) array_like, default 1.0
         The standard deviation of the noise; of several the largest is used.
-    update : {"doubling"} or int, default "doubling"
-        The allocation w is computed at t = 1, 2, 4, ..., or with a period P at t = 1, 1 + P, 1 + 2 P, ...
+    update : {"doubling"}, int or sequence of int, default "doubling"
+        The allocation w is computed at t = 1, 2, 4, ..., or with a period P at t = 1, 1 + P, 1 + 2 P, ..., or at the
+        times given (T of Algorithm 1), and after the last of them no more.
     averaging : bool, default True
         Track all allocations so far, or w alone: argmin over its support of N_b(t) - t w_b(t) (section 5).
-    u, delta_schedule, threshold : float, str and str
-        Of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`; section 5 has u = 1 and "union". With the published code's own draws, 1.5
+        comes within .2 % of three of the four cells of Table 1 without averaging, and "union" is 11 to 17 % above them.
     initial : {"spanning", "random"}, default "spanning"
         How A_0 is found; "random" (section 5) needs `rng`, and makes c and the threshold a matter of luck.
     design, warm_start : {"certified", "frank_wolfe"} and bool, default "certified" and True
@@ -97,7 +100,7 @@ def lazy_track_and_stop(
     0
     """
     arms = check_arms(arms)
-    period, allocation = _check_update(update), _check_allocation(allocation, len(arms))
+    times, allocation = _check_update(update), _check_allocation(allocation, len(arms))
     check_option("design", design, ("certified", "frank_wolfe"))
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
@@ -109,7 +112,7 @@ def lazy_track_and_stop(
         if history is not None:
             state = _after_history(_first_state(evidence, averaging, int(evidence.now.pulls)))
         else:
-            state = _first_state(evidence, averaging, _update_from(int(evidence.now.pulls), period))
+            state = _first_state(evidence, averaging, _update_from(int(evidence.now.pulls), times))
         if allocation is not None:
             state.now.next_update = NO_LIMIT
             return updated(state, allocation)
@@ -119,7 +122,7 @@ def lazy_track_and_stop(
         t = int(state.evidence.now.pulls)
         if t < state.now.next_update:
             return state
-        state.now.next_update = _update_from(t + 1, period)
+        state.now.next_update = _update_from(t + 1, times)
         return updated(state, plug_in(state, design, warm_start))
 
     stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
@@ -245,19 +248,23 @@ def _after_history(state):
     return state._replace(tracked=tracked, past=past, weights=weights[tracked], lag=np.empty(len(tracked)))
 
 
-def _update_from(t, period):
-    """The first time of T at or after t."""
-    return t + (1 - t) % period if period else 1 << (t - 1).bit_length()
+def _update_from(t, times):
+    """The first time of T at or after t; none is left after the last of a sequence."""
+    if isinstance(times, tuple):
+        return min((s for s in times if s >= t), default=NO_LIMIT)
+    return t + (1 - t) % times if times else 1 << (t - 1).bit_length()
 
 
 def _check_update(update):
-    """The period, 0 for doubling."""
+    """The period, 0 for doubling; or the times, a tuple of those that can come."""
     if isinstance(update, str):
         check_option("update", update, ("doubling",))
         return 0
-    if isinstance(update, bool) or not np.isfinite(update) or int(update) != update or update < 1:
-        raise ValueError(f"update must be 'doubling' or a whole number of pulls, at least 1; got {update!r}")
-    return int(update)
+    several = not isinstance(update, Real)
+    if any(isinstance(s, bool) or s < 1 or s % 1 != 0 for s in (update if several else [update])):
+        wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such"
+        raise ValueError(f"update must be {wanted}; got {update!r}")
+    return tuple(int(s) for s in update if s < NO_LIMIT) if several else int(update)
 
 
 def _check_allocation(allocation, K):

@@ -2,14 +2,22 @@
 
 Departures from the letter of fiez2019, each with its reason:
 - Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares, and so do we.
-- delta_t = delta / t^2 adds up to 1.645 delta, and the product argument of appendix A is false:
-  prod(1 - delta / t^2) = sin(pi sqrt(delta)) / (pi sqrt(delta)), which is .920 at delta = .05. The default is
-  delta_t = 6 delta / (pi^2 t^2), which adds up to delta and proves both halves of Theorem 2.
+- delta_t = delta / t^2 is the paper's. The product by which appendix A adds the phases up is not what it says:
+  prod(1 - delta / t^2) = sin(pi sqrt(delta)) / (pi sqrt(delta)), .920 at delta = .05. Theorem 2 is true all the same.
+  Let w(y) be the width of y, with m items, at most 2^-t for active pairs. The proof needs no more than
+  (z - z*)'(theta_hat - theta) <= w(z - z*) for all active z: then none of them beats z* by its width, and one with
+  Delta(z) > 2 * 2^-t is behind z* by more than 2^-t and goes; the bound on the pulls follows, since rho is monotone.
+  Each of these m - 1 events fails with probability at most delta_t / m^2, all of a phase with at most delta_t / 4, as
+  (m - 2)^2 >= 0, and all of all phases with at most pi^2 / 24 delta = .41 delta. With "basel", 6 delta / (pi t)^2, the
+  widths of all pairs, and not only these, hold in all phases with probability 1 - delta.
 - The design is certified: its value is within .1 % of a lower bound, where plain Frank-Wolfe stalls above it.
-- Above 5,000 active items an item is compared with the leader alone. By the choice of N_t every active width is
-  at most 2^-t, and the leader's estimate is at least that of the best item z*. So if Delta(z) > 2 * 2^-t, then
-  (leader - z)'theta_hat >= (z* - z)'theta_hat >= Delta(z) - 2^-t > 2^-t >= width(leader - z): z goes, as Claim 1
-  of Lemma 2 asks, and z* stays because every comparison made is one of those the union bound covers.
+- Above 5,000 active items an item is compared with the leader alone. The leader's estimate is at least that of z*. So
+  if Delta(z) > 2 * 2^-t, then (leader - z)'theta_hat >= (z* - z)'theta_hat > 2^-t >= w(leader - z): z goes, and
+  z* stays, because the leader beats it by less than w(leader - z*) on the same event.
+- accept > 0 is the early exit of section 6: the leader is the answer as soon as (z - leader)'theta_hat + width is at
+  most `accept` for every active z. While the widths of z* - z hold, z* is active, and Delta(leader) is at most that
+  number for z = z*. The union bound already has this comparison, so the exit costs no probability; and since the
+  leader leads and all widths are at most 2^-t, it comes in phase ceil(log2(1 / accept)) at the latest.
 - With a floor f the counts are the (1 - f) N_t pulls of the design, rounded, and f N_t / K of every arm, rounded up. So
   the information is at least N_t / (1 + epsilon) times that of the mixed weights, whose value N_t is computed from.
 """
@@ -29,7 +37,7 @@ from bandits_lib.checks import (
 )
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.floor import check_floor, floored
-from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible
+from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible, good_enough
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
 from bandits_lib.protocol import Result, Round
 
@@ -41,14 +49,15 @@ def rage(
     delta,
     sigma=1.0,
     epsilon=0.1,
-    delta_schedule="basel",
+    accept=0.0,
+    delta_schedule="fiez2019",
     log_items="paper",
     eliminate=None,
     design=xy_design,
     rounding="pukelsheim",
     floor=0.0,
 ):
-    """Best item with probability at least 1 - delta, in phases that halve the gap in view (fiez2019, Algorithm 1).
+    """Best item (up to `accept`) with probability at least 1 - delta, in phases that halve the gap (fiez2019, Alg. 1).
 
     Parameters
     ----------
@@ -62,8 +71,10 @@ def rage(
         The standard deviation of the noise (sub-Gaussian); of several the largest is used.
     epsilon : float, default 0.1
         Slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
-    delta_schedule : {"basel", "fiez2019"}, default "basel"
-        The delta_t of phase t, 6 delta / (pi^2 t^2) or delta / t^2.
+    accept : float, default 0.0
+        Accepted distance from the best value, in units of reward: with 0 the best item is found (section 6).
+    delta_schedule : {"fiez2019", "basel"}, default "fiez2019"
+        The delta_t of phase t, delta / t^2 or 6 delta / (pi^2 t^2).
     log_items : {"paper", "code"}, default "paper"
         Logarithms log(M^2 / delta_t) throughout, or, as published, log(2 M^2 / delta_t) in the number of pulls and
         log(2 K^2 / delta_t) in the elimination.
@@ -107,7 +118,9 @@ def rage(
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
     epsilon = check_positive("epsilon", epsilon)
-    check_option("delta_schedule", delta_schedule, ("basel", "fiez2019"))
+    if not accept >= 0:
+        raise ValueError(f"accept must be at least 0 (accepted distance from the best value); got {accept}")
+    check_option("delta_schedule", delta_schedule, ("fiez2019", "basel"))
     check_option("log_items", log_items, ("paper", "code"))
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
     floor = check_floor(floor)
@@ -129,9 +142,12 @@ def rage(
         sample = yield asked
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
-        kept, width = eliminated_by(items[active], fit, sigma * np.sqrt(2 * width_log), eliminate)
+        radius = sigma * np.sqrt(2 * width_log)
+        kept, width = eliminated_by(items[active], fit, radius, eliminate)
         history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         active = active[kept]
+        if accept > 0 and (leader := good_enough(items[active], fit, radius, accept)) is not None:
+            active = active[[leader]]
     return Result(int(active[0]), tuple(history))
 
 

@@ -19,11 +19,10 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.fixed_confidence.fixed_design import drawn, pull_until, separated
+from bandits_lib.fixed_confidence.fixed_design import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
 
-GROWTH = 1.1  # phase t draws ceil(1.1^t) arms
 UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
 
@@ -34,6 +33,7 @@ def xy_oracle(
     theta_star,
     delta,
     sigma=1.0,
+    growth=1.1,
     phases="every",
     batches="draws",
     stop="widths",
@@ -54,10 +54,12 @@ def xy_oracle(
         Error probability allowed, in (0, 1).
     sigma : float or (K,) array_like, default 1.0
         The standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
+    growth : float, default 1.1
+        Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F); for "draws" only.
     phases : {"every", "odd"}, default "every"
         Phases t = 1, 2, ... or, as in the published code of fiez2019, 1, 3, ...; for "draws" only.
     batches : {"draws", "rounds"}, default "draws"
-        Phase t draws ceil(1.1^t) arms and all data count (fiez2019), or it pulls arm x
+        Phase t draws ceil(growth^t) arms and all data count (fiez2019), or it pulls arm x
         ceil(2 t psi log(4 t^2 M / delta) lambda_x) times, psi the value of the design, and its data alone count (the
         published code of weltz2023).
     stop : {"widths", "truth"}, default "widths"
@@ -96,6 +98,7 @@ def xy_oracle(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms))
+    growth = check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
     check_option("stop", stop, ("widths", "truth"))
@@ -115,7 +118,7 @@ def xy_oracle(
 
     lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
     afresh = batches == "rounds"
-    asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, GROWTH, phases, rng)
+    asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
     item, history = yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)
     return Result(item, history)
 

@@ -9,15 +9,23 @@ from math import log, sqrt
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.floor import check_floor, floored
-from bandits_lib.fixed_confidence.fixed_design import drawn, pull_until, separated
+from bandits_lib.fixed_confidence.fixed_design import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, one_pull
 
-GROWTH = 1.35  # phase t draws ceil(1.35^t) arms
-
 
 def xy_static(
-    arms, items=None, *, delta, sigma=1.0, phases="every", start=0, design=frank_wolfe_design, floor=0.0, rng
+    arms,
+    items=None,
+    *,
+    delta,
+    sigma=1.0,
+    growth=1.35,
+    phases="every",
+    start=0,
+    design=frank_wolfe_design,
+    floor=0.0,
+    rng,
 ):
     """Best item with probability at least 1 - delta, from the XY-optimal design of all pairs (fiez2019, appendix F).
 
@@ -31,8 +39,10 @@ def xy_static(
         Error probability allowed, in (0, 1).
     sigma : float or (K,) array_like, default 1.0
         The standard deviation of the noise; of several the largest is used.
+    growth : float, default 1.35
+        Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
     phases : {"every", "odd"}, default "every"
-        Phases t = 1, 2, ... or, as in the published code, 1, 3, ...; phase t draws ceil(1.35^t) arms.
+        Phases t = 1, 2, ... or, as in the published code, 1, 3, ...
     start : {0, "d"}, default 0
         With "d" arm 0 is pulled d times without looking, the count at which the published code starts.
     design : callable, default frank_wolfe_design
@@ -52,7 +62,7 @@ def xy_static(
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta).
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta, growth).
 
     References
     ----------
@@ -71,6 +81,7 @@ def xy_static(
     arms = check_arms(arms)
     items = check_items(items, arms)
     delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    growth = check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))
     floor = check_floor(floor)
@@ -83,9 +94,10 @@ def xy_static(
         won, width = separated(items, leader, fit, radius)
         return (leader if won else None), width
 
-    lam = floored(design(arms, pairs(items)), floor, arms, pairs(items))
+    compared = pairs(items)
+    lam = floored(design(arms, compared), floor, arms, compared)
     unseen = 0
     if start == "d":
         unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
-    item, (first, *others) = yield from pull_until(arms, lam, drawn(lam, GROWTH, phases, rng), decide)
+    item, (first, *others) = yield from pull_until(arms, lam, drawn(lam, growth, phases, rng), decide)
     return Result(item, (first._replace(counts=first.counts + unseen), *others))

@@ -37,6 +37,13 @@ def eliminated_by(items, fit, radius, comparison=None):
     return kept, float(widths.max())
 
 
+def good_enough(items, fit, radius, accept):
+    """Row of the leader if no item is more than `accept` ahead of it while all widths hold, else None (section 6)."""
+    gaps, away = behind(items, fit.theta_hat)
+    loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
+    return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None
+
+
 def feasible(
     n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
 ):

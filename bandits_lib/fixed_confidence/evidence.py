@@ -40,7 +40,7 @@ class Stopping(NamedTuple):
     sigma2: float
     u: float
     log_confidence: float  # log(1 / delta)
-    union: bool
+    power: float  # p of delta_t = 6 delta / (pi^2 t^p); 0 for delta itself
     kind: int  # place in `stopping.THRESHOLDS`
 
 

@@ -6,7 +6,7 @@ since nothing is eliminated. The test: (leader - z)'theta_hat >= radius ||leader
 """
 
 from itertools import count
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -25,6 +25,13 @@ def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
         history.append(Round(t, nothing, sample.counts, design.value, design.lower_bound, width, fit.theta_hat))
         if item is not None:
             return item, tuple(history)
+
+
+def check_growth(growth):
+    """`growth`, by which the phases grow, as a float above 1."""
+    if not 1 < growth < inf:
+        raise ValueError(f"growth must be above 1 (phase t draws growth^t arms); got {growth}")
+    return float(growth)
 
 
 def drawn(design, growth, phases, rng):

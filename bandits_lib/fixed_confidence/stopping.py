@@ -14,8 +14,13 @@ A rule is then what it pulls next: `stop_by_glr` has the rest, and `over` ends i
 
 Departures and readings:
 - Section 5 takes beta at 6 delta / (pi^2 t^2) ("union"). Proposition 2 already holds for all t together, so plain delta
-  will do ("anytime"). The paper has u = 1, its published code .1.
-- Beside eq. 9 ("determinant") there are two thresholds that no proof covers here, for comparison: "logarithm",
+  will do ("anytime"), and so will 6 delta / (pi^2 t^p) with any p > 0, which is less than delta. The paper has u = 1,
+  its published code .1.
+- "simple" (Remark 1; theirs is u = 1): no determinant, and c = max ||a||^2. As the trace of A is at most c t,
+  det(A / (u c) + I) <= (1 + t / (u r))^r, so (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) is no smaller
+  than eq. 9 with this c; from u = 1 and r, t >= 2 on the maximum is t. The rule waits until A >= c I, and takes no
+  history of features that are not arms, for these could be longer.
+- Beside these there are two thresholds that no proof covers here, for comparison: "logarithm",
   (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published code; and "loglog",
   sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
 - The published code begins with the sum of A_0 without pulling it. Here A_0 is pulled, and counted.
@@ -39,16 +44,23 @@ from bandits_lib.numerics.kernels import cholesky, inlined, kernel, squared_dist
 from bandits_lib.protocol import Loop, Result, Trace
 
 SLACK = 1e-9  # relative: a bound this close to the threshold is not relied on
-THRESHOLDS = ("determinant", "logarithm", "loglog")
+THRESHOLDS = ("determinant", "logarithm", "loglog", "simple")
+POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
 
 def check_stopping(*, delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
     """The arguments of the stopping rule, checked, as a `Stopping`; ValueError for values out of range."""
     delta, u = check_delta(delta), check_positive("u", u)
-    check_option("delta_schedule", delta_schedule, ("anytime", "union"))
     check_option("threshold", threshold, THRESHOLDS)
-    largest = float(np.max(sigma))
-    return Stopping(largest, largest**2, u, -log(delta), delta_schedule == "union", THRESHOLDS.index(threshold))
+    largest, power = float(np.max(sigma)), _check_schedule(delta_schedule)
+    return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
+
+
+def _check_schedule(delta_schedule):
+    """p of delta_t = 6 delta / (pi^2 t^p), 0 for delta itself."""
+    if isinstance(delta_schedule, str):
+        return POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
+    return check_positive("delta_schedule", delta_schedule)
 
 
 def stop_by_glr(
@@ -73,6 +85,8 @@ def stop_by_glr(
         return Result(0)
 
     start, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
+    if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
+        raise ValueError('threshold must not be "simple" beside a history of other features: its c is that of the arms')
     evidence = begin(start, (yield start.counts), stopping, trace, earlier)
     state, now, looks = first_state(evidence), evidence.now, []
     while True:
@@ -105,7 +119,7 @@ def stopped(evidence):
     if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
         return False
     scan(evidence)
-    now.done = now.statistic > now.threshold
+    now.done = now.statistic > now.threshold and (evidence.stopping.kind != 3 or explored(evidence))
     return now.done
 
 
@@ -116,18 +130,34 @@ def _may_stop(evidence, beta):
 
 
 @kernel
+def explored(evidence):
+    """Whether A >= c I with c = max ||a||^2, the condition beside "simple"."""
+    largest = 0.0
+    for k in range(evidence.arms.shape[0]):
+        square = 0.0
+        for i in range(evidence.arms.shape[1]):
+            square += evidence.arms[k, i] ** 2
+        largest = max(largest, square)
+    return cholesky(evidence.information, 1.0, -largest * (1 - SLACK), evidence.square) > -np.inf
+
+
+@kernel
 def threshold(evidence):
     """beta(delta, t), kept in `now.threshold`. It must not fall as pulls come: `stopped` tries the last one first."""
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
     u, log_confidence = rule.u, rule.log_confidence
-    if rule.union:
+    if rule.power == 2:
         log_confidence += np.log((np.pi * t) ** 2 / 6)
+    elif rule.power > 0:
+        log_confidence += np.log(np.pi**2 / 6) + rule.power * np.log(t)
     if rule.kind == 0:  # "determinant", eq. (9)
         log_root = 0.5 * cholesky(evidence.information, u * evidence.c, 1.0, evidence.square)
         beta = (1 + u) * rule.sigma2 * (log_root + log_confidence)
     elif rule.kind == 1:  # "logarithm"
         beta = (1 + u) * rule.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
-    else:  # "loglog"
+    elif rule.kind == 2:  # "loglog"
         beta = rule.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
+    else:  # "simple", Remark 1
+        beta = (1 + u) * rule.sigma2 * (0.5 * r * np.log(max(t, 1 + t / (u * r))) + log_confidence)
     evidence.now.threshold = beta
     return beta

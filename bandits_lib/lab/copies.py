@@ -8,8 +8,10 @@ CHANCE = 0.1  # that whole numbers do, above which nothing is said
 
 def message(sample, log, requests):
     """What to warn of when a Sample is told after those of the log, or an empty text."""
+    if sample.counts.sum() < FEW:
+        return ""
     chance = chance_of_the_same(sample) if not (sample.sums % 1).any() else 0.0
-    if sample.counts.sum() < FEW or chance > CHANCE:
+    if chance > CHANCE:
         return ""
     likely = f" (other whole numbers would agree with probability {chance:.2g})" if chance else ""
     for told, request in zip(log, requests, strict=False):

@@ -7,12 +7,12 @@ import numpy as np
 from bandits_lib.fixed_confidence.betting import check_fractions
 from bandits_lib.lab import entries
 from bandits_lib.lab import log as logs
-from bandits_lib.lab.dropping import CannotGoOn, following, in_play, led, left_out, nothing, restarted
+from bandits_lib.lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
 from bandits_lib.lab.experiment import identify
 from bandits_lib.lab.guarantees import TABLE, after
 from bandits_lib.lab.noise import Watch
 from bandits_lib.lab.recipe import Recipe, recipe
-from bandits_lib.lab.stock import Stock, sample_of
+from bandits_lib.lab.stock import Stock, nothing, sample_of
 from bandits_lib.protocol import Algorithm, Result, Sample, total, unroll
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"

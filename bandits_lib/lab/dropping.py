@@ -12,6 +12,7 @@ from bandits_lib.design.certificate import Design
 from bandits_lib.design.d_optimal import spanning_arms
 from bandits_lib.lab.guarantees import TABLE, after
 from bandits_lib.lab.standings import intervals
+from bandits_lib.lab.stock import nothing
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
 
@@ -83,11 +84,6 @@ def within(directions, arms):
     scale = np.linalg.norm(directions, axis=1).max()
     axes = basis(arms) if len(arms) else np.zeros((directions.shape[1], 0))
     return bool((outside(directions, axes) <= RANK_TOL * scale).all())
-
-
-def nothing(K):
-    """The Sample without a pull."""
-    return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
 
 
 def led(recipe, samples, requests, drops, number, from_start):

@@ -6,7 +6,8 @@ Two arrays are the same if no entry differs by more than 1e-12 of the largest in
 or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
 the same numbers are the same.
 Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
-log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
+log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value. The
+hash of a log of version 1 is made without what came later (LATER), at its default.
 """
 
 import hashlib
@@ -30,9 +31,9 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
     "peace": {"offset": 1.0},
     "rage": {"rule": "widths", "objective": "best", "threshold": None},
     "separate_arm_estimator": {"ddof": 0},
-    "xy_static": {"growth": 1.35},
 }
-LATER = {"floor": 0.0, "history": None}  # arguments that no log of version 1 knows, at the values by which rules went
+# arguments that no log of version 1 knows, at the values by which rules went
+LATER = {"floor": 0.0, "history": None, "accept": 0.0}
 
 
 class Experiment(NamedTuple):

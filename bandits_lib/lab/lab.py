@@ -89,7 +89,7 @@ class Lab(Steps):
     --------
     >>> from bandits_lib.fixed_confidence import rage
     >>> Lab(rage(np.eye(2), delta=0.05)).ask().tolist()
-    [86, 86]
+    [78, 77]
     """
 
     def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
@@ -116,7 +116,7 @@ class Lab(Steps):
         --------
         >>> from bandits_lib.fixed_confidence import rage
         >>> Lab(rage(np.eye(3), delta=0.05)).ask().tolist()
-        [101, 100, 100]
+        [91, 92, 92]
         """
         return None if self._missing is None else self._missing.copy()
 
@@ -155,11 +155,12 @@ class Lab(Steps):
         0
         """
         sample, request = self._check(sample), self._request
+        message = copies.message(sample, self.log, self.requests)
         self._take(sample)
         if sample.counts.any():
             self._write(request, sample)
             self._by_hand = True
-            if message := copies.message(sample, self.log[:-1], self.requests):
+            if message:
                 warnings.warn(message, stacklevel=2)
             self._fill()
         self._look()
@@ -194,7 +195,7 @@ class Lab(Steps):
         >>> lab.tell(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2))
         >>> lab.save("log.csv")
         >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
-        [84, 85]
+        [76, 76]
         """
         saving.save(path, self.experiment, self._head, self._texts)
 

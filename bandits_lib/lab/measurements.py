@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bandits_lib.lab.stock import nothing
 from bandits_lib.lab.tables import MISSING, Numbers, positions, table
 from bandits_lib.protocol import Sample
 
@@ -101,7 +102,7 @@ def read_each(path, names) -> Iterator[Sample]:
 
 def _single(row, K):
     _, arm, *numbers = row
-    sample = Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
+    sample = nothing(K)
     for field, number in zip(sample, numbers, strict=True):
         field[arm] = number
     return sample

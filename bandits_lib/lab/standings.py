@@ -15,10 +15,11 @@ import pandas as pd
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
 from bandits_lib.fixed_confidence.first_arms import opening
 from bandits_lib.lab.known import Standings
+from bandits_lib.lab.stock import nothing
 from bandits_lib.lab.told import from_rule
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Sample, total
+from bandits_lib.protocol import total
 
 
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
@@ -157,8 +158,7 @@ def standings(lab, *, names=None, arms=None, items=None, sigma=None, delta=None,
     names = list(range(len(items)) if names is None else names)
     if len(names) != len(items):
         raise ValueError(f"names must be one for each of the {len(items)} items; got {len(names)}")
-    nothing = Sample(np.zeros(len(arms), np.int64), np.zeros(len(arms)), np.zeros(len(arms)))
-    sample, ended = total([nothing, *lab.log]), lab.result is not None
+    sample, ended = total([nothing(len(arms)), *lab.log]), lab.result is not None
     table = _compare(arms, sample, items, sigma, delta, u, names, lab.result.recommendation if ended else None)
     leader = int(lab.result.recommendation if ended else argmax(table["estimate"].to_numpy()))
     others = table[np.arange(len(table)) != leader]

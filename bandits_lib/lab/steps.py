@@ -51,7 +51,7 @@ class Steps(Drive):
         >>> lab.undo("1.8 was meant")
         'taken back: 2 pulls told in answer to request 1'
         >>> lab.ask().tolist()
-        [86, 86]
+        [78, 77]
         """
         self._check_going()
         standing = entries.standing(self._log_so_far().entries)
@@ -145,7 +145,7 @@ class Steps(Drive):
         >>> from bandits_lib import Sample
         >>> from bandits_lib.fixed_confidence import rage
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell(Sample(np.array([86, 80]), np.array([172.0, 0.0]), np.array([430.0, 80.0])))
+        >>> lab.tell(Sample(np.array([78, 71]), np.array([156.0, 0.0]), np.array([390.0, 71.0])))
         >>> lab.close("six wells spilt")
         >>> lab.result.recommendation
         0
@@ -199,7 +199,7 @@ class Steps(Drive):
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
         >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
         >>> lab.ask().tolist()
-        [84, 85]
+        [76, 76]
         """
         self._check_open()
         if self._by_hand:

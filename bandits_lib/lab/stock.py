@@ -20,6 +20,11 @@ WAY_OUT = (
 )
 
 
+def nothing(K):
+    """The Sample without a pull."""
+    return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
+
+
 class Stock:
     """What was measured before and has not been told."""
 

@@ -1,10 +1,9 @@
 """RAGE (Fiez, Jain, Jamieson and Ratliff 2019, Algorithm 1, whose lines are counted from "Initialize").
 
-The norms in rho are squared, as in the proof. delta_t is the library's default, which adds up to delta; the paper
-prints delta / t^2. The paper's noise has sigma = 1.
+The norms in rho are squared, as in the proof. The paper's noise has sigma = 1.
 """
 
-from math import ceil, log, pi, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 
@@ -16,7 +15,7 @@ def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     Z, t = list(range(len(items))), 1  # line 1
     while len(Z) > 1:  # line 2
-        delta_t = 6 * delta / (pi * t) ** 2  # line 3
+        delta_t = delta / t**2  # line 3
         design = xy_design(arms, pairs(items[Z]))
         lam, rho = design.weights, design.value  # lines 4 and 5
         r = 2 * np.count_nonzero(lam) / epsilon  # r(epsilon) = 2p / epsilon, section 2.3

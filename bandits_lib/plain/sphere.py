@@ -2,8 +2,8 @@
 
 Pulls go round robin over an orthonormal basis u_1, ..., u_d, and stopping is checked after every block of d pulls,
 where A_t = n I. c is 1, and delta_t = delta / (2 t^2). The divisor of rho in eq. (11) is lost in our text, |mu_hat|^2
-is what the proof needs; so is part of the logarithm in Theorem 5, log(4 t^d) is ours. With Theorem 5's epsilon_t that
-rule waits thousands of times too long, so the library's default is another one.
+is what the proof needs; so is part of the logarithm in Theorem 5, log(4 t^d) is ours. With this epsilon_t that rule
+waits thousands of times too long, so the library's default is another one.
 """
 
 from math import log, sqrt

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from arrangements import cases, oracle, soare, sphere
 
-from bandits_lib.design import frank_wolfe_design, pairs, weighted_design, xy_design
+from bandits_lib.design import cache_off, frank_wolfe, frank_wolfe_design, pairs, weighted_design, xy_design
+from bandits_lib.design._pairs import Differences
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -64,3 +65,29 @@ def test_frank_wolfe_pruned_out_of_reach():
     arms = np.eye(3)
     design = frank_wolfe_design(arms, np.diag([1.0, 1e-4, 1e-9]), prune=1e-4, stop=0, max_iter=1000)
     assert design.weights[2] == 0 and design.value == np.inf
+
+
+@pytest.mark.parametrize("points", [sphere(300, 4), np.vstack([sphere(200, 3), sphere(200, 3)]), np.eye(160)])
+@pytest.mark.parametrize("kept", [200_000, 2000])
+def test_far_pairs_that_are_remembered_change_no_bit(monkeypatch, points, kept):
+    """Norms that drift and jump, copies, and pairs that all tie, which are too many to be kept."""
+    monkeypatch.setattr(frank_wolfe, "KEPT", kept)
+    rng, r = np.random.default_rng(0), points.shape[1]
+    plain, remembered = Differences(points), frank_wolfe.Remembered(points)
+    root = np.eye(r)
+    for step in (0, 1e-4, 1e-3, 1e-3, 0.01, 0.1, 0.3, 1e-4, 0):
+        root = root + step * rng.normal(size=(r, r)) / np.sqrt(r)
+        (expected, value), (worst, found) = plain.worst(root), remembered.worst(root)
+        np.testing.assert_array_equal(worst, expected)
+        assert found == value
+
+
+def test_options_share_the_steps():
+    arms = sphere(160, 4)
+    text = frank_wolfe_design(arms, pairs(arms))
+    code = frank_wolfe_design(arms, pairs(arms), pruned="largest", value_at="before")
+    with cache_off():
+        again = frank_wolfe_design(arms, pairs(arms), pruned="largest", value_at="before")
+    assert code.iterations == text.iterations == again.iterations and code.value != text.value
+    np.testing.assert_array_equal(code.weights, again.weights)
+    assert code[1:] == again[1:]

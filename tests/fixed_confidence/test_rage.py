@@ -1,5 +1,6 @@
 """RAGE: the phases do what Theorem 2 says, both comparisons eliminate what they may, and errors stay below delta."""
 
+from functools import partial
 from math import ceil, log
 
 import numpy as np
@@ -11,7 +12,7 @@ from bandits_lib.complexity import rage_upper_bound
 from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
 from bandits_lib.fixed_confidence import elimination, lingape, rage, xy_static
 from bandits_lib.fixed_confidence._rage import union_logs
-from bandits_lib.fixed_confidence.elimination import eliminated_by
+from bandits_lib.fixed_confidence.elimination import eliminated_by, good_enough
 from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, least_squares
 
 
@@ -20,7 +21,7 @@ def test_every_phase_pulls_n_t_and_ends_with_widths_below_two_to_the_minus_t():
     run = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
     assert len(run.result.history) >= 4
     for t, phase in enumerate(run.result.history, start=1):
-        union = log(50**2 / basel_delta(0.05, t))
+        union = log(50**2 * t**2 / 0.05)
         support = np.count_nonzero(xy_design(problem.arms, pairs(problem.arms[phase.active])).weights)
         wanted = max(ceil(2 * 4**t * 1.1 * phase.design_value * union), ceil(2 * support / 0.1))
         assert phase.index == t and phase.counts.sum() == wanted
@@ -104,7 +105,7 @@ def test_pulls_and_width_of_a_phase_with_more_items_than_arms(log_items):
     history = play(rule, problem, np.random.default_rng(0)).result.history
     assert len(history) > 2
     for t, phase in enumerate(history, start=1):
-        share = basel_delta(delta, t)
+        share = delta / t**2
         pulls_log, width_log = {
             "paper": (log(5**2 / share), log(5**2 / share)),
             "code": (log(2 * 5**2 / share), log(2 * 3**2 / share)),
@@ -138,13 +139,57 @@ def test_logs_and_schedules_of_the_options():
     assert pulls["basel"] == ceil(8 * 1.1 * first * log(16 * np.pi**2 / (6 * 0.05)))
 
 
-def test_phase_t_of_fiez2019_spends_delta_over_t_squared():
+SPENT = {"fiez2019": lambda t: 0.05 / t**2, "basel": partial(basel_delta, 0.05)}
+
+
+@pytest.mark.parametrize("schedule", SPENT)
+def test_phase_t_spends_its_share_of_delta(schedule):
     problem = instances.benchmark(3, angle=0.1)
-    history = play(rage(problem.arms, delta=0.05, delta_schedule="fiez2019"), problem, rng(0)).result.history
+    history = play(rage(problem.arms, delta=0.05, delta_schedule=schedule), problem, rng(0)).result.history
     assert len(history) > 2
     for t, phase in enumerate(history, start=1):
-        wanted = ceil(2 * 4**t * 1.1 * phase.design_value * log(4**2 * t**2 / 0.05))
+        wanted = ceil(2 * 4**t * 1.1 * phase.design_value * log(4**2 / SPENT[schedule](t)))
         assert phase.counts.sum() == max(wanted, 20 * np.count_nonzero(phase.counts))
+
+
+@pytest.mark.parametrize("schedule", SPENT)
+@pytest.mark.parametrize("m", [2, 3, 10, 1000])
+def test_the_events_of_theorem_2_fail_with_less_than_delta(m, schedule):
+    """m - 1 one-sided events at delta_t / m^2 in every phase; twice that with two sides, and still below delta."""
+    delta = 0.05
+    failed = ((m - 1) / m**2 * SPENT[schedule](np.arange(1, 10**5))).sum()
+    assert failed <= np.pi**2 / 24 * delta < delta and 2 * failed < delta
+    assert m > 2 or schedule == "basel" or failed == pytest.approx(np.pi**2 / 24 * delta, rel=1e-4)
+
+
+@pytest.mark.parametrize("eliminate", ["pairs", "leader"])
+@pytest.mark.parametrize("accept", [0.02, 0.1, 0.4])
+def test_with_the_exit_the_answer_is_good_enough_and_comes_in_time(accept, eliminate):
+    """Section 6 of fiez2019. Where the widths of z* - z hold, the leader is at most `accept` behind."""
+    problem = instances.sphere(50, rng(0), d=4)
+    for seed in range(15):
+        options = {"delta": 0.05, "eliminate": eliminate}
+        whole = play(rage(problem.arms, **options), problem, rng(seed))
+        run = play(rage(problem.arms, accept=accept, **options), problem, rng(seed))
+        phases = len(run.result.history)
+        assert problem.gaps[run.result.recommendation] <= accept
+        assert 1 <= phases <= min(len(whole.result.history), ceil(np.log2(1 / accept)))
+        for early, late in zip(run.result.history, whole.result.history, strict=False):
+            np.testing.assert_array_equal(early.counts, late.counts)
+
+
+def test_the_exit_waits_for_the_widths_of_all_that_may_be_ahead():
+    """Items of values 1, .9 and .2; accept lies on either side of the largest (z - leader)'theta_hat + width."""
+    items, fit = np.eye(3), LeastSquares(np.array([1.0, 0.9, 0.2]), np.diag([0.01, 0.04, 0.01]))
+    loss = 2 * np.sqrt(0.05) - 0.1
+    assert loss > 2 * np.sqrt(0.02) - 0.8
+    assert good_enough(items, fit, 2.0, loss + 1e-9) == 0 and good_enough(items, fit, 2.0, loss - 1e-9) is None
+
+
+def test_the_exit_ends_runs_whose_best_items_tie():
+    problem = LinearBandit(np.eye(2), theta=[1.0, 1.0 - 1e-12])
+    run = play(rage(problem.arms, delta=0.05, accept=0.1), problem, rng(0))
+    assert len(run.result.history) <= 4 and run.result.recommendation in (0, 1)
 
 
 def test_the_rounding_is_the_one_that_is_named():

@@ -258,6 +258,44 @@ def test_some_turn_of_theta_is_told_apart_as_badly_as_the_proof_says(epsilon):
     assert np.allclose(norm - halfway @ np.eye(d)[0], epsilon)
 
 
+@pytest.mark.parametrize(("d", "x", "constant"), [(5, 0.19999, 3.35), (32, 0.1, 4.50), (50, 0.1, 4.73), (9, 1e-4, 4.0)])
+def test_a_longer_parameter_bounds_better_in_every_dimension(d, x, constant):
+    """The constant C of sigma^2 (d - 1) kl / (C norm epsilon), which Theorem 4 has as 20, and a search over r."""
+    told = {"norm": 2.0, "epsilon": 2 * x, "delta": 0.1}
+    bounds = [sphere_lower_bound(d, **told, proof=proof) for proof in ("jedra2020", "caps", "longer")]
+    assert bounds == sorted(bounds)
+    found = (d - 1) * binary_divergence(0.1) / (4 * x * bounds[2])
+    assert found == pytest.approx(constant, abs=0.01)
+    r = np.linspace(1, 3, 100_001)
+    angle = np.arccos(1 - x) + np.arccos(1 - x / r)
+    coefficients = np.maximum((1 - r * np.cos(angle)) ** 2, (r * np.sin(angle)) ** 2 / (d - 1))
+    assert found == pytest.approx((d - 1) * coefficients.min() / (2 * x), rel=1e-4)
+
+
+@pytest.mark.parametrize("x", [0.1, 0.19])
+@pytest.mark.parametrize("d", [4, 12])
+def test_some_longer_parameter_is_told_apart_as_badly_and_shares_no_answer(d, x):
+    """For sums A of squares of 50 unit vectors: the least distance over directions, against the bound's claim."""
+    rng = np.random.default_rng(2)
+    bound = sphere_lower_bound(d, norm=1.0, epsilon=x, delta=0.1, proof="longer")
+    claimed = 2 * 50 * binary_divergence(0.1) / bound
+    r = np.linspace(1, 3, 20_001)
+    angle = np.arccos(1 - x) + np.arccos(1 - x / r)
+    best = np.argmin(np.maximum((1 - r * np.cos(angle)) ** 2, (r * np.sin(angle)) ** 2 / (d - 1)))
+    r, angle = r[best], angle[best]
+    first = np.eye(d)[0]
+    sideways = np.column_stack([np.zeros(5000), rng.standard_normal((5000, d - 1))])
+    sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
+    others = r * (np.cos(angle) * first + np.sin(angle) * sideways)
+    for along in (np.zeros(d), 3.0 * np.eye(d)[1], 9.0 * first):
+        rows = rng.standard_normal((50, d)) + along
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        assert (((first - others) @ rows.T) ** 2).sum(axis=1).min() <= claimed * 1.001
+    within = np.linspace(0, np.arccos(1 - x), 200)  # answers on the way to the other parameter, right for the first
+    answers = np.cos(within)[:, None] * first + np.sin(within)[:, None] * sideways[0]
+    assert (r - answers @ others[0]).min() == pytest.approx(x, rel=1e-6)  # and right for both at the rim only
+
+
 def test_a_world_with_another_number_of_arms_is_refused():
     problem = instances.sphere(30, np.random.default_rng(0), d=3)
     for growth in (0.0, 0.1):

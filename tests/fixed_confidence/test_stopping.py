@@ -106,7 +106,7 @@ def test_a_rule_that_stops_leaves_a_mark():
 # ---- the thresholds
 
 
-@pytest.mark.parametrize("schedule", ["anytime", "union"])
+@pytest.mark.parametrize("schedule", ["anytime", "union", 1.5])
 def test_the_determinant_threshold_is_equation_9(schedule):
     problem, rng, u, delta = instances.benchmark(3), np.random.default_rng(0), 0.3, 0.1
     start, evidence, sums = begun(problem, rng, u=u, delta_schedule=schedule)
@@ -114,7 +114,7 @@ def test_the_determinant_threshold_is_equation_9(schedule):
     t = evidence.counts.sum()
     information = (problem.arms.T * evidence.counts) @ problem.arms
     c = np.linalg.eigvalsh(problem.arms[start.first].T @ problem.arms[start.first])[0]
-    level = delta if schedule == "anytime" else 6 * delta / (np.pi * t) ** 2
+    level = {"anytime": delta, "union": 6 * delta / (np.pi * t) ** 2, 1.5: 6 * delta / (np.pi**2 * t**1.5)}[schedule]
     beta = (1 + u) * np.log(np.sqrt(np.linalg.det(information / (u * c) + np.eye(3))) / level)
     assert look(evidence).threshold == pytest.approx(beta, rel=1e-12)
 
@@ -133,6 +133,45 @@ def test_sigma_and_the_two_unproved_thresholds():
         logarithm = 1.5 * sigma**2 * (np.log(1 / delta) + 0.5 * np.log(t) + 1.5 * np.log(1 + 1 / 0.5))
         assert at["logarithm"] == pytest.approx(logarithm)
         assert at["loglog"] == pytest.approx(sigma**2 * np.log((1 + np.log(t)) / delta))
+
+
+@pytest.mark.parametrize("power", [0.0, -1.0, np.nan, np.inf])
+def test_the_power_of_t_in_a_union_must_be_positive(power):
+    with pytest.raises(ValueError, match="delta_schedule must be positive"):
+        check_stopping(delta=0.1, sigma=1.0, delta_schedule=power)
+    assert check_stopping(delta=0.1, sigma=1.0, delta_schedule=2) == check_stopping(
+        delta=0.1, sigma=1.0, delta_schedule="union"
+    )
+
+
+@pytest.mark.parametrize(("d", "u"), [(1, 1.0), (2, 1.0), (3, 0.1), (4, 2.0)])
+def test_the_simple_threshold_is_remark_1_and_never_below_equation_9(d, u):
+    """With c = max ||a||^2, whatever was pulled; for u = 1 and d >= 2 it is 2 sigma^2 log(t^(d/2) / delta)."""
+    rng, delta, sigma = np.random.default_rng(d), 0.1, 1.5
+    arms = rng.standard_normal((6, d))
+    problem, c = LinearBandit(arms, theta=rng.standard_normal(d)), (arms**2).sum(axis=1).max()
+    start = opening(problem.arms, problem.items)
+    sample = problem.pull(start.counts, rng)
+    evidence = begin(start, sample, check_stopping(delta=delta, sigma=sigma, u=u, threshold="simple"))
+    for _ in range(60):
+        pulled(evidence, problem, rng, [int(rng.integers(6))] * 5, np.zeros(6))
+        t, beta = evidence.counts.sum(), look(evidence).threshold
+        information = (arms.T * evidence.counts) @ arms
+        logdet = np.linalg.slogdet(information / (u * c) + np.eye(d))[1]
+        assert beta >= (1 + u) * sigma**2 * (logdet / 2 + np.log(1 / delta)) * (1 - 1e-12)
+        if u == 1 and d > 1:
+            assert beta == pytest.approx(2 * sigma**2 * np.log(t ** (d / 2) / delta))
+
+
+def test_the_simple_threshold_waits_until_every_direction_is_explored():
+    """Rewards that leave no doubt, but A has an eigenvalue below max ||a||^2 = 4 until the fourth pull of e_2."""
+    arms = np.array([[2.0, 0.0], [0.0, 1.0]])
+    start = opening(arms, arms)
+    for n, over in ((3, False), (4, True)):
+        counts, sums = np.array([1_000, n]), np.array([2_000.0, -100.0])
+        evidence = begin(start, Sample(counts, sums, sums**2), check_stopping(delta=0.1, sigma=1.0, threshold="simple"))
+        assert stopped(evidence) == over
+        assert look(evidence).statistic > look(evidence).threshold
 
 
 def test_of_several_sigma_the_largest_counts():

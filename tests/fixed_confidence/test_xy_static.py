@@ -1,12 +1,13 @@
 """XY-static: its widths are those of fiez2019, appendix F, for every phase, and the test on the leader stops it."""
 
-from math import log, sqrt
+from functools import partial
+from math import ceil, log, sqrt
 
 import numpy as np
 import pytest
 
-from bandits_lib import LinearBandit, play
-from bandits_lib.fixed_confidence import xy_static
+from bandits_lib import LinearBandit, instances, play
+from bandits_lib.fixed_confidence import xy_oracle, xy_static
 
 
 def test_widths_are_those_of_all_data_so_far_with_a_logarithm_that_grows_with_the_phase():
@@ -28,3 +29,14 @@ def test_widths_are_those_of_all_data_so_far_with_a_logarithm_that_grows_with_th
         separated = bool((lead @ phase.theta_hat >= widths).all())
         assert separated == (phase is result.history[-1])
     assert result.recommendation == np.argmax(values) == 0
+
+
+@pytest.mark.parametrize("name", ["xy_static", "xy_oracle"])
+def test_phase_t_draws_growth_to_the_t_arms(name):
+    problem, rng = instances.benchmark(3, angle=0.3), np.random.default_rng(1)
+    make = {"xy_static": xy_static, "xy_oracle": partial(xy_oracle, theta_star=problem.theta)}[name]
+    default = {"xy_static": 1.35, "xy_oracle": 1.1}[name]
+    for options, growth in (({}, default), ({"growth": 1.6}, 1.6)):
+        history = play(make(problem.arms, delta=0.05, rng=rng, **options), problem, rng).result.history
+        assert len(history) > 5
+        assert [phase.counts.sum() for phase in history] == [ceil(growth**phase.index) for phase in history]

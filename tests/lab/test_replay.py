@@ -371,7 +371,7 @@ def test_an_algorithm_that_was_done_and_is_not_any_more(tmp_path):
 # --- logs of version 1, written by the library as it was
 
 OLD = {
-    "rage": lambda: rage(np.vstack([np.eye(3), [0.6, 0.8, 0.0]]), delta=0.05, sigma=0.7),
+    "rage": lambda: rage(np.vstack([np.eye(3), [0.6, 0.8, 0.0]]), delta=0.05, sigma=0.7, delta_schedule="basel"),
     "xy_static": lambda: xy_static(
         np.vstack([np.eye(3), [0.6, 0.8, 0.0]]),
         np.vstack([np.eye(3), [0.6, 0.8, 0.0]]),

@@ -100,12 +100,12 @@ def test_statements_are_claims_with_computed_verdicts():
     labels = {"wide": "a", "narrow": "b"}
     told = {"delta": 0.05, "notebook": "x", "place": "Figure 3", "explanations": why}
     made = statements.figure_3(table, coverages, "angle", labels, **told)
-    by_id = {c.id: c for c in made}
+    by_id = {c.entry.id: c for c in made}
     assert len(made) == 2 * 4 + 1 + 3 + 1 and by_id["x/below_theory_wide"].explanation == "long"
-    assert by_id["x/oracles"].verdict == "reproduced" and by_id["x/failures"].high < 0.05
+    assert by_id["x/oracles"].verdict == "reproduced" and by_id["x/failures"].interval[2] < 0.05
     assert by_id["x/below_paper_wide"].verdict == "not reproduced"
     exact = statements.exact("x/y", "Figure 4", "even", 1.0, (1, 1.05))
-    assert exact.verdict == "reproduced" and exact.low == exact.high == 1
+    assert exact.verdict == "reproduced" and exact.interval == (1, 1, 1)
 
 
 def test_bars_show_every_rule_with_its_burn_in():

@@ -19,7 +19,7 @@ LONG = """
     tests/test_book.py tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_4_sphere.ipynb
     notebooks/fiez2019_3_rage.ipynb notebooks/azizi2022_8_3_randomised.ipynb tests/test_jupyterlab.py
     tests/simulate/test_monte_carlo.py tests/lab/test_log.py notebooks/fiez2019_2_designs_and_rounding.ipynb
-    tests/plain/test_fixed_confidence.py
+    tests/plain/test_fixed_confidence.py tests/simulate/test_coverage_of_intervals.py
 """.split()
 
 

@@ -235,7 +235,7 @@ def test_figures_executes_all_and_prints_the_verdicts(executed, project):
     assert (root / "notebooks" / "toy2020_1.ipynb").read_bytes() == untouched
     assert outputs(root / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
     assert outputs(root / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
-    assert re.search(r"toy2020_1/pulls +0\.3333 +\[0\.25, 0\.75\] +\[0\.2, 0\.8\] +reproduced", done.stdout)
+    assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +reproduced", done.stdout)
     assert "1 reproduced" in done.stdout
 
 

@@ -1,60 +1,50 @@
-"""The ledger: every statement of a paper's experiments as a claim, with a verdict by rule and never by hand."""
+"""The ledger: every statement of a paper as a claim, with a verdict by rule and never by hand.
 
-from math import ceil, inf, isnan
+What is claimed stands in notebooks/claims.yaml before it is measured; a notebook gives the number and its interval:
+`claims.measured(id, interval)`. Notebooks that have no entry there yet say all at once: `claims.claim(...)`.
+"""
+
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
+from bandits_lib.companion import registry, verdicts
+from bandits_lib.companion.registry import Entry
+from bandits_lib.companion.rows import of_first_edition, show, table
+from bandits_lib.companion.verdicts import VERDICTS, Rule
+from bandits_lib.simulate.interval import Interval, runs_needed
 
-COLUMNS = ["id", "paper", "place", "statement", "estimate", "low", "high", "holds_low", "holds_high", "verdict"]
-COLUMNS += ["more", "explanation"]
+__all__ = ["Claim", "claim", "measured", "save", "show", "table"]
 
 
 class Claim(NamedTuple):
-    """A statement, what was measured, and where the statement holds.
+    """A statement, when it is true, and what was measured.
 
     Attributes
     ----------
-    id : str
-        "<notebook>/<short name>".
-    paper : str
-        Key of the paper whose statement it is.
-    place : str
-        Where it stands there.
-    statement : str
-        The statement in words.
-    estimate, low, high : float
-        What was measured, with a 95 % interval.
-    holds : tuple of float
-        The least and the largest value under which the statement is true.
-    explanation : str
-        Of a failure.
+    entry : Entry
+        The statement, its place, the rule and the explanations.
+    interval : Interval
+        Estimate, low and high of a 95 % interval.
 
     Examples
     --------
     >>> from bandits_lib.companion.claims import claim
-    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).paper
+    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).entry.paper
     'fiez2019'
     """
 
-    id: str
-    paper: str
-    place: str
-    statement: str
-    estimate: float
-    low: float
-    high: float
-    holds: tuple[float, float]
-    explanation: str
+    entry: Entry
+    interval: Interval
 
     @property
     def verdict(self):
-        """The verdict by rule, never typed: whether the interval lies where the statement holds.
+        """The verdict by rule, never typed: whether the interval lies where the statement is true.
 
         Returns
         -------
         str
-            "reproduced" if [low, high] lies inside `holds`, "not reproduced" if outside, else "undecided".
+            As `verdicts.verdict` says; "finding" of what no paper says.
 
         Examples
         --------
@@ -62,20 +52,16 @@ class Claim(NamedTuple):
         >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 1.0, 0.9, 1.1, (0, 1)).verdict
         'undecided'
         """
-        if self.holds[0] <= self.low and self.high <= self.holds[1]:
-            return "reproduced"
-        if self.high < self.holds[0] or self.low > self.holds[1]:
-            return "not reproduced"
-        return "undecided"
+        return "finding" if self.entry.whose == "ours" else verdicts.verdict(self.entry.rule, self.interval)
 
     @property
     def more(self):
-        """How many times as many runs would decide it, if the estimate stays.
+        """How many times as many runs would decide it, if every estimate stays.
 
         Returns
         -------
         int or float
-            1 when it is decided, inf when the estimate is on a boundary of `holds`.
+            1 when it is decided, inf when no number of runs would do.
 
         Examples
         --------
@@ -85,20 +71,76 @@ class Claim(NamedTuple):
         """
         if self.verdict != "undecided":
             return 1
-        crossed = [edge for edge in self.holds if self.low < edge < self.high]
-        return max(map(self._times_to_clear, crossed), default=inf)
+        return runs_needed(self.interval, lambda found: verdicts.verdict(self.entry.rule, found) != "undecided")
 
-    def _times_to_clear(self, edge):
-        """How many times as many runs would shrink the interval to this side of `edge`."""
-        half = self.estimate - self.low if edge < self.estimate else self.high - self.estimate
-        distance = abs(self.estimate - edge)
-        if half == inf or distance == 0:
-            return inf
-        return ceil((half / distance) ** 2 - 1e-9)
+    @property
+    def explanation(self):
+        """The words that go with this verdict.
+
+        Returns
+        -------
+        str
+            "" if there are none.
+
+        Examples
+        --------
+        >>> from bandits_lib.companion.claims import claim
+        >>> claim("fiez2019_demo/fewer", "fiez2019", "1a", "fewer", 1.0, 0.9, 1.1, (0, 1), "too few runs").explanation
+        'too few runs'
+        """
+        return self.entry.why.get(self.verdict, "")
+
+
+def measured(id, estimate, low=None, high=None, *, printed_error=0.0):
+    """A claim of claims.yaml, measured.
+
+    Parameters
+    ----------
+    id : str
+        Id of its entry.
+    estimate : Interval or float
+        What was measured: an interval of `bandits_lib.intervals`, which knows its settings, or the estimate alone.
+    low, high : float, optional
+        Ends of the 95 % interval (simultaneous where a statement has several settings) of an estimate alone. Of a
+        number that was computed and not sampled: the number itself.
+    printed_error : float, default 0
+        Of a printed number: the standard error that it would have by our own runs, sd / sqrt(its runs); it counts if it
+        is larger than the printed one, which few runs of a law with rare large values understate.
+
+    Returns
+    -------
+    Claim
+        The claim, whose verdict is computed.
+
+    Raises
+    ------
+    ValueError
+        For an id without entry, an estimate without interval, NaN, or an estimate outside [low, high].
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> found = dict(place="Figure 1a", quote="fewer", reading="ratio", holds=[0, 1], edge="words", whose="paper")
+    >>> _ = Path("claims.yaml").write_text(str({"fiez2019_demo/fewer": found}))
+    >>> measured("fiez2019_demo/fewer", 0.5, 0.4, 0.6).verdict
+    'reproduced'
+    """
+    entries = registry.find()
+    if id not in entries:
+        near = [known for known in registry.of_notebook(entries, id.partition("/")[0])]
+        raise ValueError(f"claims.yaml has no {id}; of this notebook it has {', '.join(near) or 'none'}")
+    numbers = estimate if low is None and high is None else Interval(estimate, low, high)
+    if not isinstance(numbers, tuple | list) or len(numbers) != 3:
+        raise ValueError(f"claim {id} needs estimate, low and high; got {numbers!r}")
+    entry = entries[id]
+    if not isnan(entry.rule.printed):
+        half = entry.factor * max(entry.error, printed_error)
+        entry = entry._replace(rule=entry.rule._replace(half=half))
+    return _checked(entry, numbers if isinstance(numbers, Interval) else Interval(*numbers))
 
 
 def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
-    """One claim of a paper confronted with runs.
+    """One claim of a paper confronted with runs, all said at once: of notebooks without an entry in claims.yaml.
 
     Parameters
     ----------
@@ -134,59 +176,33 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
     """
     if id.count("/") != 1:
         raise ValueError(f"id must be '<notebook>/<short name>'; got {id!r}")
-    if any(map(isnan, (estimate, low, high, *holds))) or not low <= estimate <= high or holds[0] > holds[1]:
+    why = dict.fromkeys(VERDICTS, explanation)
+    rule = Rule(float(holds[0]), float(holds[1]))
+    return _checked(Entry(id, paper, place, "", statement, "paper", "", rule, why=why), Interval(estimate, low, high))
+
+
+def _checked(entry, interval):
+    """A claim, if its numbers are in order."""
+    (estimate, low, high), rule = interval, entry.rule
+    if any(map(isnan, (*interval, rule.low, rule.high))) or not low <= estimate <= high or rule.low > rule.high:
         raise ValueError(
-            f"claim {id} needs low <= estimate <= high and an ordered holds; got {low}, {estimate}, {high}"
+            f"claim {entry.id} needs low <= estimate <= high and an ordered holds; got {low}, {estimate}, {high}"
         )
-    return Claim(
-        id,
-        paper,
-        place,
-        statement,
-        float(estimate),
-        float(low),
-        float(high),
-        (float(holds[0]), float(holds[1])),
-        explanation,
-    )
+    return Claim(entry, interval)
 
 
-def table(claims):
-    """The claims in full, one row each, with the computed verdict and how many times as many runs would decide it.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim.
-
-    Examples
-    --------
-    >>> from bandits_lib.companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> table([found])["verdict"].item()
-    'reproduced'
-    """
-    rows = [
-        (c.id, c.paper, c.place, c.statement, c.estimate, c.low, c.high, *c.holds, c.verdict, c.more, c.explanation)
-        for c in claims
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def save(claims, out):
+def save(claims, out, left_out=()):
     """Write <out>/figures/claims/<notebook>.csv, the notebook being the part of every id before the slash.
 
     Parameters
     ----------
     claims : list of Claim
-        The claims, of one notebook.
+        The claims, of one notebook: all that claims.yaml has of it.
     out : str or path-like
         Folder to write to.
+    left_out : collection of str, default ()
+        Ids of claims.yaml that these parameters cannot measure, such as settings that were not run. At the papers'
+        scale there must be none.
 
     Returns
     -------
@@ -196,7 +212,7 @@ def save(claims, out):
     Raises
     ------
     ValueError
-        For no claims, two notebooks, or an id used twice.
+        For no claims, two notebooks, an id used twice, or one that stands in claims.yaml only, or here only.
 
     Examples
     --------
@@ -205,47 +221,25 @@ def save(claims, out):
     >>> save([found], ".")["measured"].item()
     '0.5 [0.4, 0.6]'
     """
-    notebooks = {c.id.partition("/")[0] for c in claims}
-    if len(notebooks) != 1 or len({c.id for c in claims}) != len(claims):
-        raise ValueError(f"claims must be of one notebook and have distinct ids; got {[c.id for c in claims]}")
+    ids = [c.entry.id for c in claims]
+    notebooks = {id.partition("/")[0] for id in ids}
+    if len(notebooks) != 1 or len(set(ids)) != len(ids):
+        raise ValueError(f"claims must be of one notebook and have distinct ids; got {ids}")
+    _check_complete(claims, registry.of_notebook(registry.find(), *notebooks), set(left_out))
     path = Path(out) / "figures" / "claims" / f"{notebooks.pop()}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     table(claims).to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
     return show(claims)
 
 
-def show(claims):
-    """The claims as a short table to print in a notebook: statement, measured, holds, verdict.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim.
-
-    Examples
-    --------
-    >>> from bandits_lib.companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> show([found])["holds for"].item()
-    '0 to 1'
-    """
-    rows = [
-        {
-            "statement": c.statement,
-            "measured": f"{c.estimate:.3g} [{c.low:.3g}, {c.high:.3g}]",
-            "holds for": f"{c.holds[0]:.3g} to {c.holds[1]:.3g}",
-            "verdict": c.verdict + ("" if c.verdict != "undecided" else f" ({_more(c.more)})"),
-        }
-        for c in claims
-    ]
-    return pd.DataFrame(rows)
-
-
-def _more(times):
-    """The number of `Claim.more` in words."""
-    return "no number of runs" if times == inf else f"{times:.3g} times the runs"
+def _check_complete(claims, entries, left_out):
+    """Refuse claims that claims.yaml does not have, and entries that nothing has measured; a notebook may have none."""
+    if not entries and all(map(of_first_edition, claims)):
+        return
+    ids = {c.entry.id for c in claims if not of_first_edition(c)}
+    if unmeasured := [id for id in entries if id not in ids | left_out]:
+        raise ValueError(f"claims.yaml has what was not measured: {', '.join(unmeasured)}")
+    if unknown := [c.entry.id for c in claims if c.entry.id not in ids] + sorted(left_out - set(entries)):
+        raise ValueError(f"claims.yaml lacks {', '.join(unknown)}")
+    if both := sorted(left_out & ids):
+        raise ValueError(f"measured and left out: {', '.join(both)}")

@@ -5,9 +5,18 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from bandits_lib.companion.ledger import PAPERS, markdown
+from bandits_lib.companion.faults import PAPERS
+from bandits_lib.companion.pages import markdown, quoted
 
-FIELDS = {"paper", "place", "printed", "correct"}
+KINDS = {  # in the order of the page; an entry of the first edition has none
+    "error": "Errors: false as printed",
+    "gap in a proof": "Gaps in proofs: true, or true with what is said here",
+    "misprint": "Misprints",
+    "remark": "Remarks: true, with something to know",
+    "": "Not yet sorted",
+}
+SAID = ("quote", "paraphrase", "printed")  # the paper's own words, ours for them, or (of the first edition) either
+COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "printed", "correct", "proof", "run"]
 
 
 def read(path):
@@ -21,37 +30,81 @@ def read(path):
     Returns
     -------
     DataFrame
-        One row per entry, with columns paper, place, printed, correct, proof and run.
+        One row per entry, with columns paper, kind, place, quote, paraphrase, printed, correct, proof and run.
 
     Raises
     ------
     ValueError
-        For an entry that lacks a field, has another, has neither proof nor run, or is of another paper.
+        For an entry that lacks a field, has another, has neither proof nor run, or is of another paper or kind.
 
     Notes
     -----
-    Every entry has `proof` (an argument in words and formulas), `run` (the notebook that shows it), or both.
+    Every entry has `proof` (an argument in words and formulas), `run` (the notebook that shows it), or both. It has a
+    `kind` and a `quote`, verbatim, or a list of these; where no words can be quoted, a `paraphrase`. Entries of the
+    first edition have no kind, and `printed` for either.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="demo")
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count", run="demo")
     >>> _ = Path("errata.yaml").write_text(str([found]))
     >>> read("errata.yaml")["place"].tolist()
     ['Lemma 1']
     """
     entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     for entry in entries:
-        given = set(entry)
-        if not FIELDS <= given <= FIELDS | {"proof", "run"} or given == FIELDS or entry["paper"] not in PAPERS:
-            wanted = f"paper ({', '.join(PAPERS)}), place, printed, correct, and proof or run"
-            raise ValueError(f"an erratum needs {wanted}; got {entry}")
-    columns = ["paper", "place", "printed", "correct", "proof", "run"]
-    return pd.DataFrame([{name: entry.get(name, "") for name in columns} for entry in entries], columns=columns)
+        if faults := list(_faults(entry)):
+            wanted = f"paper ({', '.join(PAPERS)}), kind, place, quote or paraphrase, correct, and proof or run"
+            raise ValueError(f"an erratum needs {wanted}: {'; '.join(faults)}; got {entry}")
+    return pd.DataFrame([{name: entry.get(name, "") for name in COLUMNS} for entry in entries], columns=COLUMNS)
+
+
+def _faults(entry):
+    """What is wrong with one entry, in words."""
+    if unknown := set(entry) - set(COLUMNS):
+        yield f"unknown {', '.join(sorted(unknown))}"
+    if missing := {"paper", "place", "correct"} - set(entry):
+        yield f"no {', '.join(sorted(missing))}"
+    if entry.get("paper") not in PAPERS:
+        yield f"paper is {entry.get('paper')!r}"
+    said = [name for name in SAID if entry.get(name)]
+    if len(said) != 1:
+        yield f"one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
+    if (entry.get("kind", "") == "") != (said == ["printed"]) or entry.get("kind", "") not in KINDS:
+        yield f"kind must be one of {', '.join(filter(None, KINDS))}; it is {entry.get('kind')!r}"
+    if not {"proof", "run"} & set(entry):
+        yield "neither proof nor run"
+
+
+def quotes(errata):
+    """The verbatim quotations, so that they can be looked up in the papers.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+
+    Returns
+    -------
+    list of tuple
+        (key of the paper, place, words), one for each quotation.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> quotes(pd.DataFrame([dict(paper="fiez2019", place="Lemma 1", quote=["5", "6"])]))
+    [('fiez2019', 'Lemma 1', '5'), ('fiez2019', 'Lemma 1', '6')]
+    """
+    return [(row.paper, row.place, words) for row in errata.itertuples() for words in _listed(row.quote)]
+
+
+def _listed(quote):
+    """The quotations of an entry: none, one, or several."""
+    return quote if isinstance(quote, list) else [quote] * bool(quote)
 
 
 def page(errata, notebooks="../notebooks"):
-    """Markdown: for each paper a table of place, what is printed, what is correct, and why.
+    """Markdown: for each paper and kind a table of place, what is printed, what is correct, and why.
 
     Parameters
     ----------
@@ -63,18 +116,24 @@ def page(errata, notebooks="../notebooks"):
     Returns
     -------
     str
-        The page.
+        The page; words in quotation marks are the paper's own.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="")
-    >>> page(pd.DataFrame([found])).splitlines()[2]
-    '## fiez2019'
+    >>> from pathlib import Path
+    >>> from bandits_lib.companion.errata import read
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
+    >>> _ = Path("errata.yaml").write_text(str([found]))
+    >>> page(read("errata.yaml")).splitlines()[4]
+    '### Errors: false as printed'
     """
     parts = ["# Errata"]
     for paper, rows in errata.groupby("paper", sort=False):
-        parts += [f"## {paper}", markdown(_as_read(rows, notebooks))]
+        parts.append(f"## {paper}")
+        kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
+        for kind in kinds:
+            parts += [f"### {KINDS[kind]}"] * (kinds != [""])
+            parts.append(markdown(_as_read(rows[rows["kind"] == kind], notebooks)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -82,7 +141,16 @@ def _as_read(rows, notebooks):
     """Errata of one paper as a person reads them: place, printed, correct, and why, with links to runs."""
     links = [f"Run: [{name}]({notebooks}/{name}.ipynb)." if name else "" for name in rows["run"]]
     why = [f"{proof} {link}".strip() for proof, link in zip(rows["proof"], links, strict=True)]
-    return rows[["place", "printed", "correct"]].assign(why=why)
+    return rows[["place"]].assign(
+        printed=[_printed(row) for row in rows.itertuples()], correct=rows["correct"], why=why
+    )
+
+
+def _printed(row):
+    """What the paper says: its own words in quotation marks, or ours for them."""
+    if row.quote:
+        return "; ".join(f"“{quoted(words)}”" for words in _listed(row.quote))
+    return f"(in our words) {row.paraphrase}" if row.paraphrase else row.printed
 
 
 def save(errata, out):
@@ -97,9 +165,11 @@ def save(errata, out):
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> found = dict(paper="fiez2019", place="Lemma 1", printed="5", correct="4", proof="count", run="")
-    >>> save(pd.DataFrame([found]), ".")
+    >>> from pathlib import Path
+    >>> from bandits_lib.companion.errata import read
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
+    >>> _ = Path("errata.yaml").write_text(str([found]))
+    >>> save(read("errata.yaml"), ".")
     """
     path = Path(out) / "figures" / "errata.md"
     path.parent.mkdir(parents=True, exist_ok=True)

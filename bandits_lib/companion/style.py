@@ -48,6 +48,7 @@ LOOKS = {
     "bounded_rage": Look("RAGE by betting", "#117733", "d"),
     "xy_static": Look("XY-static", PALETTE[1], "s"),
     "xy_oracle": Look("Oracle", PALETTE[2], "^"),
+    "xy_oracle_certified": Look("Oracle, certified", "#00553d", "<"),
     "xy_adaptive": Look("XY-adaptive", PALETTE[4], "v"),
     "lingape": Look("LinGapE", PALETTE[3], "D"),
     "alba": Look("ALBA", PALETTE[5], "X"),
@@ -93,6 +94,7 @@ LOOKS = {
     # tracking rules
     "lazy_track_and_stop": Look("LT&S", "#c51b7d", "P"),
     "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
+    "lazy_track_and_stop_smaller_union": Look("LT&S, no averaging, t^1.5", "#7a0b48", "d"),
     "uniform_tracking": Look("uniform tracking", "0.55", "*"),
     "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
     "lin_game": Look("LinGame", PALETTE[1], "v"),
@@ -103,7 +105,9 @@ LOOKS = {
     "sphere_direct": Look("direct", PALETTE[0], "o"),
     "sphere_safe": Look("safe", PALETTE[2], "s"),
     "sphere_half": Look("paper's, $\\varepsilon_t = \\varepsilon/2$", PALETTE[1], "^"),
-    "sphere_printed": Look("paper's, as printed", PALETTE[3], "D"),
+    "sphere_two_thirds": Look("paper's, $\\varepsilon_t = 2\\varepsilon/3$", PALETTE[5], "<"),
+    "sphere_log_4": Look("as printed, $L = \\log 4$", PALETTE[4], "v"),
+    "sphere_printed": Look("as printed, $L = \\log 4t^d$", PALETTE[3], "D"),
 }
 
 

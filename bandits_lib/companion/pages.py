@@ -1,0 +1,300 @@
+"""Pages made from the ledger: markdown of totals and claims, and the places of the README that they fill."""
+
+import re
+
+import pandas as pd
+
+from bandits_lib.companion.faults import sentence
+from bandits_lib.companion.rows import holds_for, judged, told
+from bandits_lib.companion.sentences import of_verdict, reading_of, sentences, totals
+from bandits_lib.companion.verdicts import STANDS
+
+OTHERS = {"code": "Visible only in the published code", "ours": "Findings of this companion"}
+
+
+def as_read(claims):
+    """The ledger as a person reads it: place, the paper's words and what was measured, verdict, reach, explanation.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim, with the index of `claims`.
+
+    Examples
+    --------
+    >>> from bandits_lib.companion.claims import claim
+    >>> from bandits_lib.companion.rows import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> as_read(found)["measured [95 % interval]"].item()
+    '0.5 [0.4, 0.6]'
+    """
+    of = sentences(claims)
+    rows = [
+        {
+            "paper": row["paper"],
+            "place": row["place"],
+            "claim": said(row),
+            "measured [95 % interval]": told(row),
+            "holds for": holds_for(row) + (f" ({row['edge']})" if row["edge"] else ""),
+            "verdict": _verdict(row, of),
+            "would hold for": row["reach"],
+            "explanation": row["explanation"],
+        }
+        for row in claims.to_dict("records")
+    ]
+    columns = ["paper", "place", "claim", "measured [95 % interval]", "holds for", "verdict", "would hold for"]
+    return pd.DataFrame(rows, index=claims.index, columns=[*columns, "explanation"])
+
+
+def said(row):
+    """The paper's words, if there are any, and what is measured.
+
+    Parameters
+    ----------
+    row : dict
+        A row of the ledger, with `id`, `quote` and `statement`.
+
+    Returns
+    -------
+    str
+        In words.
+
+    Examples
+    --------
+    >>> said({"id": "fiez2019_x/flat@code", "quote": "is flat", "statement": "exponent"})
+    '“is flat” (code): exponent'
+    """
+    reading = f" ({reading_of(row['id'])})" if "@" in row["id"] else ""
+    return f"“{quoted(row['quote'])}”{reading}: {row['statement']}" if row["quote"] else row["statement"]
+
+
+def quoted(text):
+    """Words of a paper as markdown sets them: a piece of a displayed formula as a formula, broken LaTeX as it stands.
+
+    Parameters
+    ----------
+    text : str
+        Words as they stand in the paper, formulas in LaTeX.
+
+    Returns
+    -------
+    str
+        The same in markdown, on one line.
+
+    Examples
+    --------
+    >>> quoted(r"\\rho \\leq d"), quoted(r"for $t \\geq 2$"), quoted(r"\\geq 1 - \\delta$")
+    ('$\\\\rho \\\\leq d$', 'for $t \\\\geq 2$', '`\\\\geq 1 - \\\\delta$`')
+    """
+    text = " ".join(text.split()).replace("$$", "$")
+    if text.count("$") % 2:
+        return f"`{text}`"
+    return f"${text.replace('&', '').strip()}$" if "\\" in text and "$" not in text else text
+
+
+def _verdict(row, of):
+    """The verdict of a reading, and that of its sentence where they differ."""
+    found = judged(row)
+    if "@" not in row["id"] or row["whose"] != "paper":
+        return found
+    whole = of.loc[sentence(row["id"])]
+    if row["verdict"] in STANDS or whole["verdict"] not in STANDS:
+        return found
+    return f"{found} under this reading; the sentence stands under: {whole['under']}"
+
+
+def markdown(frame):
+    """A DataFrame as a markdown table without its index; bars inside cells are escaped.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+
+    Returns
+    -------
+    str
+        The table in markdown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(markdown(pd.DataFrame({"rule": ["RAGE"], "pulls": [86]})))
+    | rule   | pulls   |
+    |:-------|:--------|
+    | RAGE   | 86      |
+    """
+    escaped = frame.map(lambda value: str(value).replace("|", r"\|").replace("\n", " "))
+    return escaped.to_markdown(index=False, disable_numparse=True)
+
+
+def totals_block(claims):
+    """Markdown of the totals, papers by their key.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+
+    Returns
+    -------
+    str
+        The table in markdown.
+
+    Examples
+    --------
+    >>> from bandits_lib.companion.claims import claim
+    >>> from bandits_lib.companion.rows import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> totals_block(found).splitlines()[2].split()[:4]
+    ['|', 'fiez2019', '|', '1']
+    """
+    return markdown(totals(claims).reset_index(names="paper"))
+
+
+def claims_block(claims):
+    """Markdown of the sentences that fall in the open and of every claim, folded, paper by paper.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+
+    Returns
+    -------
+    str
+        The tables in markdown.
+
+    Examples
+    --------
+    >>> from bandits_lib.companion.claims import claim
+    >>> from bandits_lib.companion.rows import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> claims_block(found).splitlines()[2]
+    'None.'
+    """
+    shown, failed = as_read(claims), of_verdict(claims, "not reproduced").index
+    parts = ["**Not reproduced**"]
+    parts.append(markdown(shown.loc[failed].drop(columns="verdict")) if len(failed) else "None.")
+    of_papers = claims["whose"] == "paper"
+    for paper, number in totals(claims)["sentences"].drop("all").items():
+        rows = shown[of_papers & (claims["paper"] == paper)].drop(columns="paper")
+        parts += _folded(f"All {number} sentences of {paper}", rows)
+    for whose, title in OTHERS.items():
+        if (rows := _others(shown, claims, whose)) is not None:
+            parts += _folded(title, rows)
+    return "\n\n".join(parts)
+
+
+def _folded(title, rows):
+    return f"<details><summary>{title}</summary>", markdown(rows), "</details>"
+
+
+def _others(shown, claims, whose):
+    """The rows that are no sentences of a paper; None if there are none."""
+    rows = shown[claims["whose"] == whose]
+    if rows.empty:
+        return None
+    return rows.drop(columns=["holds for", "verdict", "would hold for", "explanation"]) if whose == "ours" else rows
+
+
+def page(claims):
+    """The page of the whole ledger.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+
+    Returns
+    -------
+    str
+        Markdown: totals, every sentence, and in tables of their own what only the published code shows and what the
+        companion found.
+
+    Examples
+    --------
+    >>> from bandits_lib.companion.claims import claim
+    >>> from bandits_lib.companion.rows import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> page(found).splitlines()[0]
+    '# Ledger of claims'
+    """
+    shown = as_read(claims)
+    parts = ["# Ledger of claims", totals_block(claims), markdown(shown[claims["whose"] == "paper"])]
+    for whose, title in OTHERS.items():
+        if (rows := _others(shown, claims, whose)) is not None:
+            parts += [f"## {title}", markdown(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def fill(text, name, block):
+    """Replace what stands between `<!-- name -->` and `<!-- end name -->` in a text.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    name : str
+        Name of the place.
+    block : str
+        What is to stand there.
+
+    Returns
+    -------
+    str
+        The text with the block in place.
+
+    Raises
+    ------
+    ValueError
+        If the text has no such place.
+
+    Examples
+    --------
+    >>> text = "<!-- totals -->" + chr(10) + "<!-- end totals -->"
+    >>> fill(text, "totals", "new").split()
+    ['<!--', 'totals', '-->', 'new', '<!--', 'end', 'totals', '-->']
+    """
+    place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)", flags=re.DOTALL)
+    if not place.search(text):
+        raise ValueError(f"the text has no place <!-- {name} --> ... <!-- end {name} -->")
+    return place.sub(lambda found: f"{found[1]}\n{block}\n\n{found[2]}", text)
+
+
+def fill_readme(text, claims):
+    """The README with its totals and its table of claims made anew.
+
+    Parameters
+    ----------
+    text : str
+        The README, with its two places.
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+
+    Returns
+    -------
+    str
+        The README.
+
+    Raises
+    ------
+    ValueError
+        If the text lacks one of the places.
+
+    Examples
+    --------
+    >>> from bandits_lib.companion.claims import claim
+    >>> from bandits_lib.companion.rows import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> line = chr(10)
+    >>> places = f"<!-- totals -->{line}<!-- end totals -->{line}<!-- claims -->{line}<!-- end claims -->"
+    >>> "fewer pulls" in fill_readme(places, found)
+    True
+    """
+    return fill(fill(text, "totals", totals_block(claims)), "claims", claims_block(claims))

@@ -23,8 +23,6 @@ import pandas as pd
 import papermill
 import yaml
 
-from bandits_lib.companion.forked import fork_kernels
-
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -125,11 +123,17 @@ def attempt(function, name: str, *arguments) -> tuple[str, float, str, bool]:
     return name, time.perf_counter() - start, message, ok
 
 
+def fork_kernels_of(names) -> None:
+    if len(names) > FEW:
+        from bandits_lib.companion.forked import fork_kernels  # a third of a second, which other commands need not wait
+
+        fork_kernels()
+
+
 def side_by_side(function, names: list[str], *arguments) -> list[str]:
     """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through."""
     succeeded = []
-    if len(names) > FEW:
-        fork_kernels()
+    fork_kernels_of(names)
     others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
     for group in (others, [name for name in names if name == LEDGER]):
         # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
@@ -142,16 +146,17 @@ def side_by_side(function, names: list[str], *arguments) -> list[str]:
 
 def print_verdicts(out: Path, names: list[str]) -> None:
     """The claims of these notebooks, one line each: id, estimate [95 % interval], where the claim holds, verdict."""
+    from bandits_lib.companion import ledger, rows
+
     files = [out / "figures" / "claims" / f"{name}.csv" for name in names]
-    tables = [pd.read_csv(file, dtype={"id": str}) for file in files if file.exists()]
+    tables = [ledger.read_file(file) for file in files if file.exists()]
     if not tables:
         return
     claims = pd.concat(tables, ignore_index=True)
     width = max(claims["id"].str.len())
-    print(f"\n{'claim':<{width}}  {'estimate':>10}  {'95 % interval':<24} {'holds in':<24} verdict")
-    for c in claims.itertuples():
-        interval, holds = f"[{c.low:.4g}, {c.high:.4g}]", f"[{c.holds_low:.4g}, {c.holds_high:.4g}]"
-        print(f"{c.id:<{width}}  {c.estimate:>10.4g}  {interval:<24} {holds:<24} {c.verdict}")
+    print(f"\n{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} verdict")
+    for row in claims.to_dict("records"):
+        print(f"{row['id']:<{width}}  {rows.told(row):<30} {rows.holds_for(row):<24} {rows.judged(row)}")
     print(", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items()))
 
 
@@ -192,8 +197,7 @@ def paper(paper: str, figure: str, scheduler: str) -> bool:
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
     print("A run that is stopped goes on where it was: give the same command again.", flush=True)
-    if len(jobs) > FEW:
-        fork_kernels()
+    fork_kernels_of(jobs)
     succeeded = []
     for name, parameters in jobs.items():
         print(f"{name} ...", flush=True)

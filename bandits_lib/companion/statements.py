@@ -6,7 +6,7 @@ from bandits_lib.companion.claims import claim
 from bandits_lib.simulate.intervals import paired_ratio, wilson_interval
 from bandits_lib.variance._burn_in import FORMS
 
-WORDS = {"theory": "proved", "paper": "rounded", "code": "published", "shortest": "shortest"}
+WORDS = {"theory": "proved", "printed": "printed", "paper": "rounded", "code": "published", "shortest": "shortest"}
 
 
 def exact(id, place, statement, value, holds, explanation=""):

@@ -43,7 +43,7 @@ def bounds(problem):
 
 
 def burn_ins(problem, *, delta, runs, seed=0):
-    """Four lengths of a burn-in in pulls, three by formula and the shortest by simulation.
+    """Five lengths of a burn-in in pulls, four by formula and the shortest by simulation.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def burn_ins(problem, *, delta, runs, seed=0):
     Returns
     -------
     dict
-        {form: pulls} of "theory", "paper", "code" and "shortest".
+        {form: pulls} of "theory", "printed", "paper", "code" and "shortest".
 
     Raises
     ------
@@ -72,7 +72,7 @@ def burn_ins(problem, *, delta, runs, seed=0):
 
 
 def covered(problem, lengths, *, runs, seed):
-    """How often each burn-in has all variances within half.
+    """How often each burn-in has all variances within half of their estimates, as H-RAGE needs it.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def make_h_rage(problem, rng, *, burn_in, delta, **options):
         The problem that is played.
     rng : numpy.random.Generator
         Not used.
-    burn_in : {"theory", "paper", "code"} or int or (K,) array
+    burn_in : {"theory", "printed", "paper", "code"} or int or (K,) array
         Burn-in, as for `h_rage`: a form, pulls, or standard deviations estimated before.
     delta : float
         Error probability allowed, in (0, 1).

@@ -87,7 +87,8 @@ def figure_3(table, coverages, by, labels, *, delta, notebook, place, explanatio
             found.append(
                 say(f"below_{form}_{setting}", place, text, ratio, (0, 1), explanations.get((form, setting), ""))
             )
-    ratio = paired_ratio(table, *[f"{name}_oracle_verifying" for name in ("heteroskedastic", "homoskedastic")], by=by)
+    first, second = (f"{name}_oracle_verifying" for name in ("heteroskedastic", "homoskedastic"))
+    ratio = paired_ratio(table, first, second, by=by)
     found.append(say("oracles", place, "heteroskedastic / homoskedastic oracle: fewer pulls", ratio, (0, 1)))
     for form in FORMS:
         text = f"{WORDS[form]} burn-in: all variances within half, with probability 1 - delta / 2 or more"

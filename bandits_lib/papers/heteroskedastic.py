@@ -19,7 +19,7 @@ from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_i
 from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, summary
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.variance import burn_in
-from bandits_lib.variance._burn_in import FORMS
+from bandits_lib.variance._burn_in import FORMS, error
 
 ORACLES = {
     f"{name}_oracle_{stops}": {"noise": noise, "stop": stop}
@@ -100,6 +100,34 @@ def covered(problem, lengths, *, runs, seed):
     """
     rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
     return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
+
+
+def three_terms(problem, lengths, *, delta):
+    """What appendix D.2's three terms, corrected, prove of each burn-in: its largest error, in units of sigma_min^2.
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    lengths : dict
+        {form: pulls} of the burn-ins.
+    delta : float
+        Error probability allowed, in (0, 1).
+
+    Returns
+    -------
+    Series
+        kappa (A + B + C), one row per burn-in; 1/2 is needed of estimates that are clipped, 1/3 of others.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> three_terms(instances.signal_to_noise(), {"code": 3858369}, delta=0.05).round(4).tolist()
+    [0.4225]
+    """
+    kappa = (problem.sigma.max() / problem.sigma.min()) ** 2
+    told = {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    return pd.Series({form: kappa * error(pulls, **told) for form, pulls in lengths.items()}, name="three terms")
 
 
 def algorithms(lengths, *, delta):

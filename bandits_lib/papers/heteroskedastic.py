@@ -117,7 +117,12 @@ def three_terms(problem, lengths, *, delta):
     Returns
     -------
     Series
-        kappa (A + B + C), one row per burn-in; 1/2 is needed of estimates that are clipped, 1/3 of others.
+        The sum kappa (A + B + C), one row per burn-in; 1/2 is needed of clipped estimates, 1/3 of others.
+
+    References
+    ----------
+    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
+       NeurIPS 2023. Appendix D.2.
 
     Examples
     --------

@@ -53,6 +53,8 @@ def test_burn_ins_by_formula_count_the_dimensions_of_the_span():
     told = heteroskedastic.bounds(wide) | {"K": 8, "d": 7, "delta": 0.2}
     assert all(lengths[form] == burn_in(form, **told) for form in ("theory", "printed", "paper", "code"))
     assert 0 < lengths["shortest"] < lengths["code"]
+    needed = heteroskedastic.three_terms(wide, lengths, delta=0.2)
+    assert needed["theory"] <= 0.5 < needed["shortest"] and needed["paper"] < needed["theory"]
 
 
 def small_table(runs=6):

@@ -196,7 +196,7 @@ def test_the_proved_burn_in_is_the_least_for_which_the_three_terms_are_half_of_t
     assert pulls >= rounded and (1 + 2 / 21) * 1.001 <= 1.1
 
 
-@pytest.mark.parametrize("setting, arms", zip(EXPERIMENTS, (190, 174, 167), strict=True))
+@pytest.mark.parametrize("setting, arms", list(zip(EXPERIMENTS, (190, 174, 167), strict=True)))
 def test_three_terms_prove_the_published_burn_in_up_to_so_many_arms_if_estimates_are_clipped(setting, arms):
     (K, d, kappa), published = setting, EXPERIMENTS[setting][3]
     assert kappa * three_terms(published, K, d, 0.05) < 0.43

@@ -12,10 +12,9 @@ from bandits_lib.complexity import lower_bound
 from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
 from bandits_lib.numerics.span import basis
-from bandits_lib.papers.options import option_set
 from bandits_lib.papers.weltz2023 import published_noise
 from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_in
-from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, summary
+from bandits_lib.simulate.intervals import paired_ratio, summary
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.variance import burn_in
 from bandits_lib.variance._burn_in import FORMS
@@ -272,7 +271,7 @@ def side_by_side(variants, *, delta, **options):
     Returns
     -------
     DataFrame
-        One row per variant: mean pulls of both rules in millions, the ratio of the means, all with 95 % intervals.
+        One row per variant; the ratio is a geometric mean over runs, with its 95 % interval.
 
     Notes
     -----
@@ -281,52 +280,17 @@ def side_by_side(variants, *, delta, **options):
     rows = []
     for name, (problem, changes) in variants.items():
         played = _played(problem, **{"mistaken": False} | changes, delta=delta, options=options)
-        means = [end / 1e6 for rule in ("rage", "h_rage") for end in mean_pulls(played, rule)]
-        rows.append((name, *means, *mean_ratio(played, "h_rage", "rage"), int((~played["correct"]).sum())))
-    rules = [f"{rule}{end}" for rule in ("RAGE", "H-RAGE") for end in (", 10^6", " low", " high")]
-    columns = ["variant", *rules, "ratio", "low", "high", "errors"]
+        pulls = played.groupby("algorithm")["pulls"].mean() / 1e6
+        ratio = paired_ratio(played, "h_rage", "rage")
+        rows.append((name, pulls["rage"], pulls["h_rage"], *ratio, int((~played["correct"]).sum())))
+    columns = ["variant", "RAGE, 10^6", "H-RAGE, 10^6", "ratio", "low", "high", "errors"]
     return pd.DataFrame(rows, columns=columns).set_index("variant")
-
-
-def as_published(problem, *, delta, **options):
-    """The four bars of Figure 3 by the published code's rules: its noise, logarithm, designs, burn-in and oracles.
-
-    Parameters
-    ----------
-    problem : LinearBandit
-        The problem of the published code.
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Arguments of `monte_carlo`.
-
-    Returns
-    -------
-    DataFrame
-        One row per rule and run, as `monte_carlo` returns it, with a column burn_in (pulls, counted in pulls, too).
-
-    Notes
-    -----
-    The oracles stop at the truth, so they cannot err. What is not as published: variances are clipped, and the
-    oracles' designs are certified.
-    """
-    noises = {"heteroskedastic_oracle": "own", "homoskedastic_oracle": "largest"}
-    worlds = {name: published_noise(problem, noise) for name, noise in noises.items()}
-    oracles = {
-        name: partial(_oracle_elsewhere, truth=problem, noise=noise, delta=delta) for name, noise in noises.items()
-    }
-    known = monte_carlo(lambda name: {f"{name}_truth": oracles[name]}, worlds, by="world", **options)
-    published = {name: option_set("weltz2023_code")["rage_halving"][name] for name in ("log_items", "design")}
-    played = _played(problem, mistaken=True, delta=delta, options=options, **published)
-    played = played.replace({"algorithm": {"h_rage": "h_rage_code"}})
-    length = _published_length(problem, delta)
-    table = pd.concat([known, played], ignore_index=True).drop(columns="world")
-    return table.assign(burn_in=length * (table["algorithm"] == "h_rage_code"))
 
 
 def _played(problem, *, mistaken, delta, options, **changes):
     """Runs of both rules on one variant, the pulls of H-RAGE with its burn-in."""
-    length = _published_length(problem, delta)
+    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+    length = burn_in("code", **told)
     players = {
         "rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes),
         "h_rage": partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes),
@@ -335,16 +299,6 @@ def _played(problem, *, mistaken, delta, options, **changes):
     worlds = {name: published_noise(problem, noise) if mistaken else problem for name, noise in noises.items()}
     table = monte_carlo(lambda name: {name: players[name]}, worlds, by="world", **options)
     return table.assign(pulls=table["pulls"] + length * (table["algorithm"] == "h_rage"))
-
-
-def _published_length(problem, delta):
-    """Pulls of the published code's burn-in."""
-    return burn_in("code", K=len(problem.arms), d=basis(problem.arms).shape[1], delta=delta, **bounds(problem))
-
-
-def _oracle_elsewhere(world, rng, *, truth, noise, delta):
-    """An oracle in `world`, told the noise of `truth` and when to stop."""
-    return make_oracle(truth, rng, noise=noise, delta=delta, stop="truth")
 
 
 def _rage_elsewhere(world, rng, *, truth, delta, **changes):

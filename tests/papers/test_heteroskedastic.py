@@ -84,30 +84,6 @@ def test_side_by_side_adds_the_burn_in_and_mistakes_the_noise():
     assert (changes["low"] <= changes["ratio"]).all() and (changes["ratio"] <= changes["high"]).all()
 
 
-def test_variants_show_ratios_of_means_inside_intervals():
-    shown = heteroskedastic.side_by_side({"text": (EASY, {})}, delta=0.05, runs=12).loc["text"]
-    assert shown["ratio"] == pytest.approx(shown["H-RAGE, 10^6"] / shown["RAGE, 10^6"])
-    for rule in ("RAGE", "H-RAGE"):
-        assert shown[f"{rule} low"] < shown[f"{rule}, 10^6"] < shown[f"{rule} high"]
-
-
-def test_as_published_has_the_four_bars_of_figure_3():
-    table = heteroskedastic.as_published(EASY, delta=0.05, runs=5)
-    bars_of = ["heteroskedastic_oracle_truth", "homoskedastic_oracle_truth", "rage", "h_rage_code"]
-    assert list(table["algorithm"].unique()) == bars_of and len(table) == 20
-    length = burn_in("code", K=6, d=3, delta=0.05, **heteroskedastic.bounds(EASY))
-    mean = table.groupby("algorithm")[["pulls", "burn_in"]].mean()
-    assert mean["burn_in"].tolist() == [length if name == "h_rage_code" else 0 for name in mean.index]
-    assert mean.loc["h_rage_code", "pulls"] > length
-    alone = heteroskedastic.side_by_side(
-        {"code": (EASY, instances.option_set("weltz2023_code")["rage_halving"] | {"mistaken": True})},
-        delta=0.05,
-        runs=5,
-    )
-    assert alone.loc["code", "H-RAGE, 10^6"] == pytest.approx(mean.loc["h_rage_code", "pulls"] / 1e6)
-    assert mean.loc["heteroskedastic_oracle_truth", "pulls"] < mean.loc["homoskedastic_oracle_truth", "pulls"]
-
-
 def test_the_published_noise():
     own, largest = (instances.published_noise(EASY, told) for told in ("own", "largest"))
     np.testing.assert_allclose(own.sigma, EASY.sigma**2)

@@ -6,7 +6,7 @@ from bandits_lib.companion.claims import claim
 from bandits_lib.simulate.intervals import paired_ratio, wilson_interval
 from bandits_lib.variance._burn_in import FORMS
 
-WORDS = {"theory": "proved", "paper": "rounded", "code": "published", "shortest": "shortest"}
+WORDS = {"theory": "proved", "printed": "printed", "paper": "rounded", "code": "published", "shortest": "shortest"}
 
 
 def exact(id, place, statement, value, holds, explanation=""):
@@ -87,7 +87,7 @@ def figure_3(table, coverages, by, labels, *, delta, notebook, place, explanatio
             found.append(
                 say(f"below_{form}_{setting}", place, text, ratio, (0, 1), explanations.get((form, setting), ""))
             )
-    ratio = paired_ratio(table, "heteroskedastic_oracle", "homoskedastic_oracle", by=by)
+    ratio = paired_ratio(table, *[f"{name}_oracle_verifying" for name in ("heteroskedastic", "homoskedastic")], by=by)
     found.append(say("oracles", place, "heteroskedastic / homoskedastic oracle: fewer pulls", ratio, (0, 1)))
     for form in FORMS:
         text = f"{WORDS[form]} burn-in: all variances within half, with probability 1 - delta / 2 or more"

@@ -2,11 +2,13 @@
 Algorithm 2). A burn-in by HEAD estimates the variances; weighted designs and weighted least squares use them.
 
 Departures from the paper's letter, each with its reason (those of the phases are in halving.py):
-- The burn-in is as long as appendix D.2 proves it must be for |sigma_hat^2 - sigma^2| <= sigma_min^2 / 2 (`burn_in`);
-  the published code's is shorter by a factor 4 or so and is covered by no theorem. The dimension that counts is that of
-  the arms' span.
-- The estimates are clipped to [sigma_min, sigma_max], as the paper says and the published code does not: it can take
-  the square root of a negative number.
+- Line 5 prints an error of half of sigma^2, where Lemma E.1 needs half of the estimate: sigma^2 <= 3/2 sigma_hat^2.
+  The burn-in is as long as the three terms of appendix D.2, corrected, take to prove it (`burn_in`); the constants that
+  the appendix ends with are six and ten times as long. The dimension that counts is that of the arms' span.
+- The estimates are clipped to [sigma_min, sigma_max], as the paper says, and the proof rests on it: an error of
+  sigma_min^2 / 2 is half of the estimate at most because no estimate is below sigma_min^2. With clipping D.2's terms
+  prove the published code's length too, for the paper's experiments; but that code does not clip (it can take the
+  square root of a negative number), and without clipping twice the length would be needed.
 Errors: delta / 2 for the burn-in and .41 delta for the phases (Lemma E.1).
 """
 
@@ -58,7 +60,7 @@ def h_rage(
         The best item, or which items have a value above `threshold`.
     threshold : float, optional
         Reward that bounds the level set; for "level" only, which needs it.
-    burn_in : {"theory", "paper", "code"}, int or (K,) array_like, default "theory"
+    burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like, default "theory"
         The length by `variance.burn_in`, or as a number of pulls; or standard deviations that have been estimated
         before, each variance up to half of itself: no burn-in then.
     log_items : {"paper", "code"}, default "paper"

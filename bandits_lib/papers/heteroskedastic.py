@@ -12,12 +12,20 @@ from bandits_lib.complexity import lower_bound
 from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
 from bandits_lib.numerics.span import basis
+from bandits_lib.papers.options import option_set
 from bandits_lib.papers.weltz2023 import published_noise
+from bandits_lib.problem import LinearBandit
 from bandits_lib.simulate.coverage import coverage, one_burn_in, shortest_burn_in
-from bandits_lib.simulate.intervals import paired_ratio, summary
+from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, summary
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.variance import burn_in
 from bandits_lib.variance._burn_in import FORMS
+
+ORACLES = {
+    f"{name}_oracle_{stops}": {"noise": noise, "stop": stop}
+    for stops, stop in (("verifying", "widths"), ("told", "truth"))
+    for name, noise in (("heteroskedastic", "own"), ("homoskedastic", "largest"))
+}
 
 
 def bounds(problem):
@@ -43,7 +51,7 @@ def bounds(problem):
 
 
 def burn_ins(problem, *, delta, runs, seed=0):
-    """Four lengths of a burn-in in pulls, three by formula and the shortest by simulation.
+    """Five lengths of a burn-in in pulls, four by formula and the shortest by simulation.
 
     Parameters
     ----------
@@ -59,7 +67,7 @@ def burn_ins(problem, *, delta, runs, seed=0):
     Returns
     -------
     dict
-        {form: pulls} of "theory", "paper", "code" and "shortest".
+        {form: pulls} of "theory", "printed", "paper", "code" and "shortest".
 
     Raises
     ------
@@ -72,7 +80,7 @@ def burn_ins(problem, *, delta, runs, seed=0):
 
 
 def covered(problem, lengths, *, runs, seed):
-    """How often each burn-in has all variances within half.
+    """How often each burn-in has all variances within half of their estimates, as H-RAGE needs it.
 
     Parameters
     ----------
@@ -95,7 +103,7 @@ def covered(problem, lengths, *, runs, seed):
 
 
 def algorithms(lengths, *, delta):
-    """The players of section 5: both oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
+    """The players of section 5: four oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
 
     Parameters
     ----------
@@ -107,15 +115,15 @@ def algorithms(lengths, *, delta):
     Returns
     -------
     dict
-        {name: make}, where make(problem, rng) gives a fresh generator.
+        {name: make}, where make(problem, rng) gives a fresh generator. An oracle that is "verifying" stops when the
+        best item beats all others by its confidence width, one that is "told" as soon as it leads: it knows the answer.
 
     Examples
     --------
-    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))
-    ['heteroskedastic_oracle', 'homoskedastic_oracle', 'rage', 'h_rage_code', 'h_rage_theory']
+    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))[3:]
+    ['homoskedastic_oracle_told', 'rage', 'h_rage_code', 'h_rage_theory']
     """
-    known = {"heteroskedastic_oracle": "own", "homoskedastic_oracle": "largest"}
-    oracles = {name: partial(make_oracle, noise=noise, delta=delta) for name, noise in known.items()}
+    oracles = {name: partial(make_oracle, delta=delta, **how) for name, how in ORACLES.items()}
     order = sorted(lengths, key=lengths.__getitem__)
     ours = {f"h_rage_{form}": partial(make_h_rage, burn_in=lengths[form], delta=delta) for form in order}
     return oracles | {"rage": partial(make_rage, delta=delta)} | ours
@@ -178,7 +186,7 @@ def make_h_rage(problem, rng, *, burn_in, delta, **options):
         The problem that is played.
     rng : numpy.random.Generator
         Not used.
-    burn_in : {"theory", "paper", "code"} or int or (K,) array
+    burn_in : {"theory", "printed", "paper", "code"} or int or (K,) array
         Burn-in, as for `h_rage`: a form, pulls, or standard deviations estimated before.
     delta : float
         Error probability allowed, in (0, 1).
@@ -271,7 +279,8 @@ def side_by_side(variants, *, delta, **options):
     Returns
     -------
     DataFrame
-        One row per variant; the ratio is a geometric mean over runs, with its 95 % interval.
+        One row per variant: mean pulls of both rules and the ratio of the means, each with its 95 % interval, and the
+        number of wrong answers.
 
     Notes
     -----
@@ -279,26 +288,88 @@ def side_by_side(variants, *, delta, **options):
     """
     rows = []
     for name, (problem, changes) in variants.items():
-        played = _played(problem, **{"mistaken": False} | changes, delta=delta, options=options)
-        pulls = played.groupby("algorithm")["pulls"].mean() / 1e6
-        ratio = paired_ratio(played, "h_rage", "rage")
-        rows.append((name, pulls["rage"], pulls["h_rage"], *ratio, int((~played["correct"]).sum())))
-    columns = ["variant", "RAGE, 10^6", "H-RAGE, 10^6", "ratio", "low", "high", "errors"]
+        told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+        length = {"h_rage": burn_in("code", **told)}
+        played = _elsewhere(problem, length, **{"mistaken": False} | changes, delta=delta, options=options)
+        means = [np.array(mean_pulls(played, rule)) / 1e6 for rule in ("rage", "h_rage")]
+        numbers = np.concatenate([*means, mean_ratio(played, "h_rage", "rage")])
+        rows.append((name, *map(float, numbers), int((~played["correct"]).sum())))
+    intervals = [("RAGE, 10^6", "RAGE low", "RAGE high"), ("H-RAGE, 10^6", "H-RAGE low", "H-RAGE high")]
+    columns = ["variant", *sum(intervals, ()), "ratio", "low", "high", "errors"]
     return pd.DataFrame(rows, columns=columns).set_index("variant")
 
 
-def _played(problem, *, mistaken, delta, options, **changes):
-    """Runs of both rules on one variant, the pulls of H-RAGE with its burn-in."""
-    told = bounds(problem) | {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
-    length = burn_in("code", **told)
-    players = {
-        "rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes),
-        "h_rage": partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes),
+def as_published(problem, lengths, *, delta, **options):
+    """The players of `algorithms` with all options of the published code, whose noise is mistaken (`published_noise`).
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem as it should be.
+    lengths : dict
+        {form: pulls} of the burn-ins.
+    delta : float
+        Error probability allowed, in (0, 1).
+    **options
+        Arguments of `monte_carlo`.
+
+    Returns
+    -------
+    DataFrame
+        Runs as `monte_carlo` returns them, with the column burn_in, in the order of `algorithms`. The oracles that are
+        "told" are the published ones.
+
+    Notes
+    -----
+    HEAD sees the right noise, as in the published code, and its estimates are clipped, which they are not there.
+    """
+    code = option_set("weltz2023_code")
+    forms = {f"h_rage_{form}": pulls for form, pulls in lengths.items()}
+    changes = {"mistaken": True, **code["rage_halving"]}
+    rules = _elsewhere(problem, forms, **changes, delta=delta, options=options)
+    told = {"truth": problem, "delta": delta}
+    oracles = {name: {name: partial(_oracle_elsewhere, **told, **how)} for name, how in ORACLES.items()}
+    worlds = {name: published_noise(problem, how["noise"]) for name, how in ORACLES.items()}
+    table = pd.concat([monte_carlo(oracles.get, worlds, by="world", **options).assign(burn_in=0), rules])
+    return in_order(table.drop(columns="world"), lengths)
+
+
+def in_order(table, lengths):
+    """Runs in the order in which section 5's players are drawn.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Runs, with a column algorithm.
+    lengths : dict
+        {form: pulls} of the burn-ins.
+
+    Returns
+    -------
+    DataFrame
+        The rows of each algorithm together, in the order of `algorithms`.
+    """
+    order = list(algorithms(lengths, delta=0.5))
+    return table.sort_values("algorithm", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
+    """Runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, in the published worlds or in the right one."""
+    of_h_rage = {
+        name: partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes)
+        for name, length in lengths.items()
     }
-    noises = {"rage": "largest", "h_rage": "own"}
-    worlds = {name: published_noise(problem, noise) if mistaken else problem for name, noise in noises.items()}
-    table = monte_carlo(lambda name: {name: players[name]}, worlds, by="world", **options)
-    return table.assign(pulls=table["pulls"] + length * (table["algorithm"] == "h_rage"))
+    players = {"largest": {"rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes)}, "own": of_h_rage}
+    worlds = {noise: published_noise(problem, noise) if mistaken else problem for noise in players}
+    table = monte_carlo(players.get, worlds, by="world", **options)
+    burnt = table["algorithm"].map(lengths).fillna(0).astype(np.int64)
+    return table.assign(pulls=table["pulls"] + burnt, burn_in=burnt)
+
+
+def _oracle_elsewhere(world, rng, *, truth, noise, delta, stop):
+    """An oracle in `world`, told the noise of `truth`."""
+    told = LinearBandit(world.arms, world.items, world.theta, truth.sigma)
+    return make_oracle(told, rng, noise=noise, delta=delta, stop=stop)
 
 
 def _rage_elsewhere(world, rng, *, truth, delta, **changes):

@@ -1,10 +1,11 @@
 """H-RAGE (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif and Jain 2023, Algorithm 2), for the best item.
 
-The burn-in is that of D.2's last bound, 7 sigma_max sqrt(16 ...), the library's default; C' = 2000 is rounded up.
+The burn-in solves kappa (A + B + C) = 1/2 with D.2's bounds on A, B and C, as multiples of sigma_max^2: with
+log(12 |X| / delta) in all three, and C doubled, as defined. Printed is C' = 2000 (1 + 6 epsilon), ten times that.
 Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)).
 """
 
-from math import ceil, log
+from math import ceil, log, sqrt
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from bandits_lib.protocol import Result
 def h_rage(arms, items, delta, sigma_min, sigma_max):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d) of unknown noise."""
     (K, d), kappa = arms.shape, sigma_max**2 / sigma_min**2
-    C_prime = 7**2 * 16 * (1 + 6 / 60)  # epsilon = 1 / 60; printed: 2000 (1 + 6 epsilon), with log(|X| / delta)
-    Gamma = ceil(4 * C_prime * kappa**2 * d**2 * log(12 * K / delta))  # so that C_(Gamma, delta) = 1 / 2, Lemma D.1
+    S, L = 1 + 6 / 60, log(12 * K / delta)  # epsilon = 1 / 60
+    A_and_C = 4 * S * d * L + 4 * S * sqrt(40 * d**3 * L * (d * log(6) + L))  # over Gamma
+    B = 128 * S * d**2 * L  # root of B over Gamma
+    Gamma = ceil((kappa * (sqrt(B) + sqrt(B + 2 * A_and_C / kappa))) ** 2)
     ell, Z = 1, list(range(len(items)))  # line 3
     sigma = (yield from head(arms, Gamma, sigma_min, sigma_max)).recommendation.sigma  # line 5
     while len(Z) > 1:  # line 6

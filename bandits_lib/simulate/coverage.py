@@ -1,10 +1,13 @@
-"""Does a burn-in do what H-RAGE needs of it: every |sigma_hat_x^2 - sigma_x^2| <= sigma_x^2 / 2 (weltz2023, Alg. 2)?
+"""Does a burn-in do what H-RAGE needs of it: every |sigma_hat_x^2 - sigma_x^2| <= sigma_hat_x^2 / 2 (weltz2023)?
 
+That is the event of Lemma D.1, on which Lemmas E.1 and E.9 rest. Line 5 of Algorithm 2 prints half of sigma_x^2
+instead, which is not enough: an estimate of half of the variance satisfies it, and sigma_x^2 is twice that estimate.
 Measured by simulation on a problem whose variances are known; a rule could not do this.
 """
 
 import numpy as np
 
+from bandits_lib.checks import check_option
 from bandits_lib.simulate.intervals import wilson_interval
 from bandits_lib.simulate.play import play
 from bandits_lib.variance._head import head
@@ -12,8 +15,8 @@ from bandits_lib.variance._head import head
 STEP = 2**0.25  # between one length tried and the next
 
 
-def within_half(problem, estimate):
-    """Whether all variances of a VarianceEstimate are off by at most half of the true ones.
+def within_half(problem, estimate, half_of="estimate"):
+    """Whether all variances of a VarianceEstimate are off by at most half.
 
     Parameters
     ----------
@@ -21,11 +24,18 @@ def within_half(problem, estimate):
         The truth.
     estimate : VarianceEstimate
         What a burn-in recommends.
+    half_of : {"estimate", "truth"}, default "estimate"
+        Half of sigma_hat_x^2, as the proof needs (Lemma D.1), or of sigma_x^2, as line 5 of Algorithm 2 prints.
 
     Returns
     -------
     bool
-        True if every |sigma_hat_x^2 - sigma_x^2| <= sigma_x^2 / 2.
+        True if every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2, or of sigma_x^2.
+
+    Raises
+    ------
+    ValueError
+        For an unknown `half_of`.
 
     Examples
     --------
@@ -35,7 +45,9 @@ def within_half(problem, estimate):
     >>> within_half(LinearBandit(np.eye(2), theta=[1.0, 0.5]), estimate)
     True
     """
-    return bool((np.abs(estimate.sigma**2 - problem.sigma**2) <= problem.sigma**2 / 2).all())
+    check_option("half_of", half_of, ("estimate", "truth"))
+    found, true = estimate.sigma**2, problem.sigma**2
+    return bool((np.abs(found - true) <= (found if half_of == "estimate" else true) / 2).all())
 
 
 def one_burn_in(problem, budget, rng):
@@ -68,8 +80,8 @@ def one_burn_in(problem, budget, rng):
     return result.recommendation
 
 
-def coverage(problem, budget, *, runs, seed=0):
-    """How often HEAD, told the true bounds on sigma, has all variances within half of the truth (weltz2023, Alg. 2).
+def coverage(problem, budget, *, runs, seed=0, half_of="estimate"):
+    """How often HEAD, told the true bounds on sigma, has all variances within half (weltz2023, Lemma D.1).
 
     Parameters
     ----------
@@ -82,6 +94,8 @@ def coverage(problem, budget, *, runs, seed=0):
     seed : int, default 0
         Run r draws from SeedSequence(seed, spawn_key=(r,)), whatever the budget, so that two budgets see the same
         normals.
+    half_of : {"estimate", "truth"}, default "estimate"
+        As for `within_half`.
 
     Returns
     -------
@@ -93,7 +107,7 @@ def coverage(problem, budget, *, runs, seed=0):
     References
     ----------
     .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 2.
+       NeurIPS 2023. Algorithm 2 and appendix D.
 
     Examples
     --------
@@ -105,11 +119,11 @@ def coverage(problem, budget, *, runs, seed=0):
     right = 0
     for r in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
-        right += within_half(problem, one_burn_in(problem, budget, rng))
+        right += within_half(problem, one_burn_in(problem, budget, rng), half_of)
     return wilson_interval(right, runs)
 
 
-def shortest_burn_in(problem, *, delta, runs, seed=0):
+def shortest_burn_in(problem, *, delta, runs, seed=0, half_of="estimate"):
     """The shortest burn-in that is seen to cover: the lower end of its coverage is at least 1 - delta / 2.
 
     Parameters
@@ -122,6 +136,8 @@ def shortest_burn_in(problem, *, delta, runs, seed=0):
         Number of burn-ins per length.
     seed : int, default 0
         As for `coverage`.
+    half_of : {"estimate", "truth"}, default "estimate"
+        As for `within_half`.
 
     Returns
     -------
@@ -151,12 +167,13 @@ def shortest_burn_in(problem, *, delta, runs, seed=0):
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
         raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
+    simulated = {"runs": runs, "seed": seed, "half_of": half_of}
     low, high = -1, 16
-    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
+    while coverage(problem, _length(high), **simulated)[1] < 1 - delta / 2:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
+        covers = coverage(problem, _length(middle), **simulated)[1] >= 1 - delta / 2
         low, high = (low, middle) if covers else (middle, high)
     return _length(high)
 

@@ -1,11 +1,14 @@
 """The comparison that three notebooks make, and the coverage it rests on: counted here by hand."""
 
+from functools import partial
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_carlo, play, statements, summary
 from bandits_lib.complexity import lower_bound, oracle_design
+from bandits_lib.design import frank_wolfe_design
 from bandits_lib.simulate.coverage import coverage, shortest_burn_in, within_half
 from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.variance import VarianceEstimate, burn_in, head
@@ -19,9 +22,12 @@ def found(sigma2):
 
 def test_within_half_means_all_of_them():
     right = EASY.sigma**2
-    assert within_half(EASY, found(right * np.linspace(0.5, 1.5, 6)))
-    assert not within_half(EASY, found(right * np.array([1, 1, 1, 1, 1, 1.51])))
-    assert not within_half(EASY, found(right * np.array([0.49, 1, 1, 1, 1, 1])))
+    for half_of, low, high in (("truth", 0.5, 1.5), ("estimate", 2 / 3, 2)):  # of the truth
+        for share, within in ((low * 1.01, True), (high * 0.99, True), (low * 0.99, False), (high * 1.01, False)):
+            assert within_half(EASY, found(right * np.array([1, 1, share, 1, 1, 1])), half_of) == within
+    assert not within_half(EASY, found(right * 0.5)), "half of the estimate is meant where nothing is said"
+    with pytest.raises(ValueError, match="half_of must be"):
+        within_half(EASY, found(right), "both")
 
 
 def test_coverage_is_the_share_of_simulated_burn_ins_that_are():
@@ -45,12 +51,12 @@ def test_burn_ins_by_formula_count_the_dimensions_of_the_span():
     wide = instances.multivariate_testing(coding="indicators")
     lengths = heteroskedastic.burn_ins(wide, delta=0.2, runs=200)
     told = heteroskedastic.bounds(wide) | {"K": 8, "d": 7, "delta": 0.2}
-    assert all(lengths[form] == burn_in(form, **told) for form in ("theory", "paper", "code"))
+    assert all(lengths[form] == burn_in(form, **told) for form in ("theory", "printed", "paper", "code"))
     assert 0 < lengths["shortest"] < lengths["code"]
 
 
 def small_table(runs=6):
-    lengths = {"theory": 9_000, "paper": 10**8, "code": 3_000, "shortest": 800}
+    lengths = {"theory": 9_000, "printed": 20_000, "paper": 10**8, "code": 3_000, "shortest": 800}
     players = heteroskedastic.algorithms(lengths, delta=0.05)
     problems = {"wide": EASY, "narrow": instances.bent_benchmark(angle=0.1)}
     return problems, monte_carlo(players, problems, by="angle", measure=heteroskedastic.burnt, runs=runs)
@@ -58,14 +64,14 @@ def small_table(runs=6):
 
 def test_tables_and_estimates():
     problems, table = small_table()
-    assert len(table) == 2 * 7 * 6 and table["correct"].all()
+    assert len(table) == 2 * 10 * 6 and table["correct"].all()
     burnt = table.groupby("algorithm")["burn_in"].agg(["min", "max"])
     assert burnt.loc["h_rage_code"].tolist() == [3_000, 3_000] and burnt.loc["rage"].tolist() == [0, 0]
     estimates = heteroskedastic.estimates(table, problems, "angle", delta=0.05)
     floor = lower_bound(EASY.arms, theta=EASY.theta, sigma=EASY.sigma, delta=0.05)
     assert (estimates.loc["wide", "lower_bound"] == floor).all()
     assert (estimates["mean"] >= estimates["burn_in"]).all()
-    assert list(estimates.loc["wide"].index)[2:4] == ["rage", "h_rage_shortest"]
+    assert list(estimates.loc["wide"].index)[4:6] == ["rage", "h_rage_shortest"]
 
 
 def test_players_differ_in_the_eyes_of_a_checkpoint():
@@ -81,7 +87,29 @@ def test_side_by_side_adds_the_burn_in_and_mistakes_the_noise():
     length = burn_in("code", K=6, d=3, delta=0.05, **heteroskedastic.bounds(EASY))
     assert (changes["H-RAGE, 10^6"] > length / 1e6).all() and (changes["errors"] == 0).all()
     assert changes.loc["longer log", "RAGE, 10^6"] > changes.loc["right", "RAGE, 10^6"]
-    assert (changes["low"] <= changes["ratio"]).all() and (changes["ratio"] <= changes["high"]).all()
+    for name, low, high in (("ratio", "low", "high"), ("RAGE, 10^6", "RAGE low", "RAGE high")):
+        assert (changes[low] <= changes[name]).all() and (changes[name] <= changes[high]).all()
+    ratio = changes["H-RAGE, 10^6"] / changes["RAGE, 10^6"]
+    np.testing.assert_allclose(changes["ratio"], ratio)
+
+
+def test_as_published_plays_everybody_in_the_published_worlds():
+    lengths, told = {"code": 3_000, "theory": 4_000}, {"delta": 0.05, "runs": 4}
+    table = heteroskedastic.as_published(EASY, lengths, **told)
+    assert list(table["algorithm"].unique()) == list(heteroskedastic.algorithms(lengths, delta=0.05))
+    assert table.groupby("algorithm")["burn_in"].max()[["rage", "h_rage_code", "h_rage_theory"]].tolist() == [
+        0,
+        3_000,
+        4_000,
+    ]
+    changed = {"log_items": "code", "design": partial(frank_wolfe_design, prune=0.0), "mistaken": True}
+    beside = heteroskedastic.side_by_side({"all": (EASY, changed)}, **told).loc["all"]
+    means = table.groupby("algorithm")["pulls"].mean() / 1e6
+    assert means["rage"] == pytest.approx(beside["RAGE, 10^6"])
+    longer = burn_in("code", K=6, d=3, delta=0.05, **heteroskedastic.bounds(EASY))
+    theirs = heteroskedastic.as_published(EASY, {"code": longer}, **told).groupby("algorithm")["pulls"].mean() / 1e6
+    assert theirs["h_rage_code"] == pytest.approx(beside["H-RAGE, 10^6"])
+    assert means["homoskedastic_oracle_told"] < means["homoskedastic_oracle_verifying"]
 
 
 def test_the_published_noise():
@@ -95,13 +123,14 @@ def test_the_published_noise():
 
 def test_statements_are_claims_with_computed_verdicts():
     problems, table = small_table(runs=30)
-    coverages = heteroskedastic.covered(EASY, {"theory": 9_000, "paper": 12_000, "code": 3_000}, runs=200, seed=0)
+    lengths = {"theory": 9_000, "printed": 9_000, "paper": 12_000, "code": 3_000}
+    coverages = heteroskedastic.covered(EASY, lengths, runs=200, seed=0)
     why = {("theory", "wide"): "long"}
     labels = {"wide": "a", "narrow": "b"}
     told = {"delta": 0.05, "notebook": "x", "place": "Figure 3", "explanations": why}
     made = statements.figure_3(table, coverages, "angle", labels, **told)
     by_id = {c.entry.id: c for c in made}
-    assert len(made) == 2 * 4 + 1 + 3 + 1 and by_id["x/below_theory_wide"].explanation == "long"
+    assert len(made) == 2 * 5 + 1 + 4 + 1 and by_id["x/below_theory_wide"].explanation == "long"
     assert by_id["x/oracles"].verdict == "reproduced" and by_id["x/failures"].interval[2] < 0.05
     assert by_id["x/below_paper_wide"].verdict == "not reproduced"
     exact = statements.exact("x/y", "Figure 4", "even", 1.0, (1, 1.05))
@@ -113,10 +142,10 @@ def test_bars_show_every_rule_with_its_burn_in():
     estimates = heteroskedastic.estimates(table, problems, "angle", delta=0.05)
     fig, axes = plt.subplots(1, 3, sharey=True)
     bars.settings(axes, estimates, "angle", {"wide": "w", "narrow": "n"}, summary(table), 0.05)
-    widths = np.array([patch.get_width() for patch in axes[0].patches]).reshape(7, 2)
+    widths = np.array([patch.get_width() for patch in axes[0].patches]).reshape(10, 2)
     np.testing.assert_allclose(widths[:, 0] * 1e6, estimates.loc["wide", "burn_in"])
     np.testing.assert_allclose(widths.sum(axis=1) * 1e6, estimates.loc["wide", "mean"])
-    assert [label.get_text() for label in axes[0].get_yticklabels()][2] == "RAGE" and axes[0].get_ylim() == (6.6, -0.6)
+    assert [label.get_text() for label in axes[0].get_yticklabels()][4] == "RAGE" and axes[0].get_ylim() == (9.6, -0.6)
     own, largest = (oracle_design(EASY.arms, theta=EASY.theta, sigma=sigma) for sigma in (EASY.sigma, 1.0))
     designs = heteroskedastic.oracle_shares(own, largest, list("abcdef"))
     drawn = bars.shares(plt.subplots()[1], designs)

@@ -18,6 +18,7 @@ from bandits_lib.variance import (
     separate_arm_estimator,
     uniform_estimator,
 )
+from bandits_lib.variance._burn_in import FORMS, error
 from bandits_lib.variance.quadratic import variances
 
 SIGMA = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.2], [0.0, -0.2, 0.8]])
@@ -161,14 +162,46 @@ def test_a_random_search_that_never_spans_falls_back_on_the_largest_volume():
 # --- the burn-in of H-RAGE
 
 
-@pytest.mark.parametrize(
-    "K, d, kappa, code, theory, paper",
-    [(9, 4, 6.25, 3.86e6, 1.66e7, 2.86e7), (6, 3, 5, 1.39e6, 5.6e6, 9.5e6), (8, 7, 3.35, 3.39e6, 1.43e7, 2.46e7)],
-)
-def test_burn_in_of_the_three_experiments(K, d, kappa, code, theory, paper):
-    for form, expected in (("code", code), ("theory", theory), ("paper", paper)):
+EXPERIMENTS = {
+    (9, 4, 6.25): (2_765_049, 16_553_474, 28_561_263, 3_858_369),
+    (6, 3, 5): (950_983, 5_644_545, 9_479_234, 1_389_013),
+    (8, 7, 3.35): (2_428_852, 14_341_047, 24_559_487, 3_394_763),
+}
+
+
+@pytest.mark.parametrize("K, d, kappa", EXPERIMENTS)
+def test_burn_in_of_the_three_experiments(K, d, kappa):
+    for form, expected in zip(FORMS, EXPERIMENTS[K, d, kappa], strict=True):
         pulls = burn_in(form, K=K, d=d, sigma_min=1.0, sigma_max=np.sqrt(kappa), delta=0.05)
-        assert isinstance(pulls, int) and pulls == pytest.approx(expected, rel=0.01)
+        assert isinstance(pulls, int) and pulls == expected
+
+
+def three_terms(pulls, K, d, delta):
+    """A + B + C of weltz2023, appendix D.2, in units of sigma_max^2, to the letter, but L everywhere and C twice."""
+    L, slack = np.log(12 * K / delta), 1.1
+    A = 4 * d * slack * L / pulls
+    B = max(np.sqrt(8) * np.sqrt(16 * L * d**2 * slack / pulls), 16 * L * d**2 * slack / pulls)
+    C = 2 * 2 * np.sqrt(10 * 4 * d**3 * slack**2 / pulls**2 * L * (d * np.log(6) + L))
+    return A + B + C
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05, 1e-9])
+@pytest.mark.parametrize("K, d, kappa", [*EXPERIMENTS, (2, 2, 1.0), (10**6, 30, 1.5), (3, 2, 1e4)])
+def test_the_proved_burn_in_is_the_least_for_which_the_three_terms_are_half_of_the_least_variance(K, d, kappa, delta):
+    pulls = burn_in("theory", K=K, d=d, sigma_min=2.0, sigma_max=2 * np.sqrt(kappa), delta=delta)
+    assert error(pulls, K=K, d=d, delta=delta) == pytest.approx(three_terms(pulls, K, d, delta))
+    assert kappa * three_terms(pulls, K, d, delta) <= 0.5 * (1 + 1e-12)
+    rounded = 42 * min(K, (d * (d + 1) // 2) * (d * (d + 1) // 2 + 1) // 2)
+    assert pulls == rounded or kappa * three_terms(pulls - 1, K, d, delta) > 0.5
+    assert pulls >= rounded and (1 + 2 / 21) * 1.001 <= 1.1
+
+
+@pytest.mark.parametrize("setting, arms", zip(EXPERIMENTS, (190, 174, 167), strict=True))
+def test_three_terms_prove_the_published_burn_in_up_to_so_many_arms_if_estimates_are_clipped(setting, arms):
+    (K, d, kappa), published = setting, EXPERIMENTS[setting][3]
+    assert kappa * three_terms(published, K, d, 0.05) < 0.43
+    assert kappa * three_terms(published, arms, d, 0.05) <= 0.5 < kappa * three_terms(published, arms + 1, d, 0.05)
+    assert kappa * three_terms(published, K, d, 0.05) > 1 / 3  # what it would take without clipping
 
 
 def test_burn_in_is_enough_and_a_thousandth_is_not():

@@ -57,7 +57,6 @@ SHORT = {  # modules that notebooks call by one name
     "intervals": "simulate.intervals",
     "ledger": "companion.ledger",
     "results": "companion.results",
-    "statements": "companion.statements",
     "style": "companion.style",
     "tested": "companion.tested",
 }

@@ -31,7 +31,6 @@ NOT_OURS = ("GL01", "GL02", "ES01", "SS05", "PR06", "RT02", "SA01", "SA04", "EX0
 NO_EXAMPLE = {  # modules and names
     "bandits_lib.checks": "refusals, shown by the rules that call them and tested in test_contract.py",
     "bandits_lib.companion.bars.settings": "a figure of several panels, drawn in the notebooks of weltz2023",
-    "bandits_lib.companion.statements.figure_3": "needs the runs of an experiment, made in the same notebooks",
     "bandits_lib.papers.data.automobile_file": "may fetch the file from the network",
     "bandits_lib.papers.heteroskedastic": "the experiments of three notebooks, seconds to minutes each",
     "bandits_lib.simulate.coverage.one_burn_in": "a part of coverage, whose example plays it",

@@ -416,31 +416,6 @@ def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
     return h_rage(world.arms, world.items, delta=delta, burn_in=found.sigma, **bounds(truth), **changes)
 
 
-def knowing_oracles(problem, *, delta, **options):
-    """Pulls of both oracles when they verify and when they stop at the truth.
-
-    Parameters
-    ----------
-    problem : LinearBandit
-        The problem that is played.
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Arguments of `monte_carlo`.
-
-    Returns
-    -------
-    DataFrame
-        The `summary` of the runs, one row per noise and stop.
-    """
-    players = {
-        f"{noise} noise, {stop}": partial(make_oracle, noise=noise, stop=stop, delta=delta)
-        for noise in ("own", "largest")
-        for stop in ("widths", "truth")
-    }
-    return summary(monte_carlo(players, problem, **options))
-
-
 def oracle_shares(own, largest, names):
     """The two oracle designs beside each other.
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_carlo, play, statements, summary
+from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_carlo, play, summary
 from bandits_lib.complexity import lower_bound, oracle_design
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.simulate.coverage import coverage, shortest_burn_in, within_half
@@ -123,22 +123,6 @@ def test_the_published_noise():
         instances.published_noise(EASY, "none")
 
 
-def test_statements_are_claims_with_computed_verdicts():
-    problems, table = small_table(runs=30)
-    lengths = {"theory": 9_000, "printed": 9_000, "paper": 12_000, "code": 3_000}
-    coverages = heteroskedastic.covered(EASY, lengths, runs=200, seed=0)
-    why = {("theory", "wide"): "long"}
-    labels = {"wide": "a", "narrow": "b"}
-    told = {"delta": 0.05, "notebook": "x", "place": "Figure 3", "explanations": why}
-    made = statements.figure_3(table, coverages, "angle", labels, **told)
-    by_id = {c.entry.id: c for c in made}
-    assert len(made) == 2 * 5 + 1 + 4 + 1 and by_id["x/below_theory_wide"].explanation == "long"
-    assert by_id["x/oracles"].verdict == "reproduced" and by_id["x/failures"].interval[2] < 0.05
-    assert by_id["x/below_paper_wide"].verdict == "not reproduced"
-    exact = statements.exact("x/y", "Figure 4", "even", 1.0, (1, 1.05))
-    assert exact.verdict == "reproduced" and exact.interval == (1, 1, 1)
-
-
 def test_bars_show_every_rule_with_its_burn_in():
     problems, table = small_table(runs=3)
     estimates = heteroskedastic.estimates(table, problems, "angle", delta=0.05)
@@ -155,10 +139,7 @@ def test_bars_show_every_rule_with_its_burn_in():
     plt.close("all")
 
 
-def test_oracles_that_know_need_less():
-    known = heteroskedastic.knowing_oracles(EASY, delta=0.05, runs=20)["mean"]
-    for noise in ("own", "largest"):
-        assert known[f"{noise} noise, truth"] <= known[f"{noise} noise, widths"]
+def test_rage_over_levels_names_those_above_the_threshold():
     level = LinearBandit(np.eye(2), theta=[0.9, 0.1])
     rule = heteroskedastic.make_rage(level, None, delta=0.1, objective="level", threshold=0.5)
     assert play(rule, level, np.random.default_rng(0)).result.recommendation.tolist() == [True, False]

@@ -35,7 +35,8 @@ def option_set(name):
     estimated.
 
     "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and works on
-    three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds alpha times the squared norm.
+    three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds alpha times the squared norm. LinGapE
+    solves for nonnegative weights and BayesGap takes variances for deviations, as their modules say.
 
     Examples
     --------
@@ -48,6 +49,8 @@ def option_set(name):
             "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "first3"},
             "linucb": {"mode": "disjoint", "alpha": 0.513},
             "ucb_glm": {"alpha": 0.5, "width": "squared"},
+            "lingape_budget": {"delta": 0.4, "formula": "code"},
+            "bayes_gap": {"eta": 50.0, "formula": "code"},
         }
     if name == "weltz2023_code":
         return {

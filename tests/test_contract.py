@@ -89,6 +89,9 @@ BUDGETED = {  # each is told how many pulls it has
     "linucb": lambda budget, arms, items, rng: linucb(arms, budget=budget, trace=300),
     "linucb (disjoint)": lambda budget, arms, items, rng: linucb(arms, budget=budget, mode="disjoint"),
     "lingape_budget": lambda budget, arms, items, rng: lingape_budget(arms, budget=budget, delta=0.1, trace=300),
+    "lingape_budget (published)": lambda budget, arms, items, rng: lingape_budget(
+        arms, budget=budget, delta=0.4, formula="code"
+    ),
     "lingape_budget (greedy)": lambda budget, arms, items, rng: lingape_budget(
         arms, budget=budget, delta=0.1, rule="greedy"
     ),

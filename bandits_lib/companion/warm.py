@@ -40,6 +40,7 @@ RULES = (
     *((rule, GAUSSIAN, SURE) for rule in (lin_game, fws, l_t3c)),
     *((lingape, GAUSSIAN, SURE | {"theta_bound": 1.0, "rule": rule}) for rule in ("greedy", "ratio")),
     *((lingape_budget, GAUSSIAN, BUDGET | SURE | {"rule": rule}) for rule in ("greedy", "ratio")),
+    (lingape_budget, GAUSSIAN, BUDGET | SURE | {"formula": "code"}),
     (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
     *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
     *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),

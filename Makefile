@@ -31,8 +31,8 @@ $(STAMP): requirements.lock pyproject.toml
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/ and print the verdicts
 	$(PY) notebooks/run.py figures
 
-paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SCHEDULER=tcp://...]
-	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)'
+paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [SCHEDULER=tcp://...]
+	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)')
 
 test: $(STAMP) ## every test, and every committed notebook compared with its fresh outputs: [ARGS="-m 'not slow'"]
 	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)

@@ -13,7 +13,7 @@ project = "bandits_lib"
 author = "the bandits_lib authors"
 release = metadata.version("bandits_lib")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_names"]
-exclude_patterns = ["README.md", "figures/*/*.md"]
+exclude_patterns = ["README.md", "figures/jedra2020/*.md", "notebooks/reports"]
 
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath", "amsmath"]

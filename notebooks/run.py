@@ -2,6 +2,8 @@
 
 python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/notebooks, build/figures
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
+python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
+python notebooks/run.py explored [FOLDER]                  keep claims as those of the exploration -> figures/explored
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
 """
@@ -27,6 +29,7 @@ NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
+CONFIRMATORY = 20260  # the seed of figures/: verdicts come from one run by which nothing was chosen; 0 is for exploring
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = ("fiez2019_3_rage", "jedra2020_4_sphere", "azizi2022_8_3_randomised", "fiez2019_2_designs_and_rounding",
            "fiez2019_5f_click_through", "azizi2022_E2_real_data")  # first, or one of them would end alone
@@ -160,7 +163,7 @@ def print_verdicts(out: Path, names: list[str]) -> None:
     print(", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items()))
 
 
-# --- the four commands
+# --- the five commands
 
 def figures(names: list[str], parameters: dict) -> bool:
     selected = select(names)
@@ -187,32 +190,64 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     return plan
 
 
-def paper(paper: str, figure: str, scheduler: str) -> bool:
-    plan, cores = paper_plan(paper, figure), joblib.cpu_count()
-    where = {"out": "..", **({"scheduler": scheduler} if scheduler else {})}
-    jobs = {name: {"n_jobs": cores, **entry["parameters"], **where} for name, entry in plan.items()}
-    for name, parameters in jobs.items():
-        check_parameters(name, parameters)
-    print(f"About {duration(sum(entry['minutes'] for entry in plan.values()))}, measured on 2 cores; here {cores}:")
+def paper_jobs(plan: dict[str, dict], scheduler: str, seed: int, folder: Path) -> dict[str, dict]:
+    """The parameters of every notebook of a plan; what is no paper's keeps the seed of its own."""
+    out = Path(os.path.relpath(folder, NOTEBOOKS)).as_posix()
+    where = {"out": out, **({"scheduler": scheduler} if scheduler else {})}
+    jobs = {}
     for name, entry in plan.items():
-        print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
-    print("A run that is stopped goes on where it was: give the same command again.", flush=True)
+        given = {"n_jobs": joblib.cpu_count(), **entry["parameters"], **where}
+        if "claims_folder" in given:
+            given["claims_folder"] = f"{out}/figures/claims"
+        jobs[name] = given if name.startswith("companion_") else {**given, "seed": seed}
+        check_parameters(name, jobs[name])
+    return jobs
+
+
+def paper(paper: str, figure: str, scheduler: str, seed: int = CONFIRMATORY) -> bool:
+    """The papers' scale; figures/ belongs to the confirmatory seed, every other has a folder of its own."""
+    if seed < 0:
+        raise ValueError(f"the seed must be 0 or more; it is {seed}")
+    plan = paper_plan(paper, figure)
+    confirmatory = seed == CONFIRMATORY
+    folder = ROOT if confirmatory else ROOT / "build" / f"seed_{seed}"
+    jobs = paper_jobs(plan, scheduler, seed, folder)
+    announce(plan, seed, folder / "figures")
     fork_kernels_of(jobs)
     succeeded = []
     for name, parameters in jobs.items():
         print(f"{name} ...", flush=True)
-        _, seconds, message, ok = attempt(execute, name, parameters, ROOT / "build" / "paper", True)
+        played = ROOT / "build" / "paper" if confirmatory else folder / "notebooks"
+        _, seconds, message, ok = attempt(execute, name, parameters, played, True)
         print(f"{name:<40} {duration(seconds / 60):>12}  {message}", flush=True)
         succeeded += [name] * ok
-    print_verdicts(ROOT, succeeded)
+    print_verdicts(folder, succeeded)
     return len(succeeded) == len(plan)
+
+
+def announce(plan: dict[str, dict], seed: int, figures: Path) -> None:
+    total = duration(sum(entry["minutes"] for entry in plan.values()))
+    print(f"About {total}, measured on 2 cores; here {joblib.cpu_count()}; seed {seed}, {figures.relative_to(ROOT)}/:")
+    for name, entry in plan.items():
+        print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
+    print("A run that is stopped goes on where it was: give the same command again.", flush=True)
+
+
+def keep_explored(folder: str) -> bool:
+    """figures/explored: the claims of a run at another seed than the confirmatory one."""
+    from bandits_lib.companion import explored
+
+    kept = explored.save(ROOT / folder, ROOT, never=CONFIRMATORY)
+    print(f"kept the claims of {len(kept)} notebooks in figures/explored")
+    return True
 
 
 def copy_for_reading() -> Path:
     """build/lab: the notebooks with the files they read; what is there already stays as the reader left it."""
     lab = ROOT / "build" / "lab"
-    files = [file for kind in ("ipynb", "csv", "yaml") for file in NOTEBOOKS.glob(f"*.{kind}")]
-    for file in [*files, *(ROOT / "figures" / "claims").glob("*.csv")]:
+    files = [file for kind in ("*.ipynb", "*.csv", "*.yaml", "reports/*.md") for file in NOTEBOOKS.glob(kind)]
+    read = [file for kind in ("claims/*.csv", "explored/*.csv", "*/*.json") for file in (ROOT / "figures").glob(kind)]
+    for file in [*files, *read]:
         copy = lab / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.exists():
@@ -240,6 +275,8 @@ def main() -> int:
     large = commands.add_parser("paper")
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
+    large.add_argument("--seed", type=int, default=CONFIRMATORY)
+    commands.add_parser("explored").add_argument("folder", nargs="?", default="figures", metavar="FOLDER")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
     args = parser.parse_args()
@@ -248,7 +285,9 @@ def main() -> int:
         if args.command == "figures":
             success = figures(args.names, {name: yaml.safe_load(value) for name, value in args.parameters})
         elif args.command == "paper":
-            success = paper(args.paper, args.figure, args.scheduler)
+            success = paper(args.paper, args.figure, args.scheduler, args.seed)
+        elif args.command == "explored":
+            success = keep_explored(args.folder)
         elif args.command == "lab":
             lab()
         else:

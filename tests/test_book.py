@@ -34,6 +34,7 @@ def test_every_notebook_and_part_has_a_page_in_the_contents(site, pages):
     links = {link["href"] for link in pages[site / "index.html"].select(".sidebar-tree a[href]")}
     assert {f"notebooks/{name}.html" for name in NOTEBOOKS} <= links
     assert {"api.html", "figures/gallery.html", "figures/ledger.html", "figures/errata.html"} <= links
+    assert {f"figures/reports/{file.stem}.html" for file in (ROOT / "notebooks" / "reports").glob("*.md")} <= links
 
 
 def test_every_picture_exists_and_is_described(pages):

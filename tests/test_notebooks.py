@@ -275,6 +275,65 @@ def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys)
     )
 
 
+def given(path):
+    """What papermill gave a notebook."""
+    return nbformat.read(path, as_version=4).cells[2].source
+
+
+def test_paper_has_the_confirmatory_seed_unless_another_is_asked_for(project, main, capsys):
+    assert main("paper", "--figure", "toy2020/1a") == 0
+    assert f"seed {run.CONFIRMATORY}, figures/:" in capsys.readouterr().out
+    assert f"seed = {run.CONFIRMATORY}\n" in given(project / "build/paper/toy2020_1.ipynb")
+    kept = (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns
+    assert main("paper", "--figure", "toy2020/1a", "--seed", "0") == 0
+    assert "seed 0, build/seed_0/figures/:" in capsys.readouterr().out
+    assert "seed = 0\n" in given(project / "build/seed_0/notebooks/toy2020_1.ipynb")
+    assert (project / "build/seed_0/figures/claims/toy2020_1.csv").exists()
+    assert (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns == kept, "figures/ is of the other seed"
+    assert outputs(project / "build/seed_0/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n"
+
+
+def test_every_paper_has_the_seed_and_the_ledger_reads_the_claims_of_the_same_run():
+    jobs = run.paper_jobs(run.paper_plan("", ""), "", 7, run.ROOT / "build" / "seed_7")
+    assert {jobs[name]["seed"] for name in NAMES if not name.startswith("companion_")} == {7}
+    assert {job["out"] for job in jobs.values()} == {"../build/seed_7"}
+    assert jobs[run.LEDGER]["claims_folder"] == "../build/seed_7/figures/claims"
+    assert "seed" not in jobs["companion_your_own_arms"], "it confronts no paper"
+
+
+def test_the_confirmatory_seed_is_said_once():
+    code = (
+        NOTEBOOKS.parent / "Makefile",
+        *NOTEBOOKS.glob("*.py"),
+        *NOTEBOOKS.glob("*.yaml"),
+        *NOTEBOOKS.glob("*.ipynb"),
+    )
+    assert [path.name for path in code if re.search(rf"\b{run.CONFIRMATORY}\b", path.read_text("utf-8"))] == ["run.py"]
+
+
+@pytest.mark.parametrize(("said", "expected"), [((), ""), (("SEED=0",), "--seed '0'"), (("SEED=",), "")])
+def test_make_paper_passes_the_seed_on(said, expected):
+    makefile = NOTEBOOKS.parent / "Makefile"
+    asked = ["make", "-n", "-f", str(makefile), "paper", *said]
+    done = subprocess.run(asked, cwd=makefile.parent, capture_output=True, text=True)
+    (line,) = [line for line in done.stdout.splitlines() if "run.py paper" in line]
+    assert line.partition("--scheduler ''")[2].strip() == expected
+
+
+def test_explored_keeps_another_seed_and_never_the_confirmatory_one(project, main, capsys):
+    (project / "figures" / "toy").mkdir(parents=True)
+    (project / "figures" / "claims").mkdir()
+    (project / "figures" / "claims" / "toy2020_1.csv").write_text(f"{CLAIM}\n")
+    about = {"command": "papermill notebooks/toy2020_1.ipynb out.ipynb", "parameters": {"seed": 0}}
+    (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
+    assert main("explored") == 0 and "claims of 1 notebooks in figures/explored" in capsys.readouterr().out
+    about["parameters"]["seed"] = run.CONFIRMATORY
+    (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
+    with pytest.raises(SystemExit) as end:
+        main("explored", "figures")
+    assert f"confirmatory seed {run.CONFIRMATORY}" in end.value.code
+
+
 def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):
     root, first = executed(*IN_PLACE)
     assert first.returncode == 0, first.stdout + first.stderr
@@ -319,6 +378,9 @@ def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
     (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
     (project / "figures" / "claims").mkdir(parents=True)
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
+    for file in ("figures/explored/toy2020_1.csv", "figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
+        (project / file).parent.mkdir()
+        (project / file).write_text("read by the ledger")
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
     run.copy_for_reading()
     played = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
@@ -327,9 +389,9 @@ def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
     lab = run.copy_for_reading()
     assert played.read_text() == "a reader's play"
     assert sorted(str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()) == [
-        "figures/claims/toy2020_1.csv",
+        *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
         *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "later2020_1.ipynb",
-                                           "paper.yaml", "toy2020_1.ipynb")),
+                                           "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
     ]  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())
 
@@ -396,6 +458,7 @@ def refusal(project, main):
         (["figures", "toy2020_1", "-p", "runs", "1.5"], "parameter runs = 1.5 is float, but the notebook has 3, int"),
         (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
         (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
+        (["paper", "--seed", "-1"], "the seed must be 0 or more; it is -1"),
         (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
     ],
 )

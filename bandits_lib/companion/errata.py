@@ -7,6 +7,7 @@ import yaml
 
 from bandits_lib.companion.faults import PAPERS
 from bandits_lib.companion.pages import markdown, quoted
+from bandits_lib.companion.saved import position
 
 KINDS = {  # in the order of the page; an entry of the first edition has none
     "error": "Errors: false as printed",
@@ -16,6 +17,12 @@ KINDS = {  # in the order of the page; an entry of the first edition has none
     "": "Not yet sorted",
 }
 SAID = ("quote", "paraphrase", "printed")  # the paper's own words, ours for them, or (of the first edition) either
+HOW_TO_READ = (
+    "What is printed in the papers, what is correct, and why: a proof, or a run that shows it, or both. Words in "
+    "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed; a *gap in a "
+    "proof* leaves the statement true, or true with what is said here; a *misprint* misleads nobody who knows what is "
+    "meant; a *remark* is about something true."
+)
 COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "printed", "correct", "proof", "run"]
 
 
@@ -104,7 +111,7 @@ def _listed(quote):
 
 
 def page(errata, notebooks="../notebooks"):
-    """Markdown: for each paper and kind a table of place, what is printed, what is correct, and why.
+    """Markdown: how many of which kind, then paper by paper and kind by kind what is printed, what is correct, and why.
 
     Parameters
     ----------
@@ -124,26 +131,57 @@ def page(errata, notebooks="../notebooks"):
     >>> from bandits_lib.companion.errata import read
     >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
     >>> _ = Path("errata.yaml").write_text(str([found]))
-    >>> page(read("errata.yaml")).splitlines()[4]
-    '### Errors: false as printed'
+    >>> page(read("errata.yaml")).splitlines()[-3:]
+    ['- *Printed:* “5”.', '- *Correct:* 4.', '- *Why:* count.']
     """
-    parts = ["# Errata"]
-    for paper, rows in errata.groupby("paper", sort=False):
+    parts = ["# Errata", HOW_TO_READ, markdown(counts(errata).reset_index(names="paper"))]
+    for paper in sorted(errata["paper"].unique(), key=position):
         parts.append(f"## {paper}")
-        kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
-        for kind in kinds:
-            parts += [f"### {KINDS[kind]}"] * (kinds != [""])
-            parts.append(markdown(_as_read(rows[rows["kind"] == kind], notebooks)))
+        for kind, title in KINDS.items():
+            rows = errata[(errata["paper"] == paper) & (errata["kind"] == kind)]
+            parts += [f"### {title}"] * bool(len(rows))
+            parts += [_entry(row, notebooks) for row in rows.itertuples()]
     return "\n\n".join(parts) + "\n"
 
 
-def _as_read(rows, notebooks):
-    """Errata of one paper as a person reads them: place, printed, correct, and why, with links to runs."""
-    links = [f"Run: [{name}]({notebooks}/{name}.ipynb)." if name else "" for name in rows["run"]]
-    why = [f"{proof} {link}".strip() for proof, link in zip(rows["proof"], links, strict=True)]
-    return rows[["place"]].assign(
-        printed=[_printed(row) for row in rows.itertuples()], correct=rows["correct"], why=why
-    )
+def counts(errata):
+    """How many entries of each kind a paper has.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+
+    Returns
+    -------
+    DataFrame
+        One row per paper and a last row "all"; one column per kind, the last of which, entries without a kind, is
+        there only if there are any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> counts(pd.DataFrame([dict(paper="fiez2019", kind="error")])).loc["all"].tolist()
+    [1, 0, 0, 0]
+    """
+    kinds = [kind for kind in KINDS if kind or (errata["kind"] == "").any()]
+    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(columns=kinds, fill_value=0)
+    found = found.loc[sorted(found.index, key=position)]
+    found.loc["all"] = found.sum()
+    return found.rename(columns={"": "not yet sorted"}).rename_axis(columns=None)
+
+
+def _entry(row, notebooks):
+    """One entry: the place, and a line each for what is printed, what is correct, and why, with a link to the run."""
+    run = f"Run: [{row.run}]({notebooks}/{row.run}.ipynb)." if row.run else ""
+    why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
+    lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")
+    return "\n".join([lines[0], "", *(_ended(" ".join(line.split())) for line in lines[1:])])
+
+
+def _ended(text):
+    """A text with a full stop at its end."""
+    return text if text.endswith((".", "?", "!", ".)")) else f"{text}."
 
 
 def _printed(row):

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def save(claims, out):
+def save(claims, out, earlier=None):
     """Write figures/claims.csv and figures/ledger.md below `out`, and the totals into README.md if `out` holds one.
 
     Parameters
@@ -35,6 +35,8 @@ def save(claims, out):
         Claims as `read` returns them.
     out : str or path-like
         Folder to write to.
+    earlier : Series, optional
+        As for `as_read`; it stands in ledger.md.
 
     Raises
     ------
@@ -50,6 +52,6 @@ def save(claims, out):
     out = Path(out)
     (out / "figures").mkdir(parents=True, exist_ok=True)
     claims.to_csv(out / "figures" / "claims.csv", index=False, float_format="%.17g", lineterminator="\n")
-    (out / "figures" / "ledger.md").write_text(page(claims), encoding="utf-8")
+    (out / "figures" / "ledger.md").write_text(page(claims, earlier), encoding="utf-8")
     if (readme := out / "README.md").exists():
         readme.write_text(fill_readme(readme.read_text(encoding="utf-8"), claims), encoding="utf-8")

@@ -12,13 +12,15 @@ from bandits_lib.companion.verdicts import STANDS
 OTHERS = {"code": "Visible only in the published code", "ours": "Findings of this companion"}
 
 
-def as_read(claims):
+def as_read(claims, earlier=None):
     """The ledger as a person reads it: place, the paper's words and what was measured, verdict, reach, explanation.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
+    earlier : Series, optional
+        What each claim was when it was explored, as `explored.words` says it; a column where there is such a word.
 
     Returns
     -------
@@ -48,7 +50,10 @@ def as_read(claims):
         for row in claims.to_dict("records")
     ]
     columns = ["paper", "place", "claim", "measured [95 % interval]", "holds for", "verdict", "would hold for"]
-    return pd.DataFrame(rows, index=claims.index, columns=[*columns, "explanation"])
+    found = pd.DataFrame(rows, index=claims.index, columns=[*columns, "explanation"])
+    if earlier is not None and earlier.any():
+        found.insert(columns.index("would hold for"), "when explored", earlier)
+    return found
 
 
 def said(row):
@@ -94,6 +99,8 @@ def quoted(text):
     text = " ".join(text.split()).replace("$$", "$")
     if text.count("$") % 2:
         return f"`{text}`"
+    for sign, name in ((r"\|", r"\Vert "), (r"\{", r"\lbrace "), (r"\}", r"\rbrace ")):
+        text = text.replace(sign, name)  # markdown takes away a backslash before a sign
     return f"${text.replace('&', '').strip()}$" if "\\" in text and "$" not in text else text
 
 
@@ -203,13 +210,15 @@ def _others(shown, claims, whose):
     return rows.drop(columns=["holds for", "verdict", "would hold for", "explanation"]) if whose == "ours" else rows
 
 
-def page(claims):
+def page(claims, earlier=None):
     """The page of the whole ledger.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
+    earlier : Series, optional
+        As for `as_read`.
 
     Returns
     -------
@@ -225,7 +234,7 @@ def page(claims):
     >>> page(found).splitlines()[0]
     '# Ledger of claims'
     """
-    shown = as_read(claims)
+    shown = as_read(claims, earlier)
     parts = ["# Ledger of claims", totals_block(claims), markdown(shown[claims["whose"] == "paper"])]
     for whose, title in OTHERS.items():
         if (rows := _others(shown, claims, whose)) is not None:

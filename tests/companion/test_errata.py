@@ -34,9 +34,22 @@ def test_the_page_is_sorted_by_paper_and_kind(written):
     assert page.index("at error") < page.index("at gap") < page.index("at misprint") < page.index("at remark")
 
 
-def test_a_paper_of_the_first_edition_alone_reads_as_before(written):
+def test_papers_stand_in_their_order_whatever_that_of_the_file_is(written):
+    page = errata.page(written(NEW | {"paper": "weltz2023"}, NEW | {"paper": "jedra2020"}, NEW))
+    assert page.index("## fiez2019") < page.index("## jedra2020") < page.index("## weltz2023")
+
+
+def test_the_page_begins_with_a_count_of_each_kind(written):
+    found = written(NEW, NEW | {"kind": "remark"}, NEW | {"kind": "remark", "paper": "jedra2020"})
+    assert errata.counts(found).loc["all"].tolist() == [1, 0, 0, 2]
+    lines = [line.split() for line in errata.page(found).splitlines() if line.startswith("| ")]
+    assert lines[1][1::2] == ["fiez2019", "1", "0", "0", "1"] and lines[-1][1::2] == ["all", "1", "0", "0", "2"]
+    assert errata.counts(written(NEW, OLD)).loc["fiez2019", "not yet sorted"] == 1
+
+
+def test_an_entry_of_the_first_edition_is_told_as_it_stands(written):
     page = errata.page(written(OLD, NEW | {"paper": "jedra2020"}))
-    assert "### Not yet sorted" not in page and page.index("| p") < page.index("## jedra2020")
+    assert page.index("*Printed:* p.") < page.index("## jedra2020")
 
 
 def test_the_papers_own_words_are_in_quotation_marks_and_ours_are_not(written):

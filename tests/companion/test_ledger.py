@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bandits_lib import claims, errata, ledger
-from bandits_lib.companion import registry
+from bandits_lib.companion import explored, registry
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -93,6 +93,12 @@ def test_the_committed_ledger_is_of_the_committed_claims():
     committed = ledger.read_file(ROOT / "figures" / "claims.csv")
     pd.testing.assert_frame_equal(committed, merged)
     assert set(merged["id"].str.partition("/")[0]) == set(OF_PAPERS)
+
+
+def test_the_committed_page_of_the_ledger_is_generated():
+    merged, figures = ledger.read(ROOT / "figures" / "claims"), ROOT / "figures"
+    earlier = explored.words(merged, explored.before(figures / "explored", figures))
+    assert (figures / "ledger.md").read_text(encoding="utf-8") == ledger.page(merged, earlier)
 
 
 def stale(saved, entries):

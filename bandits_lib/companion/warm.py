@@ -12,7 +12,7 @@ import numpy as np
 from joblib import cpu_count
 
 from bandits_lib import papers as instances
-from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, xy_design
+from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, wolfe_atwood_design, xy_design
 from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, peace, peps, ucb_glm
@@ -85,5 +85,6 @@ def _designs():
         frank_wolfe_design(arms, pairs(arms))
         ManyDifferences(arms).value(np.eye(arms.shape[1]))
         wynn_design(arms)
+        wolfe_atwood_design(arms)
         for line_search in ("exact", "grid"):
             fwg_design(arms, line_search=line_search)

@@ -2,8 +2,8 @@
 
 Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs of least Gaussian width
 (`width_design`), the papers' solvers and allocations for replication (`frank_wolfe_design`, `fwg_design`,
-`wynn_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), what given weights are worth
-(`design_value`), and a share of the pulls for all arms (`floored`).
+`wynn_design`, `wolfe_atwood_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), what
+given weights are worth (`design_value`), and a share of the pulls for all arms (`floored`).
 """
 
 from bandits_lib.design._pairs import pairs
@@ -16,6 +16,7 @@ from bandits_lib.design.g_optimal import fwg_design, wynn_design
 from bandits_lib.design.rounding import round_design
 from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
 from bandits_lib.design.width import width_design
+from bandits_lib.design.wolfe_atwood import wolfe_atwood_design
 
 __all__ = [
     "Design",
@@ -31,6 +32,7 @@ __all__ = [
     "round_design",
     "weighted_design",
     "width_design",
+    "wolfe_atwood_design",
     "wynn_design",
     "xy_design",
 ]

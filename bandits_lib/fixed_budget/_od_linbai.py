@@ -3,8 +3,9 @@
 The rival of azizi2022, section 7. It has R = ceil(log2 d) phases and keeps ceil(d / 2^r) arms after phase r, so all
 but half the dimension of the arms go in the first, however many there are. A phase pulls arm i ceil(pi_i m) times,
     m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R,  which must be positive.
-That stays within the budget only if the first design has at most d(d+1)/2 atoms; `g_design` guarantees that. (The
-code published with azizi2022 takes a dense design from a minimum-volume ellipsoid: design=wynn_design is its like.)
+That stays within the budget only if the first design has at most d(d+1)/2 atoms; `g_design` guarantees that. The
+code published with azizi2022 has its design from a minimum-volume ellipsoid by away steps, `wolfe_atwood_design`: most
+arms get no weight, but with many arms more than d(d+1)/2 get some.
 
 d is the rank of the arms throughout. For d = 1 the formula gives no phase, and we take one.
 """

@@ -3,7 +3,7 @@
 Every problem function returns a LinearBandit. Where text and published code differ, the caller says which.
 """
 
-from bandits_lib.papers.azizi2022 import logistic, rows_of_data, static
+from bandits_lib.papers.azizi2022 import logistic, published_job, rows_of_data, static
 from bandits_lib.papers.fiez2019 import benchmark, click_through, many_arms, multivariate, sphere, transductive
 from bandits_lib.papers.options import option_set
 from bandits_lib.papers.weltz2023 import (
@@ -25,6 +25,7 @@ __all__ = [
     "multivariate",
     "multivariate_testing",
     "option_set",
+    "published_job",
     "published_noise",
     "quadratic_sigma",
     "rows_of_data",

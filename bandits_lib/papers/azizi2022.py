@@ -3,6 +3,8 @@
 The names are those of `instances`, from which they are meant to be called.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
@@ -141,3 +143,81 @@ def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
         raise ValueError(f"K must be at most the number of rows, {len(values)}, unless replace=True; got {K}")
     rows = rng.choice(len(values), K, replace=replace)
     return LinearBandit(features[rows], means=values[rows], sigma=np.sqrt(check_positive("sigma2", sigma2)))
+
+
+class Job(NamedTuple):
+    """With what a published job lets a rule play.
+
+    Attributes
+    ----------
+    d : int
+        Dimension of the arms.
+    budget : int
+        Pulls.
+    sigma2 : float
+        Variance of the noise, as the rule is told it.
+
+    Examples
+    --------
+    >>> Job(10, 160, 10.0).budget
+    160
+    """
+
+    d: int
+    budget: int
+    sigma2: float
+
+
+VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # told by the published jobs, by figure
+
+
+def published_job(figure, rule, *, K, d, budget):
+    """What the published jobs of a figure run under the name of (d, budget): azizi2022.
+
+    Parameters
+    ----------
+    figure : {1, 2, 3, 4, 5, 6, 7}
+        Number of the figure.
+    rule : {"gse", "od_linbai", "other"}
+        The rule that plays: GSE and OD-LinBAI project their arms, the others do not.
+    K : int
+        Number of arms.
+    d : int
+        Dimension, as the figure has it.
+    budget : int
+        Budget B, as the figure has it.
+
+    Returns
+    -------
+    Job
+        Dimension, budget and variance.
+
+    Raises
+    ------
+    ValueError
+        For an unknown figure or rule, and for K, d or budget below 1.
+
+    Notes
+    -----
+    After a projection the code takes the columns that it has kept, three features and the mean reward, for the
+    dimension, and keeps it for the next run. Where every run draws its arms anew (Figures 3, 4 and 6) those of GSE and
+    OD-LinBAI lie in R^4 from the second run on, whatever d >= 3 is; in the first they lie in R^d.
+
+    The jobs of Figures 6 and 7 pass the switch between B and B / K as a list with a zero in it, which is true, so that
+    the number meant as B is spent on every arm.
+
+    BayesGap is told the variance 10 in Figure 4, too, whose rewards are 0 and 1.
+
+    Examples
+    --------
+    >>> published_job(3, "gse", K=64, d=10, budget=1280)
+    Job(d=4, budget=1280, sigma2=10.0)
+    >>> published_job(7, "gse", K=24, d=2, budget=25)
+    Job(d=2, budget=600, sigma2=1.0)
+    """
+    check_option("figure", figure, tuple(VARIANCES))
+    check_option("rule", rule, ("gse", "od_linbai", "other"))
+    for name, value in (("K", K), ("d", d), ("budget", budget)):
+        check_dimension(name, value, 1)
+    leaks = figure in (3, 4, 6) and rule != "other" and d >= 3
+    return Job(4 if leaks else d, budget * K if figure in (6, 7) else budget, VARIANCES[figure])

@@ -180,7 +180,7 @@ def motor_file():
     return next((path for path in map(data_file, MOTOR) if path is not None), None)
 
 
-def electric_motor(path, *, temperature="scaled"):
+def electric_motor(path, *, temperature="scaled", target="pm"):
     """The electric motor of azizi2022, appendix E.2: 11 measurements, and the temperature of the magnet (column pm).
 
     Parameters
@@ -188,7 +188,10 @@ def electric_motor(path, *, temperature="scaled"):
     path : str or path-like
         The file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
     temperature : {"scaled", "raw"}, default "scaled"
-        "scaled" to [0, 1], as the features are, or "raw", as in the file.
+        The values "scaled" to [0, 1], as the features are, or "raw", as in the file.
+    target : {"pm", "motor_speed"}, default "pm"
+        Whose values are wanted: "pm", the temperature, as the text has it, or "motor_speed", as the published code has
+        it, the temperature then being a feature.
 
     Returns
     -------
@@ -198,7 +201,7 @@ def electric_motor(path, *, temperature="scaled"):
     Raises
     ------
     ValueError
-        For a file without pm or without any of the measurements, for missing entries, or an unknown option.
+        For a file without the target or without any of the features, for missing entries, or an unknown option.
 
     References
     ----------
@@ -214,12 +217,14 @@ def electric_motor(path, *, temperature="scaled"):
     [24.0, 40.0]
     """
     check_option("temperature", temperature, ("scaled", "raw"))
+    check_option("target", target, ("pm", "motor_speed"))
     table = pd.read_csv(path, usecols=lambda name: name in (*MOTOR_COLUMNS, "pm"))
-    if "pm" not in table or len(table.columns) < 2:
+    features = [name for name in (*MOTOR_COLUMNS, "pm") if name != target]
+    columns = [name for name in features if name in table]
+    if target not in table or not columns:
         held = ", ".join(table.columns) or "none of them"
-        raise ValueError(f"{path} must have the columns pm and {', '.join(MOTOR_COLUMNS)}; it has {held}")
-    columns = [name for name in MOTOR_COLUMNS if name in table]
-    return _regression(check_matrix(str(path), table[[*columns, "pm"]].to_numpy(dtype=float)), temperature)
+        raise ValueError(f"{path} must have the columns {target} and {', '.join(features)}; it has {held}")
+    return _regression(check_matrix(str(path), table[[*columns, target]].to_numpy(dtype=float)), temperature)
 
 
 def _regression(table, last):

@@ -116,7 +116,7 @@ def many_arms(n, rng, angles, *, sigma=1.0):
     return LinearBandit(arms, theta=np.array([1.0, 0.0]), sigma=sigma)
 
 
-def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
+def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0, law="sphere"):
     """Arms uniform on the unit sphere, theta between the two closest: fiez2019 Figure 1c, azizi2022 section 8.3.
 
     Parameters
@@ -131,6 +131,9 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
         Theta is x + mix (x' - x) for the two closest arms x, x'.
     sigma : float or (n,) array_like, default 1.0
         Standard deviation of the noise, one or one for each arm.
+    law : {"sphere", "cube"}, default "sphere"
+        "sphere": uniform on the sphere; "cube": points uniform on [-1, 1]^d brought to length 1, as the published code
+        of azizi2022 draws them.
 
     Returns
     -------
@@ -140,7 +143,7 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
     Raises
     ------
     ValueError
-        For n < 2, d < 1, or a negative sigma.
+        For n < 2, d < 1, a negative sigma, or an unknown law.
 
     Notes
     -----
@@ -159,7 +162,8 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0):
     """
     check_dimension("n", n, 2)
     check_dimension("d", d, 1)
-    arms = rng.standard_normal((n, d))
+    check_option("law", law, ("sphere", "cube"))
+    arms = rng.standard_normal((n, d)) if law == "sphere" else rng.uniform(-1, 1, (n, d))
     arms /= np.linalg.norm(arms, axis=1, keepdims=True)
     distance, neighbour = KDTree(arms).query(arms, k=2)
     first = int(np.argmin(distance[:, 1]))

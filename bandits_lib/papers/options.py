@@ -3,7 +3,7 @@
 from functools import partial
 
 from bandits_lib.checks import check_option
-from bandits_lib.design import frank_wolfe_design
+from bandits_lib.design import frank_wolfe_design, wolfe_atwood_design
 
 
 def option_set(name):
@@ -35,9 +35,9 @@ def option_set(name):
     estimated.
 
     "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and projects
-    what it projected before (it needs `rng`); LinUCB has a regression for each arm, UCB-GLM adds alpha times the
-    squared norm. LinGapE solves for nonnegative weights and BayesGap takes variances for deviations, as their modules
-    say.
+    what it projected before (it needs `rng`); OD-LinBAI has its design by away steps. LinUCB has a regression for each
+    arm, UCB-GLM adds alpha times the squared norm. LinGapE solves for nonnegative weights and BayesGap takes variances
+    for deviations, as their modules say.
 
     Examples
     --------
@@ -48,6 +48,7 @@ def option_set(name):
     if name == "azizi2022_code":
         return {
             "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "cumulative"},
+            "od_linbai": {"design": wolfe_atwood_design},
             "linucb": {"mode": "disjoint", "alpha": 0.513},
             "ucb_glm": {"alpha": 0.5, "width": "squared"},
             "lingape_budget": {"delta": 0.4, "formula": "code"},

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from bandits_lib import LinearBandit, instances, play
-from bandits_lib.design import g_design
-from bandits_lib.design.g_optimal import wynn_design
+from bandits_lib.design import g_design, wolfe_atwood_design, wynn_design
 from bandits_lib.fixed_budget import od_linbai
 from bandits_lib.fixed_budget._od_linbai import phases
 
@@ -76,6 +75,15 @@ def test_a_dense_design_passes_the_budget_by_its_surplus_of_atoms():
         for design in (g_design, wynn_design)
     )
     assert sparse <= 100 < dense <= 100 + 128 - 15
+
+
+def test_the_published_design_keeps_the_budget_with_64_arms_and_mostly_passes_it_with_128():
+    def pulls(K, seed):
+        problem = instances.sphere(K, RNG(seed), d=10)
+        return play(od_linbai(problem.arms, budget=100, design=wolfe_atwood_design), problem, RNG(0)).counts.sum()
+
+    assert max(pulls(64, seed) for seed in range(6)) <= 80
+    assert np.mean([pulls(128, seed) > 100 for seed in range(12)]) == pytest.approx(7 / 12)
 
 
 def test_one_dimension_is_one_phase():

@@ -139,6 +139,17 @@ def test_motor_rows_keep_the_measurements_that_are_there(tmp_path, monkeypatch):
     assert data.motor_file() is None
 
 
+def test_the_published_code_looks_for_the_motor_speed_and_takes_the_temperature_as_a_feature(tmp_path):
+    text = "pm,ambient,motor_speed\n-2,0,10\n0,1,30\n2,0,20\n"
+    rows = data.electric_motor(write(tmp_path, text), target="motor_speed")
+    np.testing.assert_allclose(rows.features, [[0, 0], [1, 0.5], [0, 1]])  # ambient, pm
+    np.testing.assert_allclose(rows.values, [0, 1, 0.5])
+    with pytest.raises(ValueError, match="must have the columns motor_speed and ambient"):
+        data.electric_motor(write(tmp_path, MOTOR), target="motor_speed")
+    with pytest.raises(ValueError, match="target must be one of"):
+        data.electric_motor(write(tmp_path, text), target="torque")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

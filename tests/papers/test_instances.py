@@ -36,6 +36,19 @@ def test_sphere_takes_the_two_closest_arms():
     assert np.argsort(problem.gaps)[1] in closest
 
 
+def test_sphere_of_a_cube_crowds_towards_its_corners():
+    # uniform on the sphere every x_k^2 has mean 1/d and x_k^4 mean 3 / (d (d + 2)); points of a cube have less of it
+    draws = [[instances.sphere(400, np.random.default_rng(seed), law=law).arms for seed in range(20)] for law in LAWS]
+    uniform, cube = (np.concatenate(arms) for arms in draws)
+    for arms in (uniform, cube):
+        np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1)
+        assert np.abs((arms**2).mean(axis=0) - 1 / 9).max() < 0.01
+    assert (uniform**4).mean() == pytest.approx(3 / 99, abs=0.001) and (cube**4).mean() < 0.025
+
+
+LAWS = ("sphere", "cube")
+
+
 def test_transductive_in_both_readings():
     text, code = instances.transductive(20), instances.transductive(20, reading="code")
     assert text.arms.shape == text.items.shape == (20, 20) and code.items.shape == (40, 40)
@@ -172,8 +185,29 @@ def test_rows_of_data_are_drawn_with_or_without_replacement():
 
 
 @pytest.mark.parametrize(
+    ("job", "played"),
+    [
+        ((1, "gse", 16, 16, 320), (16, 320, 10.0)),  # arms that are drawn once and for all
+        ((3, "gse", 64, 10, 1280), (4, 1280, 10.0)),
+        ((3, "other", 64, 10, 1280), (10, 1280, 10.0)),
+        ((4, "gse", 8, 12, 400), (4, 400, 10.0)),
+        ((6, "od_linbai", 64, 10, 100), (4, 6400, 1.0)),
+        ((6, "gse", 64, 2, 100), (2, 6400, 1.0)),  # nothing to project
+        ((7, "od_linbai", 24, 2, 25), (2, 600, 1.0)),
+    ],
+)
+def test_published_jobs_lose_dimensions_and_multiply_budgets(job, played):
+    figure, rule, K, d, budget = job
+    assert instances.published_job(figure, rule, K=K, d=d, budget=budget) == played
+
+
+@pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda rng: instances.published_job(8, "gse", K=4, d=2, budget=9), "figure must be one of"),
+        (lambda rng: instances.published_job(3, "peace", K=4, d=2, budget=9), "rule must be one of"),
+        (lambda rng: instances.published_job(3, "gse", K=4, d=2, budget=0), "budget must be an integer"),
+        (lambda rng: instances.sphere(5, rng, law="ball"), "law must be one of"),
         (lambda rng: instances.static(0.0), "gap must be positive"),
         (lambda rng: instances.static(0.1, K=1), "K must be an integer of at least 2"),
         (lambda rng: instances.static(0.1, K=4, best=4), "best must be the number of an arm, 0..3"),

@@ -10,8 +10,10 @@ What the paper leaves open, and where its published code differs from its text; 
 - remainder: the text drops the budget mod s pulls; the code gives one each to as many last stages.
 - rounding: the text rounds a design by regret minimisation (Allen-Zhu et al. 2017); the code takes every n pi_i up,
   and so passes the budget by up to the number of arms ("ceil"), or draws ("multinomial", for Wynn's method).
-- projection: the text projects on the span of the arms. The code keeps the first 3 axes of it, whatever its
-  dimension: it cannot rank arms that differ in others.
+- projection: the text projects the arms in play on what they span. The code projects what it projected before: as
+  soon as the arms in play do not span their space it keeps 3 axes, for the rest of the run ("cumulative"). Arms that
+  differ in other directions become one point; the code ranks them by rounding errors, this file by a coin. "first3"
+  takes 3 axes of the arms themselves in every stage, also of arms that span the space.
 - design: the default is certified. The paper's FWG stalls (design/g_optimal.py); in simulations it costs little.
 - model "logistic" takes a ridge where the paper takes the maximum-likelihood estimate, which is often infinite
   (`bandits_lib.fixed_budget.logistic`). Its designs are those of the linear model, as in the paper.
@@ -30,7 +32,7 @@ from bandits_lib.checks import (
 from bandits_lib.design.floor import check_floor, evenly
 from bandits_lib.fixed_budget.explorers import EXPLORERS, ROUNDINGS, allocate, draws, plan_of
 from bandits_lib.fixed_budget.logistic import logistic_fit
-from bandits_lib.fixed_budget.stages import PROJECTIONS, measure, project
+from bandits_lib.fixed_budget.stages import PROJECTIONS, Stage, measure, project, projected
 from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.ordered import along, combine
 from bandits_lib.numerics.ties import argmax, top
@@ -77,15 +79,18 @@ def gse(
         The pulls that the stages do not share evenly are dropped (text), or go to the last stages (published code).
     rounding : {"regret", "ceil", "multinomial"}, default "regret"
         How a design given by its name becomes whole pulls; the first is the text's, the others the published code's.
-    projection : {"span", "first3"}, default "span"
-        The arms in play are seen in what they span (text), or in the first three axes of it (published code).
+    projection : {"span", "first3", "cumulative"}, default "span"
+        The arms in play are seen in what they span (text), in the first three axes of it, or as the published code sees
+        them: the first time that they do not span the space they are projected on three axes, and from then on the
+        projected ones are projected. Among arms that have become one point a coin decides.
     ridge : float, default 1e-3
         Penalty of the logistic fit, positive.
     floor : float, default 0.0
         Share of every stage's pulls, in [0, 1), that its arms get evenly, so that lack of fit can be seen; the design
         has the others. What cannot be shared evenly goes to the arms that it pulls least.
     rng : numpy.random.Generator, optional
-        For design="uniform", which gives what is left over to random arms, and rounding="multinomial".
+        For design="uniform", which gives what is left over to random arms, rounding="multinomial", and the coin of
+        projection="cumulative".
 
     Yields
     ------
@@ -124,16 +129,19 @@ def gse(
         check_option("design", design, EXPLORERS)
         if draws(design, rounding) and rng is None:
             raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
+    if projection == "cumulative" and rng is None:
+        raise ValueError("rng must be given: projection='cumulative' draws among arms that became one point; got None")
     floor = check_floor(floor)
     budgets = stage_budgets(arms, budget, eta, remainder, projection, floor)
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
 
     active, history = np.arange(len(arms)), []
+    seen, again = Stage(arms, np.eye(arms.shape[1])), projection == "cumulative"
     for t, n in enumerate(budgets, start=1):
-        if len(active) == 1 or not arms[active].any():  # keep="floor" ends early; arms that are all 0 are as good
+        if len(active) == 1 or not seen.arms.any():  # keep="floor" ends early; arms that are all 0 are as good
             break
-        stage = project(arms[active], projection)  # Alg. 1, line 2
+        stage = projected(seen, projection)  # Alg. 1, line 2
         extra = min(int(floor * n), n - stage.arms.shape[1])
         plan = allocate(stage.arms, n - extra, design, rounding, rng)  # line 3
         if extra:
@@ -146,9 +154,17 @@ def gse(
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
         rank, theta_hat = float(len(theta)), stage.basis @ theta  # the least value of g (Kiefer and Wolfowitz)
         history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
-        kept = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
-        active = active[top(values, int(kept))]  # line 5
-    return Result(int(active[0]), tuple(history))
+        size = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
+        kept = top_at_random(values, int(size), rng) if again else top(values, int(size))
+        active = active[kept]  # line 5
+        seen = Stage(stage.arms[kept], stage.basis) if again else Stage(arms[active], seen.basis)
+    return Result(int(rng.choice(active) if again else active[0]), tuple(history))
+
+
+def top_at_random(values, size, rng):
+    """Indices (size,) of the largest values (m,), in increasing order; a coin decides among equal ones."""
+    order = rng.permutation(len(values))
+    return np.sort(order[top(values[order], size)])
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0):

@@ -10,11 +10,11 @@ import numpy as np
 from bandits_lib.checks import check_told
 from bandits_lib.design.cache import cached
 from bandits_lib.numerics.axes import principal_axes
-from bandits_lib.numerics.ordered import product
-from bandits_lib.numerics.span import basis, far_apart, scaled_axes
+from bandits_lib.numerics.ordered import product, squares
+from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
 from bandits_lib.protocol import Sample
 
-PROJECTIONS = ("span", "first3")
+PROJECTIONS = ("span", "first3", "cumulative")
 
 
 class Stage(NamedTuple):
@@ -26,15 +26,27 @@ class Stage(NamedTuple):
 
 @cached
 def project(arms, projection="span"):
-    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or "first3", on its first three axes only."""
+    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or on the first three axes of it.
+
+    "first3" takes these axes always, "cumulative" only of arms that do not span R^d.
+    """
     axes = basis(arms)
-    if projection == "first3":
+    short = axes.shape[1] < arms.shape[1]
+    if projection == "first3" or (projection == "cumulative" and short):
         axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
     inside = product(arms, axes)
+    if projection == "cumulative" and short:
+        inside[squares(inside) <= RANK_TOL**2 * squares(arms)] = 0.0  # at right angles to the axes
     if not far_apart(inside):
         return Stage(inside, axes)
     scaled = scaled_axes(inside)
     return Stage(product(inside, scaled), product(axes, scaled))
+
+
+def projected(stage, projection="span"):
+    """The `Stage` of the arms of a Stage, projected once more."""
+    inner = project(stage.arms, projection)
+    return Stage(inner.arms, product(stage.basis, inner.basis))
 
 
 def measure(stage, active, asked, K):

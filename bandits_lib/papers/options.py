@@ -34,8 +34,9 @@ def option_set(name):
     right; all designs are Frank-Wolfe's, without pruning, which would leave experiment 1 with directions that cannot be
     estimated.
 
-    "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and works on
-    three axes of the span; LinUCB has a regression for each arm, UCB-GLM adds alpha times the squared norm.
+    "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and projects
+    what it projected before (it needs `rng`); LinUCB has a regression for each arm, UCB-GLM adds alpha times the
+    squared norm.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def option_set(name):
     check_option("name", name, ("fiez2019_code", "weltz2023_code", "azizi2022_code"))
     if name == "azizi2022_code":
         return {
-            "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "first3"},
+            "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "cumulative"},
             "linucb": {"mode": "disjoint", "alpha": 0.513},
             "ucb_glm": {"alpha": 0.5, "width": "squared"},
         }

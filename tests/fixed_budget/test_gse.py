@@ -84,11 +84,11 @@ def test_the_budget_is_kept_and_one_arm_is_left(problem, design, keep, remainder
     )
 
 
-@pytest.mark.parametrize("projection", ["span", "first3"])
+@pytest.mark.parametrize("projection", ["span", "first3", "cumulative"])
 @pytest.mark.parametrize("design", EXPLORERS)
 def test_the_smallest_budget_that_runs_is_named(design, projection):
     problem = instances.sphere(20, RNG(0), d=5)
-    least = 5 * (5 if projection == "span" else 3)
+    least = 5 * (3 if projection == "first3" else 5)
     options = {"design": design, "projection": projection, "rng": RNG(0)}
     with pytest.raises(ValueError, match=f"at least {least} here .GSE has 5 stages.*got {least - 1}: raise it"):
         next(gse(problem.arms, budget=least - 1, **options))
@@ -189,6 +189,29 @@ def test_the_first_three_axes_do_not_see_an_arm_on_the_fourth():
     assert errors(lambda: gse(arms, budget=60, projection="first3"), problem, 50) == 50
 
 
+def test_arms_that_became_one_point_are_ranked_by_a_coin():
+    """Without noise e_1 and the arm at .1 from it reach the last stage, told apart only if e_2 was in the second."""
+    problem = instances.benchmark(7, angle=0.1, sigma=1e-6)
+    options = {"budget": 60, "keep": "floor", "projection": "cumulative"}
+    results = [play(gse(problem.arms, rng=RNG(seed), **options), problem, RNG(seed)).result for seed in range(400)]
+    assert all(result.history[-1].active.tolist() == [0, 7] for result in results)
+    assert all(result.history[-1].theta_hat.shape == (7,) for result in results)
+    apart, coin = [], []
+    for result in results:
+        (apart if 1 in result.history[1].active else coin).append(result.recommendation == 0)
+    assert all(apart) and len(coin) > 200
+    assert abs(np.mean(coin) - 0.5) < 4 * 0.5 / np.sqrt(len(coin))
+    assert errors(lambda: gse(problem.arms, budget=60, keep="floor", projection="first3"), problem, 50) == 0
+
+
+def test_arms_that_span_the_space_are_not_projected():
+    problem = instances.sphere(16, RNG(0), d=4)  # 16, 8 and 4 arms of R^4 before the two of the last stage
+    for seed in range(20):
+        text = play(gse(problem.arms, budget=160), problem, RNG(seed))
+        code = play(gse(problem.arms, budget=160, projection="cumulative", rng=RNG(0)), problem, RNG(seed))
+        assert text.result.recommendation == code.result.recommendation and (text.counts == code.counts).all()
+
+
 def test_the_logistic_model_ranks_by_the_logistic_fit():
     arms = RNG(0).uniform(-0.5, 0.5, (8, 3))
     problem = LinearBandit(arms, theta=[6.0, -4.0, 2.0], link="logistic")
@@ -226,7 +249,7 @@ def first_ones(arms, n, rng):
     return first + rng.multinomial(n - first.sum(), np.full(len(arms), 1 / len(arms)))
 
 
-@pytest.mark.parametrize("options", [{"design": "uniform"}, {"rounding": "multinomial"}])
+@pytest.mark.parametrize("options", [{"design": "uniform"}, {"rounding": "multinomial"}, {"projection": "cumulative"}])
 def test_drawing_needs_an_rng(options):
     with pytest.raises(ValueError, match="rng must be given"):
         next(gse(np.eye(3), budget=30, **options))

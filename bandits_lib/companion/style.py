@@ -228,7 +228,7 @@ def sample_complexity(ax, estimates, x):
     return ax
 
 
-def accuracy(ax, estimates, x):
+def accuracy(ax, estimates, x, apart=0.08):
     """Accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
 
     Parameters
@@ -239,6 +239,9 @@ def accuracy(ax, estimates, x):
         A `summary` indexed by (x, algorithm).
     x : str
         Name of the setting. Settings stand at equal distances, algorithms side by side at each, joined by thin lines.
+    apart : float, default 0.08
+        How far to the left and to the right of its setting the first and the last algorithm stand, in distances of
+        settings; what is far apart and joined crosses where the algorithms do not.
 
     Returns
     -------
@@ -254,7 +257,7 @@ def accuracy(ax, estimates, x):
     >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
     'accuracy'
     """
-    for name, at, points in _side_by_side(ax, estimates, x):
+    for name, at, points in _side_by_side(ax, estimates, x, apart):
         rate = points["error_rate"]
         spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
         ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
@@ -335,11 +338,11 @@ def _lines(estimates):
         yield name, estimates.xs(name, level="algorithm", drop_level=True)
 
 
-def _side_by_side(ax, estimates, x):
+def _side_by_side(ax, estimates, x, apart=0.3):
     """(algorithm, where its points stand, its rows) on an axis of settings at equal distances."""
     lines = list(_lines(estimates))
     settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
-    shifts = np.linspace(-0.3, 0.3, len(lines)) if len(lines) > 1 else [0.0]
+    shifts = np.linspace(-apart, apart, len(lines)) if len(lines) > 1 else [0.0]
     for shift, (name, points) in zip(shifts, lines, strict=True):
         yield name, [settings.index(value) + shift for value in points.index.get_level_values(x)], points
     ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings)

@@ -40,9 +40,13 @@ class Allocations:
     def __init__(self, solve, M, r, program=None):
         self.solve, self.M, self.program, self.table = solve, M, program, _room(ROWS, r)
 
+    def key(self, i, j):
+        """One number for a pair, whichever comes first."""
+        return min(i, j) * self.M + max(i, j)
+
     def enter(self, i, j):
         """The row of the pair i, j, solved now if it was not before; where there was no room the table is a new one."""
-        row = find(self.table, key := min(i, j) * self.M + max(i, j))
+        row = find(self.table, key := self.key(i, j))
         if row >= 0:
             return row
         if self.table.known[0] == len(self.table.keys):
@@ -125,10 +129,14 @@ def general(arms, direction):
     return weights / weights.sum()
 
 
+def key_of(arms):
+    """What tells arms (K, r) from others, to the last bit."""
+    return blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
+
+
 def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
-    key = blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
-    if key not in _tables:
+    if (key := key_of(arms)) not in _tables:
         program, (K, r) = signed_program(arms), arms.shape
         _tables[key] = Allocations(partial(allocate, program), K, r, program)
         if len(_tables) > TABLES:

@@ -13,7 +13,9 @@ max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k). With estimated gaps there is no bo
 Departures: every arm is pulled once before the rule begins, as in azizi2022; an index is taken after the last pull
 too. formula="code" repeats what the code published with azizi2022 does: variances s^2 wherever standard deviations s
 are meant, beta without its square root, H a sum of max(.) and not of its inverse square, and, for the Matern kernel,
-the rows of the kernel matrix as features, whose covariance is its square.
+the rows of the kernel matrix as features, whose covariance is its square; of other kernels (and of a given matrix)
+eigenvectors by np.linalg.eig, which are not orthogonal where eigenvalues are equal, so that the covariance is another
+(`gaussian_process.eigenfeatures`).
 """
 
 from typing import NamedTuple
@@ -91,7 +93,7 @@ def bayes_gap(
     eta = check_positive("eta", eta)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
-    prior = covariance_of(arms, kernel, length, squared=formula == "code")
+    prior = covariance_of(arms, kernel, length, formula)
     budget = check_budget(budget, len(arms), "one pull of each arm")
     if len(arms) == 1:
         return Result(0)

@@ -6,8 +6,10 @@ is spent; the answer is the leader then. There is no stop on the way and no guar
 much width a rival gets.
 
 Departures: the program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as the analysis has it.
-The published code of azizi2022 restricts it to w >= 0, which has no solution for most pairs. Its width, too, is
-another: it multiplies by the variance where the deviation is meant (pass sigma=10 for noise of variance 10).
+formula="code" repeats what the code published with azizi2022 does: the program with w >= 0, which has no solution where
+x_i - x_j is not in the cone of the arms (`nonnegative`), and the width
+sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls, the variance where the deviation is
+meant.
 """
 
 from math import sqrt
@@ -23,16 +25,21 @@ from bandits_lib.checks import (
     check_ridge,
     check_sigma,
 )
-from bandits_lib.design.allocations import allocations, enter
+from bandits_lib.design.allocations import allocations, enter, find
 from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
+from bandits_lib.design.nonnegative import nonnegative_allocations
 from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
 
+FORMULAS = ("paper", "code")
 
-def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-8, rule="ratio", trace=0):
+
+def lingape_budget(
+    arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-8, rule="ratio", formula="paper", trace=0
+):
     """The leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
 
     Parameters
@@ -52,6 +59,9 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
         Regulariser lambda, positive (the default is that of azizi2022's code).
     rule : {"ratio", "greedy"}, default "ratio"
         Pull what the optimal allocation of the pair lacks most, or what shrinks the width of the pair most.
+    formula : {"paper", "code"}, default "paper"
+        The program and the width of Xu et al., or those of the published code (see the head of this file), in which
+        theta_bound has no part.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
 
@@ -87,33 +97,66 @@ def lingape_budget(arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-
     sigma = check_sigma(sigma, len(arms)).max()
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
+    check_option("formula", formula, FORMULAS)
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
-    arms = arms @ basis(arms)
-    table = allocations(arms)  # greedy needs none
-    fit, bias = ridge_regression(arms, ridge, sample), sqrt(ridge) * theta_bound
-    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
-    return (yield from explore(choose, learn, state, table, trace=trace, first=trace, budget=budget))
+    given, arms = arms, arms @ basis(arms)
+    fit = ridge_regression(arms, ridge, sample)
+    if formula == "code":
+        table, bias = nonnegative_allocations(given), 2 * sqrt(ridge)
+        constants = {"sigma": sigma**2 * sqrt(given.shape[1]), "delta": ridge * delta}
+    else:
+        table, bias = allocations(arms), sqrt(ridge) * theta_bound  # greedy needs none
+        constants = {"sigma": sigma, "delta": delta}
+    state = begin(sample, fit, table, rule, **constants, bias=bias, epsilon=-np.inf)
+    chosen = choose_as_published if formula == "code" else choose
+    return (yield from explore(chosen, learn, state, table, trace=trace, first=trace, budget=budget))
 
 
 @inlined
 def choose(state):
     """The arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
-    fit, now, apart = state.fit, state.now, state.gains
-    leader, squares, along = argmax(fit.values), fit.squares, fit.along
-    products(fit, leader, along)
-    for k in range(apart.shape[0]):
-        apart[k] = squares[k] + squares[leader] - 2 * along[k]
-    if not compare(state, leader, apart):
+    leader, now = argmax(state.fit.values), state.now
+    distances(state, leader)
+    if not compare(state, leader, state.gains):
         return -1
     if state.greedy:
         return shortening(state)
     if now.row < 0:
         now.row = enter(state.table, state.program, leader, now.rival)
     return lagging(state)
+
+
+@inlined
+def choose_as_published(state):
+    """As `choose`, by the published width; its pairs are ordered, and solved between two loops."""
+    fit, now, leads, apart = state.fit, state.now, state.leads, state.gains
+    leader = argmax(fit.values)
+    distances(state, leader)
+    width = state.sigma * np.sqrt(state.union + np.log(1 + now.pulls))
+    for k in range(leads.shape[0]):
+        leads[k] = fit.values[k] - fit.values[leader] + np.sqrt(max(0.0, apart[k])) * (width + state.bias)
+    leads[leader] = -np.inf
+    rival = argmax(leads)
+    now.leader, now.rival, now.lead = leader, rival, leads[rival]
+    if now.pulls >= now.due:
+        return -1
+    if state.greedy:
+        return shortening(state)
+    now.row = find(state.table, leader * leads.shape[0] + rival)
+    return lagging(state)
+
+
+@inlined
+def distances(state, leader):
+    """Set state.gains to ||x_k - x_leader||^2 in the norm of A^-1, and the fit's products to those of the leader."""
+    apart, squares, along = state.gains, state.fit.squares, state.fit.along
+    products(state.fit, leader, along)
+    for k in range(apart.shape[0]):
+        apart[k] = squares[k] + squares[leader] - 2 * along[k]
 
 
 @inlined

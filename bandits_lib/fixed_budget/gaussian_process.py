@@ -86,21 +86,40 @@ def shift(fit, arm, reward):
                 covariance[k, i] -= weight * column[i]
 
 
-def covariance_of(arms, kernel, length, squared=False):
-    """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`; `squared`: the Matern kernel's square."""
-    if not isinstance(kernel, str):
-        return _check_covariance(kernel, len(arms))
-    check_option("kernel", kernel, KERNELS)
-    if kernel == "linear":
-        return arms @ arms.T
+def covariance_of(arms, kernel, length, formula="paper"):
+    """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`."""
+    if isinstance(kernel, str):
+        check_option("kernel", kernel, KERNELS)
+        if kernel == "linear":
+            return arms @ arms.T
+        covariance = _by_distance(arms, kernel, length)
+    else:
+        covariance = _check_covariance(kernel, len(arms))
+    if formula == "paper":
+        return covariance
+    features = covariance if isinstance(kernel, str) and kernel == "matern" else eigenfeatures(covariance)
+    return features @ features.T
+
+
+def _by_distance(arms, kernel, length):
+    """(K, K) covariance by the exponential or the Matern kernel."""
     if length is None:
         raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
     length, distances = check_positive("length", length), squareform(pdist(arms))
     if kernel == "exponential":
         return np.exp(-(distances**2) / length)
     near = np.sqrt(3) * distances / length
-    covariance = (1 + near) * np.exp(-near)
-    return covariance @ covariance if squared else covariance
+    return (1 + near) * np.exp(-near)
+
+
+def eigenfeatures(covariance):
+    """Features (K, K) as the published code has them, V D^(1/2) by np.linalg.eig, which knows of no symmetry.
+
+    Where eigenvalues are equal its V need not be orthogonal, and the features then have another covariance than the
+    kernel's: some arms are less certain than others for no reason but their places.
+    """
+    values, vectors = np.linalg.eig(covariance)
+    return vectors.real * np.sqrt(np.maximum(values.real, 0.0))
 
 
 def _check_covariance(kernel, K):

@@ -36,7 +36,8 @@ def option_set(name):
 
     "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and projects
     what it projected before (it needs `rng`); LinUCB has a regression for each arm, UCB-GLM adds alpha times the
-    squared norm.
+    squared norm. LinGapE solves for nonnegative weights and BayesGap takes variances for deviations, as their modules
+    say.
 
     Examples
     --------
@@ -49,6 +50,8 @@ def option_set(name):
             "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "cumulative"},
             "linucb": {"mode": "disjoint", "alpha": 0.513},
             "ucb_glm": {"alpha": 0.5, "width": "squared"},
+            "lingape_budget": {"delta": 0.4, "formula": "code"},
+            "bayes_gap": {"eta": 50.0, "formula": "code"},
         }
     if name == "weltz2023_code":
         return {

@@ -5,6 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import bayes_gap
+from bandits_lib.fixed_budget.gaussian_process import covariance_of
 from bandits_lib.numerics.ties import TIE, argmax
 
 
@@ -17,7 +18,7 @@ def features(arms, kernel, length, formula):
     gram = np.exp(-(distance**2) / length) if kernel == "exponential" else (1 + near) * np.exp(-near)
     if kernel == "matern" and formula == "code":
         return gram
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = (np.linalg.eig if formula == "code" else np.linalg.eigh)(gram)
     kept = values > 1e-10
     return vectors[:, kept] * np.sqrt(values[kept])
 
@@ -116,6 +117,23 @@ def test_copies_and_an_arm_at_the_origin_are_allowed():
     problem = LinearBandit([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.5]], theta=[1.0, 0.0])
     run = play(bayes_gap(problem.arms, budget=60), problem, np.random.default_rng(0))
     assert run.result.recommendation in (0, 1) and run.counts.sum() == 60
+
+
+def test_the_published_features_of_a_degenerate_kernel_prefer_arms_for_their_places():
+    """Interchangeable arms are equally uncertain; np.linalg.eig's vectors of an equal eigenvalue are not orthogonal."""
+    arms = np.eye(16)
+    published = covariance_of(arms, "exponential", 1000.0, "code")
+    kernel = covariance_of(arms, "exponential", 1000.0)
+    values, vectors = np.linalg.eig(kernel)
+    np.testing.assert_array_equal(published, (features := vectors * np.sqrt(values)) @ features.T)
+    assert np.ptp(np.diag(kernel)) == 0 and np.ptp(np.diag(published)) > 1e-4
+    np.testing.assert_allclose(
+        covariance_of(SPHERE.arms, "exponential", 0.5, "code"),
+        covariance_of(SPHERE.arms, "exponential", 0.5),
+        atol=1e-9,
+    )
+    by_name, by_matrix = covariance_of(arms, "exponential", 1000.0, "code"), covariance_of(arms, kernel, None, "code")
+    np.testing.assert_array_equal(by_name, by_matrix)
 
 
 def test_the_published_errors_cost_accuracy_on_the_adaptive_instance():

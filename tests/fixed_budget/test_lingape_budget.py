@@ -5,7 +5,9 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import allocations
+from bandits_lib.design.nonnegative import Pairs
 from bandits_lib.fixed_budget import lingape_budget
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
 
 SPHERE = instances.sphere(30, np.random.default_rng(1), d=4, mix=0.01)
@@ -79,6 +81,7 @@ def test_more_budget_more_accuracy():
         ({"budget": 2}, r"budget must be a whole number of pulls, at least 3 here \(each arm once\)"),
         ({"delta": 1.0}, "delta must lie strictly between 0 and 1"),
         ({"rule": "random"}, "rule must be one of"),
+        ({"formula": "text"}, "formula must be one of"),
         ({"theta_bound": 0.0}, "theta_bound must be positive"),
         ({"ridge": 0.0}, "ridge must be positive"),
         ({"sigma": -1.0}, "sigma must be"),
@@ -87,3 +90,49 @@ def test_more_budget_more_accuracy():
 def test_bad_arguments_are_refused_before_any_pull(arguments, words):
     with pytest.raises(ValueError, match=words):
         next(lingape_budget(np.eye(3), **({"budget": 10, "delta": 0.1} | arguments)))
+
+
+def as_published(problem, rng, budget, delta, sigma, ridge=1e-8):
+    """The published LinGapE with fresh inversions at every pull: counts and leader."""
+    arms, pairs = problem.arms, Pairs(problem.arms)
+    K, d = arms.shape
+    counts = np.ones(K, dtype=np.int64)
+    sums = problem.pull(counts, rng).sums
+    while True:
+        inverse = np.linalg.inv(ridge * np.eye(d) + (arms.T * counts) @ arms)
+        values = arms @ inverse @ arms.T @ sums
+        leader, t = argmax(values), counts.sum()
+        if t == budget:
+            return counts, leader
+        width = sigma**2 * np.sqrt(d * np.log(K**2 * (1 + t) / ridge / delta)) + 2 * np.sqrt(ridge)
+        y = arms - arms[leader]
+        leads = values - values[leader] + width * np.sqrt(np.einsum("kd,de,ke->k", y, inverse, y))
+        leads[leader] = -np.inf
+        share = pairs.solve(leader, argmax(leads))
+        arm = argmax(-np.where(share > 0, counts / np.where(share > 0, share, 1), np.inf))
+        counts[arm] += 1
+        sums[arm] += problem.means[arm] + problem.sigma[arm] * rng.standard_normal()
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "problem", [instances.benchmark(5, angle=0.1, scale=1.0, sigma=np.sqrt(10)), SPHERE], ids=["adaptive", "sphere"]
+)
+def test_formula_code_pulls_what_the_published_code_pulls(problem, seed):
+    sigma = problem.sigma[0]
+    rule = lingape_budget(problem.arms, budget=200, delta=0.4, sigma=sigma, formula="code", trace=50)
+    run = play(rule, problem, np.random.default_rng(seed))
+    counts, leader = as_published(problem, np.random.default_rng(seed), 200, 0.4, sigma)
+    np.testing.assert_array_equal(run.counts, counts)
+    assert run.result.recommendation == leader
+
+
+def test_the_published_leader_keeps_its_lead_if_it_is_e_1():
+    """Section 8.1 of azizi2022: with e_1 ahead of x' the arm that tells them apart, e_2, is starved."""
+    problem = instances.benchmark(7, angle=0.1, scale=1.0, sigma=np.sqrt(10))
+    informative = {0: [], 7: []}
+    for r in range(60):
+        rule = lingape_budget(problem.arms, budget=400, delta=0.4, sigma=np.sqrt(10), formula="code")
+        run = play(rule, problem, np.random.default_rng(r))
+        informative.setdefault(run.result.recommendation, []).append(run.counts[1])
+    assert np.mean(informative[7]) > 1.5 * np.mean(informative[0])

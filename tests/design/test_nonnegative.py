@@ -1,0 +1,51 @@
+"""LinGapE's program as the code of azizi2022 solves it: w >= 0, by SLSQP from equal weights."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from bandits_lib import instances
+from bandits_lib.design.nonnegative import Pairs, least_weights, nonnegative_allocations
+
+ADAPTIVE = instances.benchmark(5, angle=0.1, scale=1.0).arms
+SPHERE = instances.sphere(60, np.random.default_rng(1), d=3).arms
+
+
+def literal(arms, direction):
+    """The published call, with finite differences."""
+    equal = {"type": "eq", "fun": lambda w: np.sum(w[:, np.newaxis] * arms, axis=0) - direction}
+    start, bounds = np.ones(len(arms)) / len(arms), [(0, None)] * len(arms)
+    w = minimize(lambda w: np.linalg.norm(w, ord=1), start, method="SLSQP", bounds=bounds, constraints=equal).x
+    return np.abs(w) / np.abs(w).sum()
+
+
+@pytest.mark.parametrize("pair", [(0, 5), (5, 0), (0, 1), (3, 5), (2, 3)])
+def test_weights_are_those_of_the_published_call(pair):
+    i, j = pair
+    direction = ADAPTIVE[i] - ADAPTIVE[j]
+    np.testing.assert_allclose(Pairs(ADAPTIVE).solve(i, j), literal(ADAPTIVE, direction), atol=1e-5)
+
+
+def test_a_difference_in_the_cone_of_the_arms_is_solved():
+    direction = SPHERE[0] - SPHERE[7]
+    best = linprog(np.ones(60), A_eq=SPHERE.T, b_eq=direction).x
+    np.testing.assert_allclose(least_weights(SPHERE, direction), best / best.sum(), atol=1e-5)
+
+
+def test_the_arm_that_leads_decides_whether_the_informative_arm_is_pulled():
+    """No difference is in the cone here; with e_1 ahead of x' nothing goes to e_2 or x', with x' ahead most to e_2."""
+    ahead, behind = Pairs(ADAPTIVE).solve(0, 5), Pairs(ADAPTIVE).solve(5, 0)
+    assert ahead[[1, 5]].max() < 1e-6 and behind[1] > 0.5
+
+
+def test_pairs_of_one_shape_are_solved_once_and_alike():
+    pairs = Pairs(ADAPTIVE)
+    first, second = pairs.solve(2, 4), pairs.solve(4, 3)
+    assert len(pairs.solved) == 1 and first[2] == second[4] and first[4] == second[3] and first[3] == second[2]
+    np.testing.assert_allclose(second, least_weights(ADAPTIVE, ADAPTIVE[4] - ADAPTIVE[3]), atol=1e-5)
+
+
+def test_pairs_are_ordered():
+    table = nonnegative_allocations(ADAPTIVE)
+    assert table.enter(0, 5) != table.enter(5, 0) and table.enter(0, 5) == table.enter(0, 5)
+    assert nonnegative_allocations(ADAPTIVE) is table

@@ -19,10 +19,15 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     ----------
     kappa : float
         Largest over smallest variance, at least 1.
-    variances : {"free", "diagonal"}, default "free"
-        Of the three arms, which the paper does not print. "free": sigma^2 = (1, kappa, 1), as its words ask for
-        (sigma_2 far above sigma_1 and sigma_3), which no Sigma has for kappa above ((1 + cos) / sin)^2 = 15.3;
-        "diagonal": its model sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa).
+    variances : {"free", "diagonal", "singular"}, default "free"
+        Of the three arms, which the paper does not print:
+
+        - "free": sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above sigma_1 and sigma_3), which no Sigma
+          has for kappa above ((1 + cos) / sin)^2 = 15.3;
+        - "diagonal": its model sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa);
+        - "singular": its model with Sigma = vv', v = (-1, sqrt(kappa)), positive semidefinite of rank 1, under which
+          pulls of arms 0 and 2 are as good as pulls of 0 and 1; for kappa of at least ((1 + cos) / sin)^2, below which
+          arm 2 would be the quietest.
     angle : float, default 0.5
         Angle between the first and the third arm, in radians.
 
@@ -34,7 +39,7 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     Raises
     ------
     ValueError
-        For kappa < 1 or an unknown option.
+        For kappa < 1 (or too small for "singular") or an unknown option.
 
     References
     ----------
@@ -46,11 +51,14 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     >>> three_arms(4.0).sigma.tolist()
     [1.0, 2.0, 1.0]
     """
-    check_option("variances", variances, ("free", "diagonal"))
+    check_option("variances", variances, ("free", "diagonal", "singular"))
     if not (np.isfinite(kappa) and kappa >= 1):
         raise ValueError(f"kappa must be at least 1 (largest over smallest variance); got {kappa}")
-    third = 1.0 if variances == "free" else np.cos(angle) ** 2 + kappa * np.sin(angle) ** 2
-    arms = np.array([[1.0, 0.0], [0.0, 1.0], [np.cos(angle), np.sin(angle)]])
+    c, s = np.cos(angle), np.sin(angle)
+    if variances == "singular" and np.sqrt(kappa) * s < 1 + c:
+        raise ValueError(f"kappa must be at least {((1 + c) / s) ** 2:.4g} for variances='singular'; got {kappa}")
+    third = {"free": 1.0, "diagonal": c**2 + kappa * s**2, "singular": (np.sqrt(kappa) * s - c) ** 2}[variances]
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [c, s]])
     return LinearBandit(arms, theta=[1.0, 0.0], sigma=np.sqrt([1.0, kappa, third]))
 
 

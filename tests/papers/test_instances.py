@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import fixed_budget, instances
+from bandits_lib.complexity import oracle_design
 from bandits_lib.variance import features
 
 
@@ -113,6 +114,27 @@ def test_three_arms_of_weltz2023_and_the_limit_of_its_variance_model():
     for kappa, exists in ((limit - 0.1, True), (limit + 0.1, False)):  # Sigma with variances (1, kappa, 1): only one
         off = (1 - np.cos(0.5) ** 2 - kappa * np.sin(0.5) ** 2) / (2 * np.sin(0.5) * np.cos(0.5))
         assert (np.linalg.eigvalsh([[1, off], [off, kappa]])[0] >= 0) == exists
+
+
+def test_three_arms_whose_singular_sigma_makes_two_pairs_of_arms_equally_good():
+    """weltz2023 Figure 1a under equation (1): with Sigma = vv', s sigma_2 = sigma_3 + c sigma_1, so x_3 ties x_2."""
+    p, c, s = instances.three_arms(20, variances="singular"), np.cos(0.5), np.sin(0.5)
+    np.testing.assert_allclose(p.sigma**2, (p.arms @ [-1, np.sqrt(20)]) ** 2)
+    assert p.sigma.max() ** 2 / p.sigma.min() ** 2 == pytest.approx(20)
+    assert s * p.sigma[1] == pytest.approx(p.sigma[2] + c * p.sigma[0])
+    values = [_largest_variance(p, np.array(weights) / sum(weights)) for weights in (
+        [(1 - c) * p.sigma[0], s * p.sigma[1], 0], [p.sigma[0], 0, p.sigma[2]])]  # fmt: skip
+    assert values[0] == pytest.approx(values[1])
+    assert values[1] == pytest.approx(oracle_design(p.arms, theta=p.theta, sigma=p.sigma, tol=1e-6).value, rel=2e-6)
+    with pytest.raises(ValueError, match="kappa must be at least 15.34"):
+        instances.three_arms(15, variances="singular")
+
+
+def _largest_variance(p, weights):
+    """Of the comparisons with the best arm, over the squared gap, per pull."""
+    information = (p.arms.T * (weights / p.sigma**2)) @ p.arms
+    y = (p.arms[0] - p.arms[1:]) / p.gaps[1:, None]
+    return (y @ np.linalg.inv(information) * y).sum(axis=1).max()
 
 
 def test_two_spheres_of_weltz2023():

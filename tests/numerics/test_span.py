@@ -32,6 +32,7 @@ REGULARISED = {  # the least length beside e1 at which the rule does not refuse
     "ucb_glm (squared)": 1e-1,
     "bayes_gap": 1e-2,
     "lingape_budget": 1e-4,
+    "lingape_budget (published)": 1e-3,
     "lingape_budget (greedy)": 1e-4,
 }
 HIDES = r"beside a ridge: .* hides the rewards of arms {}, which alone measure a direction .* rescale the coordinates"

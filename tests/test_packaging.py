@@ -44,7 +44,8 @@ def direct():
 
 
 def locked():
-    pins = (line.split("==") for line in read("requirements.lock").splitlines())
+    """{name: version}, whatever systems a package is for."""
+    pins = (line.partition(";")[0].split("==") for line in read("requirements.lock").splitlines())
     return {canonicalize_name(name): version for name, version in pins}
 
 
@@ -53,7 +54,10 @@ def locked():
 
 def test_lock_has_only_exact_pins_and_no_hosts_or_paths():
     for line in read("requirements.lock").splitlines():
-        assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][A-Za-z0-9.!+]*", line), line
+        pin, _, systems = line.partition("; ")
+        assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][A-Za-z0-9.!+]*", pin), line
+        if systems:
+            assert Requirement(line).marker == direct()[canonicalize_name(pin.partition("==")[0])].marker
 
 
 def test_direct_dependencies_are_locked_within_their_range():
@@ -94,7 +98,7 @@ def test_environment_yml_pins_the_same_direct_dependencies():
     assert Version(pins.pop("python")) in Requirement("python" + project()["project"]["requires-python"]).specifier
     *by_pip, package = environment["dependencies"][-1]["pip"]
     assert package == "-e ."
-    pins |= dict(line.split("==") for line in by_pip)
+    pins |= dict(line.partition(";")[0].split("==") for line in by_pip)
     assert pins == {name: locked()[name] for name in direct()}
 
 

@@ -5,6 +5,12 @@ the cone of the arms. The published code hands the program to SLSQP, which start
 iterate for the solution whether it is one or not, and normalises. The answer is a pure function of the arms and of the
 ordered pair, and not of the difference alone: i against j is another program than j against i.
 
+Where there is no solution SLSQP stops when its line search fails or its iterations are spent, and rounding errors grow
+on the way: of sixteen arms, one pair in seven without a solution has another last iterate where products are added in
+another order. So the iterations are those of Kraft's own program, which the published code had from SciPy of its time:
+in PySLSQP it has no linear algebra that differs from processor to processor. SciPy's present one stands in where there
+is no PySLSQP (it has no wheels for systems other than Linux on x86-64); both end alike where there is a solution.
+
 Departures: derivatives are exact in place of finite differences; pairs that a relabelling of the arms carries into each
 other are solved once, and arms that a pair does not distinguish have equal weights, not equal up to rounding.
 """
@@ -15,6 +21,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bandits_lib.design.allocations import TABLES, Allocations, key_of
+from bandits_lib.numerics import kraft
 
 ROUNDED = 9  # digits to which inner products are the same
 
@@ -64,11 +71,32 @@ class Pairs:
 
 def least_weights(arms, direction):
     """Weights (K,), sum 1: SLSQP's last point for min |w|_1, X'w = direction, w >= 0, from equal weights 1 / K."""
+    last = (_last_of_kraft if kraft.is_here() else _last_of_scipy)(arms, direction)
+    return np.abs(last) / np.abs(last).sum()
+
+
+def _norm(w):
+    return np.abs(w).sum()
+
+
+def _slope(w):
+    """A subgradient of |w|_1, 1 at 0."""
+    return np.sign(w) + (w == 0)
+
+
+def _last_of_kraft(arms, direction):
+    """(K,); X'w is summed arm by arm, in one order on all processors."""
+    K = len(arms)
+    return kraft.last_point(
+        np.full(K, 1 / K), _norm, _slope, lambda w: (arms * w[:, None]).sum(axis=0) - direction, arms.T
+    )
+
+
+def _last_of_scipy(arms, direction):
     K = len(arms)
     equal = {"type": "eq", "fun": lambda w: arms.T @ w - direction, "jac": lambda w: arms.T}
-    objective = {"fun": lambda w: np.abs(w).sum(), "jac": lambda w: np.sign(w) + (w == 0)}
-    found = minimize(**objective, x0=np.full(K, 1 / K), method="SLSQP", bounds=[(0, None)] * K, constraints=equal)
-    return np.abs(found.x) / np.abs(found.x).sum()
+    start, bounds = np.full(K, 1 / K), [(0, None)] * K
+    return minimize(_norm, start, jac=_slope, method="SLSQP", bounds=bounds, constraints=equal).x
 
 
 def _ranks(rows):

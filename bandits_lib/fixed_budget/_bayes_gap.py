@@ -14,8 +14,8 @@ Departures: every arm is pulled once before the rule begins, as in azizi2022; an
 too. formula="code" repeats what the code published with azizi2022 does: variances s^2 wherever standard deviations s
 are meant, beta without its square root, H a sum of max(.) and not of its inverse square, and, for the Matern kernel,
 the rows of the kernel matrix as features, whose covariance is its square; of other kernels (and of a given matrix)
-eigenvectors by np.linalg.eig, which are not orthogonal where eigenvalues are equal, so that the covariance is another
-(`gaussian_process.eigenfeatures`).
+eigenvectors by np.linalg.eig, which rounding errors make where eigenvalues are equal, and which are not orthogonal
+there, so that the covariance is another: they are drawn by `rng` (`gaussian_process.loosened`).
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ LEAST_GAP = 1e-6  # estimated gaps are clipped from below
 
 
 def bayes_gap(
-    arms, *, budget, sigma=1.0, kernel="linear", length=None, eta=50.0, epsilon=0.0, formula="paper", trace=0
+    arms, *, budget, sigma=1.0, kernel="linear", length=None, eta=50.0, epsilon=0.0, formula="paper", rng=None, trace=0
 ):
     """Best arm after exactly `budget` pulls, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
@@ -58,6 +58,8 @@ def bayes_gap(
         Accepted distance from the best value, in units of reward (azizi2022: 0).
     formula : {"paper", "code"}, default "paper"
         The paper's formulas, or the errors of the published code (see the head of this file).
+    rng : numpy.random.Generator, optional
+        Draws eigenvectors of equal eigenvalues, with formula="code" and a kernel that has such.
     trace : int, default 0
         Record a `Trace` every `trace` pulls; 0 records none.
 
@@ -70,7 +72,8 @@ def bayes_gap(
     Raises
     ------
     ValueError
-        For bad input, an unknown kernel, a kernel without its length, and a budget below K.
+        For bad input, an unknown kernel, a kernel without its length, a budget below K, and eigenvectors to be drawn
+        without `rng`.
 
     References
     ----------
@@ -93,7 +96,7 @@ def bayes_gap(
     eta = check_positive("eta", eta)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
-    prior = covariance_of(arms, kernel, length, formula)
+    prior = covariance_of(arms, kernel, length, formula, rng)
     budget = check_budget(budget, len(arms), "one pull of each arm")
     if len(arms) == 1:
         return Result(0)

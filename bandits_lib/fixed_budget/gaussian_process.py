@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_matrix, check_option, check_positive
@@ -11,6 +12,7 @@ from bandits_lib.numerics.kernels import forward, inlined, regularised_cholesky
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
+SAME = 1e-12  # eigenvalues that differ by less, relative to the largest, are equal up to rounding
 
 
 class Posterior(NamedTuple):
@@ -86,7 +88,7 @@ def shift(fit, arm, reward):
                 covariance[k, i] -= weight * column[i]
 
 
-def covariance_of(arms, kernel, length, formula="paper"):
+def covariance_of(arms, kernel, length, formula="paper", rng=None):
     """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`."""
     if isinstance(kernel, str):
         check_option("kernel", kernel, KERNELS)
@@ -97,8 +99,9 @@ def covariance_of(arms, kernel, length, formula="paper"):
         covariance = _check_covariance(kernel, len(arms))
     if formula == "paper":
         return covariance
-    features = covariance if isinstance(kernel, str) and kernel == "matern" else eigenfeatures(covariance)
-    return features @ features.T
+    if isinstance(kernel, str) and kernel == "matern":
+        return covariance @ covariance.T
+    return loosened(covariance, rng)
 
 
 def _by_distance(arms, kernel, length):
@@ -112,14 +115,41 @@ def _by_distance(arms, kernel, length):
     return (1 + near) * np.exp(-near)
 
 
-def eigenfeatures(covariance):
-    """Features (K, K) as the published code has them, V D^(1/2) by np.linalg.eig, which knows of no symmetry.
+def loosened(covariance, rng):
+    """Covariance (K, K) of the features V D^(1/2) of a covariance, V by np.linalg.eig, which knows of no symmetry.
 
-    Where eigenvalues are equal its V need not be orthogonal, and the features then have another covariance than the
-    kernel's: some arms are less certain than others for no reason but their places.
+    It is the covariance itself, but where eigenvalues are equal: there that routine's vectors need not be orthogonal.
+    Of an eigenspace of dimension m it finds m unit vectors that only rounding errors distinguish from others, and
+    V D V' has another covariance than the kernel: some arms are less certain than others for no reason but their
+    places. What these vectors are differs from processor to processor; here they are drawn, each uniformly from the
+    unit sphere of its eigenspace. Arms that have no covariance with others are parted before, as that routine does.
     """
-    values, vectors = np.linalg.eig(covariance)
-    return vectors.real * np.sqrt(np.maximum(values.real, 0.0))
+    found = covariance.copy()
+    for block in _blocks(covariance):
+        values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
+        for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
+            if len(equal) > 1 and values[equal[-1]] > SAME * values[-1]:
+                found[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
+    return found
+
+
+def _blocks(covariance):
+    """The rows that are linked by a covariance other than 0, block by block."""
+    count, label = connected_components(covariance != 0, directed=False)
+    return [np.flatnonzero(label == block) for block in range(count)]
+
+
+def _strayed(axes, rng):
+    """W W' - A A' (n, n): m unit vectors W of the span of the orthonormal axes A (n, m), in place of these."""
+    if rng is None:
+        raise ValueError(
+            "rng must be given for formula='code' and a kernel with equal eigenvalues, whose eigenvectors are drawn; "
+            "got None"
+        )
+    across = axes @ axes.T
+    drawn = across @ rng.standard_normal(axes.shape)
+    drawn /= np.sqrt((drawn**2).sum(axis=0))
+    return drawn @ drawn.T - across
 
 
 def _check_covariance(kernel, K):

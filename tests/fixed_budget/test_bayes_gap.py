@@ -69,8 +69,15 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
-@pytest.mark.parametrize("problem", [ADAPTIVE, SPHERE], ids=["adaptive", "sphere"])
+PAIRS = {
+    f"{place}, {name}": (problem, options)
+    for place, problem in {"adaptive": ADAPTIVE, "sphere": SPHERE}.items()
+    for name, options in SETTINGS.items()
+    if (place, name) != ("adaptive", "exponential, code")  # its eigenvalues are equal: the next tests
+}
+
+
+@pytest.mark.parametrize(("problem", "options"), PAIRS.values(), ids=PAIRS.keys())
 def test_the_compiled_loop_pulls_what_the_twin_pulls(problem, options):
     for seed in range(2):
         rule = bayes_gap(problem.arms, budget=150, sigma=np.sqrt(10), **options)
@@ -119,21 +126,45 @@ def test_copies_and_an_arm_at_the_origin_are_allowed():
     assert run.result.recommendation in (0, 1) and run.counts.sum() == 60
 
 
+def published_covariance(kernel):
+    """By the published call."""
+    values, vectors = np.linalg.eig(kernel)
+    features = vectors.real * np.sqrt(np.maximum(values.real, 0.0))
+    return features @ features.T
+
+
 def test_the_published_features_of_a_degenerate_kernel_prefer_arms_for_their_places():
     """Interchangeable arms are equally uncertain; np.linalg.eig's vectors of an equal eigenvalue are not orthogonal."""
-    arms = np.eye(16)
-    published = covariance_of(arms, "exponential", 1000.0, "code")
-    kernel = covariance_of(arms, "exponential", 1000.0)
-    values, vectors = np.linalg.eig(kernel)
-    np.testing.assert_array_equal(published, (features := vectors * np.sqrt(values)) @ features.T)
-    assert np.ptp(np.diag(kernel)) == 0 and np.ptp(np.diag(published)) > 1e-4
-    np.testing.assert_allclose(
-        covariance_of(SPHERE.arms, "exponential", 0.5, "code"),
-        covariance_of(SPHERE.arms, "exponential", 0.5),
-        atol=1e-9,
+    kernel = covariance_of(np.eye(16), "exponential", 1000.0)
+    draws = [covariance_of(np.eye(16), "exponential", 1000.0, "code", np.random.default_rng(r)) for r in range(400)]
+    np.testing.assert_allclose(np.mean(draws, axis=0), kernel, atol=5 * np.std(draws, axis=0).max() / 20)
+    spread, published = np.std([np.diag(drawn) for drawn in draws]), np.std(np.diag(published_covariance(kernel)))
+    assert np.ptp(np.diag(kernel)) == 0 and 1e-4 < spread < 1e-3 and spread / 6 < published < 6 * spread
+    by_name, by_matrix = (
+        covariance_of(np.eye(16), *told, "code", np.random.default_rng(0))
+        for told in (("exponential", 1000.0), (kernel, None))
     )
-    by_name, by_matrix = covariance_of(arms, "exponential", 1000.0, "code"), covariance_of(arms, kernel, None, "code")
     np.testing.assert_array_equal(by_name, by_matrix)
+
+
+@pytest.mark.parametrize(
+    ("arms", "length"), [(SPHERE.arms, 0.5), (ADAPTIVE.arms, 1e-3), (np.eye(8), 1e-6), (SPHERE.arms[[0, 1, 1, 1]], 1.0)]
+)
+def test_where_eigenvectors_are_determined_the_published_features_have_the_kernel_s_covariance(arms, length):
+    kernel = covariance_of(arms, "exponential", length)
+    found = covariance_of(arms, "exponential", length, "code")
+    np.testing.assert_allclose(found, kernel, atol=1e-12)
+    np.testing.assert_allclose(published_covariance(kernel), found, atol=1e-9)
+
+
+def test_equal_eigenvalues_need_a_draw():
+    options = {"kernel": "exponential", "length": 1000.0, "formula": "code"}
+    with pytest.raises(ValueError, match="rng must be given for formula='code'"):
+        next(bayes_gap(np.eye(4), budget=20, **options))
+    runs = [bayes_gap(np.eye(4), budget=20, rng=np.random.default_rng(r), **options) for r in (0, 0)]
+    problem = instances.static(0.5, K=4)
+    played = [play(rule, problem, np.random.default_rng(1)) for rule in runs]
+    np.testing.assert_array_equal(played[0].counts, played[1].counts)
 
 
 def test_the_published_errors_cost_accuracy_on_the_adaptive_instance():

@@ -12,8 +12,9 @@ What the paper leaves open, and where its published code differs from its text; 
   and so passes the budget by up to the number of arms ("ceil"), or draws ("multinomial", for Wynn's method).
 - projection: the text projects the arms in play on what they span. The code projects what it projected before: as
   soon as the arms in play do not span their space it keeps 3 axes, for the rest of the run ("cumulative"). Arms that
-  differ in other directions become one point; the code ranks them by rounding errors, this file by a coin. "first3"
-  takes 3 axes of the arms themselves in every stage, also of arms that span the space.
+  differ in other directions become one point; the code ranks them by rounding errors, this file by a coin. Of axes of
+  one length those with the first coordinates are kept, as the code's solver mostly does. "first3" takes 3 axes of the
+  arms themselves in every stage, also of arms that span the space.
 - design: the default is certified. The paper's FWG stalls (design/g_optimal.py); in simulations it costs little.
 - model "logistic" takes a ridge where the paper takes the maximum-likelihood estimate, which is often infinite
   (`bandits_lib.fixed_budget.logistic`). Its designs are those of the linear model, as in the paper.

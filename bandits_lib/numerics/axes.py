@@ -1,17 +1,19 @@
 """Eigenvectors that are a function of the matrix: those of a multiple eigenvalue are taken from its projector.
 
-Principal axes whose eigenvalues differ by less than SAME of the largest are those of `independent` on that projector;
-of each the entry of largest size is positive.
+Principal axes whose eigenvalues differ by less than SAME of the largest are rows of that projector, each less what the
+ones before span, in their order: the axis with the first coordinate comes first. Of each the entry of largest size is
+positive.
 """
 
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics.ordered import independent, information, lower_product, product, transposed
+from bandits_lib.numerics.ordered import information, lower_product, product, transposed
 from bandits_lib.numerics.ties import ranked
 
 SWEEPS = 60
 SAME = 1e-9  # relative difference below which two eigenvalues are one
+SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
 
 
 @njit(cache=True, error_model="numpy")
@@ -65,9 +67,31 @@ def principal_axes(rows, most):
     found: list[np.ndarray] = []
     for g in range(group[-1] + 1):
         inside = vectors[group == g]
-        found.extend(independent(product(transposed(inside), inside), SAME)[1][: len(inside)])
+        found.extend(axes_in_order(product(transposed(inside), inside), len(inside)))
         if len(found) >= most:
             break
     axes = np.array(found[:most])
     largest = [ranked(-np.abs(axis))[0] for axis in axes]
     return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
+
+
+@njit(cache=True, error_model="numpy")
+def axes_in_order(projector, rank):
+    """Orthonormal axes (rank, d) of a projector (d, d): of its rows in their order, each less its part in those before."""
+    axes, m = np.zeros((rank, len(projector))), 0
+    for row in projector:
+        rest = row.copy()
+        for _ in range(2):
+            for axis in axes[:m]:
+                inside = 0.0
+                for k in range(len(rest)):
+                    inside += rest[k] * axis[k]
+                for k in range(len(rest)):
+                    rest[k] -= inside * axis[k]
+        length = 0.0
+        for value in rest:
+            length += value * value
+        if m < rank and length > SHORT:
+            axes[m] = rest / np.sqrt(length)
+            m += 1
+    return axes[:m]

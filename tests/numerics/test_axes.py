@@ -29,3 +29,15 @@ def test_a_multiple_eigenvalue_has_one_choice_of_axes():
     for noise in range(5):
         noisy = turned @ (rows * (1 + 1e-14 * rng.standard_normal(rows.shape)))
         assert np.allclose(principal_axes(noisy, 3), np.eye(5)[:3], atol=1e-10), noise
+
+
+@pytest.mark.parametrize("K", [16, 64])
+def test_equal_axes_come_in_the_order_of_their_first_coordinates(K):
+    """As numpy's svd has the first two of e_1, e_2, an arm at .1 from e_1 and others: what tells it from e_1 is kept."""
+    rng = np.random.default_rng(K)
+    near = np.cos(0.1) * np.eye(K - 1)[0] + np.sin(0.1) * np.eye(K - 1)[1]
+    for _ in range(20):
+        others = np.eye(K - 1)[rng.choice(np.arange(2, K - 1), K // 2 - 3, replace=False)]
+        rows = np.vstack([np.eye(K - 1)[:2], others, near])[rng.permutation(K // 2)]
+        axes, expected = principal_axes(rows, 3), np.linalg.svd(rows.T @ rows)[0].T
+        assert np.allclose(np.abs(axes[:2] @ expected[:2].T), np.eye(2))

@@ -77,7 +77,7 @@ def principal_axes(rows, most):
 
 @njit(cache=True, error_model="numpy")
 def axes_in_order(projector, rank):
-    """Orthonormal axes (rank, d) of a projector (d, d): of its rows in their order, each less its part in those before."""
+    """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
     axes, m = np.zeros((rank, len(projector))), 0
     for row in projector:
         rest = row.copy()

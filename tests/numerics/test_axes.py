@@ -33,7 +33,7 @@ def test_a_multiple_eigenvalue_has_one_choice_of_axes():
 
 @pytest.mark.parametrize("K", [16, 64])
 def test_equal_axes_come_in_the_order_of_their_first_coordinates(K):
-    """As numpy's svd has the first two of e_1, e_2, an arm at .1 from e_1 and others: what tells it from e_1 is kept."""
+    """As numpy's svd has the first two of e_1, e_2, an arm at .1 from e_1 and others: what tells it is kept."""
     rng = np.random.default_rng(K)
     near = np.cos(0.1) * np.eye(K - 1)[0] + np.sin(0.1) * np.eye(K - 1)[1]
     for _ in range(20):

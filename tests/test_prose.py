@@ -67,7 +67,7 @@ def test_there_are_quotations():
 def test_a_wrong_number_is_found():
     source, rule = "fiez2019/fig_1b.csv", "code | 10000 | lingape | mean"
     value = saved(source, *rule.split(" | "))
-    right, other = f"{value:,.0f}", f"{value + 2:,.0f}"
+    right, other = f"{value:,.0f}", f"{1.5 * value:,.0f}"
     assert not list(wrong(f"LinGapE takes {right} pulls.", source, f"{rule} = {right}"))
     assert list(wrong(f"LinGapE takes {other} pulls.", source, f"{rule} = {other}"))
     assert list(wrong("LinGapE takes fewer pulls.", source, f"{rule} = {right}"))

@@ -209,10 +209,15 @@ def _shown(value):
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
-def _commit():
-    """The git commit of this checkout, "-dirty" if files differ from it, "unknown" without git."""
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
+def _commit(folder=Path(__file__).parent):
+    """The git commit of a checkout, "-dirty" if files of it differ outside figures/, "unknown" without git."""
     try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        root = _git(folder, "rev-parse", "--show-toplevel")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures")
+        return _git(root, "rev-parse", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def _git(folder, *asked):
+    return subprocess.run(["git", "-C", str(folder), *asked], capture_output=True, text=True, check=True).stdout.strip()

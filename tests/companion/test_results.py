@@ -81,6 +81,20 @@ def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(noteboo
     assert said["wall_seconds"] >= 0
 
 
+def test_a_commit_is_dirty_by_changed_code_and_not_by_figures_drawn_anew(tmp_path):
+    assert results._commit(tmp_path) == "unknown"
+    (tmp_path / "figures").mkdir()
+    for name in ("code.py", "figures/fig_1.csv"):
+        (tmp_path / name).write_text("1")
+    for asked in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "1"]):
+        results._git(tmp_path, *asked)
+    commit = results._git(tmp_path, "rev-parse", "HEAD")
+    (tmp_path / "figures" / "fig_1.csv").write_text("2")
+    assert results._commit(tmp_path) == commit
+    (tmp_path / "code.py").write_text("2")
+    assert results._commit(tmp_path) == commit + "-dirty"
+
+
 def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "CHECKOUT", tmp_path / "checkout")
     home, copy = tmp_path / "checkout" / "notebooks", tmp_path / "checkout" / "build" / "lab" / "notebooks"

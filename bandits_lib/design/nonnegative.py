@@ -6,10 +6,10 @@ iterate for the solution whether it is one or not, and normalises. The answer is
 ordered pair, and not of the difference alone: i against j is another program than j against i.
 
 Where there is no solution SLSQP stops when its line search fails or its iterations are spent, and rounding errors grow
-on the way: of sixteen arms, one pair in seven without a solution has another last iterate where products are added in
-another order. So the iterations are those of Kraft's own program, which the published code had from SciPy of its time:
-in PySLSQP it has no linear algebra that differs from processor to processor. SciPy's present one stands in where there
-is no PySLSQP (it has no wheels for systems other than Linux on x86-64); both end alike where there is a solution.
+on the way: some of these pairs have another last iterate where products are added in another order. So the iterations
+are those of Kraft's own program, which the published code had from SciPy of its time: in PySLSQP it has no linear
+algebra that differs from processor to processor. SciPy's present one stands in where there is no PySLSQP (it has no
+wheels for systems other than Linux on x86-64); both end alike where there is a solution.
 
 Departures: derivatives are exact in place of finite differences; pairs that a relabelling of the arms carries into each
 other are solved once, and arms that a pair does not distinguish have equal weights, not equal up to rounding.

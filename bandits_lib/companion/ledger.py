@@ -3,14 +3,13 @@
 from pathlib import Path
 
 from bandits_lib.companion.faults import PAPERS as PAPERS
-from bandits_lib.companion.pages import as_read, claims_block, fill, fill_readme, markdown, page, totals_block
+from bandits_lib.companion.pages import as_read, fill, fill_readme, markdown, page, totals_block
 from bandits_lib.companion.picture import verdicts
 from bandits_lib.companion.saved import read, read_file
 from bandits_lib.companion.sentences import of_verdict, sentences, totals
 
 __all__ = [
     "as_read",
-    "claims_block",
     "fill",
     "fill_readme",
     "markdown",

@@ -1,4 +1,4 @@
-"""Pages made from the ledger: markdown of totals and claims, and the places of the README that they fill."""
+"""Pages made from the ledger: markdown of totals and claims, and the place of the README that they fill."""
 
 import re
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from bandits_lib.companion.faults import sentence
 from bandits_lib.companion.rows import holds_for, judged, told
-from bandits_lib.companion.sentences import of_verdict, reading_of, sentences, totals
+from bandits_lib.companion.sentences import reading_of, sentences, totals
 from bandits_lib.companion.verdicts import STANDS
 
 OTHERS = {"code": "Visible only in the published code", "ours": "Findings of this companion"}
@@ -164,44 +164,6 @@ def totals_block(claims):
     return markdown(totals(claims).reset_index(names="paper"))
 
 
-def claims_block(claims):
-    """Markdown of the sentences that fall in the open and of every claim, folded, paper by paper.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-
-    Returns
-    -------
-    str
-        The tables in markdown.
-
-    Examples
-    --------
-    >>> from bandits_lib.companion.claims import claim
-    >>> from bandits_lib.companion.rows import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> claims_block(found).splitlines()[2]
-    'None.'
-    """
-    shown, failed = as_read(claims), of_verdict(claims, "not reproduced").index
-    parts = ["**Not reproduced**"]
-    parts.append(markdown(shown.loc[failed].drop(columns="verdict")) if len(failed) else "None.")
-    of_papers = claims["whose"] == "paper"
-    for paper, number in totals(claims)["sentences"].drop("all").items():
-        rows = shown[of_papers & (claims["paper"] == paper)].drop(columns="paper")
-        parts += _folded(f"All {number} sentences of {paper}", rows)
-    for whose, title in OTHERS.items():
-        if (rows := _others(shown, claims, whose)) is not None:
-            parts += _folded(title, rows)
-    return "\n\n".join(parts)
-
-
-def _folded(title, rows):
-    return f"<details><summary>{title}</summary>", markdown(rows), "</details>"
-
-
 def _others(shown, claims, whose):
     """The rows that are no sentences of a paper; None if there are none."""
     rows = shown[claims["whose"] == whose]
@@ -277,12 +239,12 @@ def fill(text, name, block):
 
 
 def fill_readme(text, claims):
-    """The README with its totals and its table of claims made anew.
+    """The README with its totals made anew.
 
     Parameters
     ----------
     text : str
-        The README, with its two places.
+        The README, with the place of the totals.
     claims : DataFrame
         Claims as `ledger.read` returns them.
 
@@ -294,16 +256,14 @@ def fill_readme(text, claims):
     Raises
     ------
     ValueError
-        If the text lacks one of the places.
+        If the text lacks the place.
 
     Examples
     --------
     >>> from bandits_lib.companion.claims import claim
     >>> from bandits_lib.companion.rows import full
     >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> line = chr(10)
-    >>> places = f"<!-- totals -->{line}<!-- end totals -->{line}<!-- claims -->{line}<!-- end claims -->"
-    >>> "fewer pulls" in fill_readme(places, found)
+    >>> "| fiez2019 | 1" in fill_readme("<!-- totals -->" + chr(10) + "<!-- end totals -->", found)
     True
     """
-    return fill(fill(text, "totals", totals_block(claims)), "claims", claims_block(claims))
+    return fill(text, "totals", totals_block(claims))

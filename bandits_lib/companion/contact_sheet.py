@@ -77,18 +77,18 @@ def save(page, run, failed=()):
     True
     """
     page, failed, found = Path(page), dict(failed), figures(run)
-    notebooks = [_notebook(name, run, page.parent) for name in sorted({name for name, *_ in found} | set(failed))]
+    notebooks = [_notebook(name, run, page.parent) for name in sorted({name for name, _ in found} | set(failed))]
     for notebook in notebooks:
-        own = [_figure(*figure, run, page.parent) for name, *figure in found if name == notebook["name"]]
+        own = [_figure(file, run, page.parent) for name, file in found if name == notebook["name"]]
         notebook["figures"] = sorted(own, key=lambda figure: _place(figure["name"], notebook["code"]))
-    told = {"parts": _parts(notebooks), "failed": failed, "run": run}
-    told["executed"] = shown(run.executed, run.notebooks.parent)
-    told["links"] = {"verdicts": _link(page.with_name("verdicts.txt"), page.parent)}
-    told["links"]["ledger"] = _link(run.beside / "ledger.md", page.parent) if run.beside else None
+    told = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
+    told |= {"executed": shown(run.executed, run.notebooks.parent)}
+    told |= {"verdicts": _link(page.with_name("verdicts.txt"), page.parent)}
+    told |= {"ledger": _link(run.beside / "ledger.md", page.parent) if run.beside else None}
     template = files(__package__).joinpath("contact_sheet.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(environment.from_string(template).render(told, count=len(found)), encoding="utf-8")
+    page.write_text(environment.from_string(template).render(told), encoding="utf-8")
     return len(found)
 
 
@@ -125,7 +125,7 @@ def figures(run):
     Returns
     -------
     list of tuple
-        (name of the notebook, file of the description, its content) of each, in the order of their files.
+        (name of the notebook, json that describes the figure) of each, in the order of their files.
 
     Examples
     --------
@@ -135,8 +135,8 @@ def figures(run):
     found = []
     for described in sorted((run.out / "figures").glob("*/*.json")):
         if described.with_suffix(".png").exists():
-            about = json.loads(described.read_text(encoding="utf-8"))
-            found.append((about["command"].partition("notebooks/")[2].partition(".ipynb")[0], described, about))
+            command = json.loads(described.read_text(encoding="utf-8"))["command"]
+            found.append((command.partition("notebooks/")[2].partition(".ipynb")[0], described))
     return found
 
 
@@ -157,9 +157,11 @@ def title(stem):
     --------
     >>> title("fig_1a"), title("fig_theorem_4_1"), title("rage_phases")
     ('Figure 1a', 'Theorem 4.1', 'Rage phases')
+    >>> title("fig_1ab")
+    'Figure 1a, b'
     """
     if number := NUMBERED.fullmatch(stem):
-        return f"{'Figure' if number[1] == 'fig' else 'Table'} {number[2].replace('_', ', ')}"
+        return f"{'Figure' if number[1] == 'fig' else 'Table'} " + re.sub(r"(?<=[a-z])(?=[a-z])", ", ", number[2])
     words = re.sub(r"(?<=\d)_(?=\d)", ".", stem.removeprefix("fig_")).replace("_", " ")
     return words[:1].upper() + words[1:]
 
@@ -190,25 +192,21 @@ def _place(name, code):
     return (found.start() if found else len(code), name)
 
 
-def _figure(described, about, run, here):
-    """What the page says of a figure: its title, its description, itself, and the one at the papers' scale."""
-    large = run.beside / described.relative_to(run.out / "figures") if run.beside else None
-    return {
-        "name": f"{described.parent.name}/{described.stem}",
-        "title": title(described.stem),
-        "words": " ".join(about["alt"].split()),
-        "own": _picture(described, about, here),
-        "large": _picture(large, json.loads(large.read_text(encoding="utf-8")), here)
-        if large and large.exists()
-        else None,
-    }
+def _figure(described, run, here):
+    """What the page says of a figure: itself, and the one at the papers' scale."""
+    name = f"{described.parent.name}/{described.stem}"
+    large = run.beside / f"{name}.json" if run.beside else None
+    found = {"name": name, "title": title(described.stem), "own": _picture(described, here), "large": None}
+    return found | ({"large": _picture(large, here)} if large and large.exists() else {})
 
 
-def _picture(described, about, here):
-    """A picture: where it and its data are, as seen from the page, its size, and runs and seed behind it."""
-    width, height = struct.unpack(">II", described.with_suffix(".png").read_bytes()[16:24])  # of the png's first chunk
+def _picture(described, here):
+    """A picture: where it and its data are, as seen from the page, its size, its words, and what is behind it."""
+    about = json.loads(described.read_text(encoding="utf-8"))
+    width, height = struct.unpack(">II", described.with_suffix(".png").read_bytes()[16:24])  # in a png's first chunk
     links = {kind: _link(described.with_name(described.stem + end), here) for kind, end in KINDS.items()}
-    return {"links": links, "width": width, "height": height, "parameters": about["parameters"]}
+    words = " ".join(about["alt"].split())
+    return {"links": links, "width": width, "height": height, "words": words, "parameters": about["parameters"]}
 
 
 def _link(file, here):

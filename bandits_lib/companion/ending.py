@@ -100,7 +100,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     if not claims.empty:
         (page / LIST).write_text(listed(claims, run.scale), encoding="utf-8")
     contact_sheet.save(page / PAGE, run, failed)
-    drawn = sum(name in {one.name for one in played} - set(failed) for name, *_ in contact_sheet.figures(run))
+    drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in contact_sheet.figures(run))
     lines = [f"{_count(len(played), 'notebook')} in {duration(seconds / 60)}, {_count(drawn, 'figure')}, {run.scale}"]
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
     if not claims.empty:

@@ -65,9 +65,9 @@ def _parameter(name, line):
     """(name, Parameter) of one line."""
     try:
         (node,) = ast.parse(line).body
-        if isinstance(node, ast.Assign) and [type(target) for target in node.targets] == [ast.Name]:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
             comment = line.encode()[node.end_col_offset :].decode().strip().removeprefix("#").strip()
-            return node.targets[0].id, Parameter(ast.literal_eval(node.value), comment)
+            return target.id, Parameter(ast.literal_eval(node.value), comment)
     except (ValueError, SyntaxError):
         pass
     raise ValueError(f"{name}: parameter line `{line}` is not `name = literal`")

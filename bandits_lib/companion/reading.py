@@ -5,8 +5,8 @@ import json
 import shutil
 from pathlib import Path
 
-KINDS = ("notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/reports/*.md")
-KINDS += ("figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json")
+KINDS = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/reports/*.md"]
+KINDS += ["figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json"]
 RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
 
 

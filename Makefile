@@ -22,13 +22,15 @@ setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (t
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'This is Python %d.%d; 3.11 or newer is needed: make PYTHON=python3.11' % v[:2])"
+	@echo "Installing what requirements.lock names into .venv: about two minutes, silently."
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Compiling the kernels, once: about a minute on two cores."
 	$(PY) -c "import bandits_lib.companion.warm; bandits_lib.companion.warm.compile_kernels()"
 	@touch $(STAMP)
 
-figures: $(STAMP) ## execute all notebooks at their small default parameters into build/ and print the verdicts
+figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
 	$(PY) notebooks/run.py figures
 
 paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [SCHEDULER=tcp://...]

@@ -1,6 +1,7 @@
 """Execute the notebooks of this folder without opening them.
 
-python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/notebooks, build/figures
+python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/index.html and below
+python notebooks/run.py parameters [NAME ...]              what -p may be given, and which rules `runs` moves
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
 python notebooks/run.py explored [FOLDER]                  keep claims as those of the exploration -> figures/explored
@@ -9,9 +10,7 @@ python notebooks/run.py lab                                JupyterLab on a copy 
 """
 
 import argparse
-import ast
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -21,7 +20,6 @@ sys.modules["rfc3987_syntax"] = None  # or nbformat builds 39 parsers of web add
 import joblib
 import nbclient
 import nbformat
-import pandas as pd
 import papermill
 import yaml
 
@@ -38,6 +36,8 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
 QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
 
+from bandits_lib.companion import contact_sheet, ending, parameters, reading  # after the threads: NumPy reads them
+from bandits_lib.companion.ending import Played, duration
 
 # --- which notebooks, with which parameters
 
@@ -53,27 +53,24 @@ def select(names: list[str]) -> list[str]:
     return [name for name in known_names() if name in wanted]
 
 
-def default_parameters(name: str) -> dict:
-    """The literals of the cell tagged `parameters`."""
-    parameters = {}
-    for key, line in papermill.inspect_notebook(NOTEBOOKS / f"{name}.ipynb").items():
-        try:
-            parameters[key] = ast.literal_eval(line["default"])
-        except (ValueError, SyntaxError):
-            raise ValueError(f"{name}: parameter line `{key} = {line['default']}` is not `name = literal`") from None
-    return parameters
+def parameters_of(name: str) -> dict:
+    """{name: Parameter} of the cell tagged `parameters`."""
+    return parameters.read(NOTEBOOKS / f"{name}.ipynb")
 
 
 def check_parameters(name: str, given: dict) -> None:
-    """Refuse what papermill would let through: an unknown name, or a value of another type than the default."""
-    known = default_parameters(name)
-    for key, value in given.items():
-        if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(known) or 'none, tagged so'}")
-        kinds = (int, float) if type(known[key]) is float else (type(known[key]),)
-        if known[key] is not None and type(value) not in kinds:
-            raise ValueError(f"{name}: parameter {key} = {value!r} is {type(value).__name__}, "
-                             f"but the notebook has {known[key]!r}, {type(known[key]).__name__}")
+    """Refuse what papermill would let through, with one sentence."""
+    parameters.check(name, parameters_of(name), given)
+
+
+def check_out(out: str) -> None:
+    """Small figures never lie in figures/; say where they go, if it is not build/."""
+    folder = (NOTEBOOKS / out).resolve()
+    if folder == ROOT.resolve():
+        raise ValueError(f"out = {out!r} is the repository, whose figures/ belong to `run.py paper`: give a folder")
+    if folder != (ROOT / "build").resolve():
+        inside = "" if folder.is_relative_to(ROOT.resolve()) else ", outside this repository"
+        print(f"figures, claims and index.html go to {folder}{inside} (relative paths count from notebooks/)")
 
 
 # --- one notebook
@@ -116,63 +113,72 @@ def strip(notebook: nbformat.NotebookNode) -> None:
 
 # --- many notebooks
 
-def attempt(function, name: str, *arguments) -> tuple[str, float, str, bool]:
+def attempt(function, name: str, *arguments) -> Played:
     """Run `function(name, ...)`: a notebook that fails is reported and does not stop the others."""
     start = time.perf_counter()
     try:
-        message, ok = function(name, *arguments), True
-    except Exception as error:
-        message, ok = f"FAILED\n{error}", False
-    return name, time.perf_counter() - start, message, ok
+        message, error = function(name, *arguments), ""
+    except Exception as failure:
+        error = ending.last_line(failure)
+        message = f"FAILED  {error}" if function is execute else f"FAILED\n{failure}"  # no executed copy tells more
+    return Played(name, time.perf_counter() - start, message, error)
 
 
 def fork_kernels_of(names) -> None:
     if len(names) > FEW:
-        from bandits_lib.companion.forked import fork_kernels  # a third of a second, which other commands need not wait
+        from bandits_lib.companion.forked import fork_kernels
 
         fork_kernels()
 
 
-def side_by_side(function, names: list[str], *arguments) -> list[str]:
-    """As many kernels as cores, the ledger when all others are done; returns the notebooks that ran through."""
-    succeeded = []
+def side_by_side(function, names: list[str], *arguments) -> list[Played]:
+    """As many kernels as cores, the ledger when all others are done; returns what became of each notebook."""
+    played = []
     fork_kernels_of(names)
+    cores = joblib.cpu_count()
+    if len(names) > cores:
+        print(f"{len(names)} notebooks, {cores} at a time; a line when one is done:", flush=True)
     others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
     for group in (others, [name for name in names if name == LEDGER]):
         # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
-        parallel = joblib.Parallel(joblib.cpu_count(), backend="threading", return_as="generator_unordered")
-        for name, seconds, message, ok in parallel(joblib.delayed(attempt)(function, n, *arguments) for n in group):
-            print(f"{name:<40} {seconds:6.1f} s  {message}", flush=True)
-            succeeded += [name] * ok
-    return succeeded
+        parallel = joblib.Parallel(cores, backend="threading", return_as="generator_unordered")
+        for one in parallel(joblib.delayed(attempt)(function, name, *arguments) for name in group):
+            print(f"{one.name:<40} {one.seconds:6.1f} s  {one.message}", flush=True)
+            played.append(one)
+    return played
 
 
-def print_verdicts(out: Path, names: list[str]) -> None:
-    """The claims of these notebooks, one line each: id, estimate [95 % interval], where the claim holds, verdict."""
-    from bandits_lib.companion import ledger, rows
-
-    files = [out / "figures" / "claims" / f"{name}.csv" for name in names]
-    tables = [ledger.read_file(file) for file in files if file.exists()]
-    if not tables:
-        return
-    claims = pd.concat(tables, ignore_index=True)
-    width = max(claims["id"].str.len())
-    print(f"\n{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} verdict")
-    for row in claims.to_dict("records"):
-        print(f"{row['id']:<{width}}  {rows.told(row):<30} {rows.holds_for(row):<24} {rows.judged(row)}")
-    print(", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items()))
+def all_ran(played: list[Played]) -> bool:
+    return not any(one.error for one in played)
 
 
-# --- the five commands
+# --- the commands
 
-def figures(names: list[str], parameters: dict) -> bool:
-    selected = select(names)
-    parameters = {"n_jobs": 1, **parameters}
+def figures(names: list[str], given: dict) -> bool:
+    started, selected = time.perf_counter(), select(names)
+    given = {"n_jobs": 1, **given}
     for name in selected:
-        check_parameters(name, parameters)
-    succeeded = side_by_side(execute, selected, parameters, ROOT / "build" / "notebooks")
-    print_verdicts(NOTEBOOKS / parameters.get("out", "../build"), sorted(succeeded))
-    return len(succeeded) == len(selected)
+        check_parameters(name, given)
+    out = given.get("out", "../build")
+    check_out(out)
+    if "runs" in given and len(selected) <= FEW:
+        say_what_runs_leaves(selected)
+    executed = ROOT / "build" / "notebooks"
+    played = side_by_side(execute, selected, given, executed)
+    run = contact_sheet.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", "at small parameters")
+    print("\n" + ending.close(played, time.perf_counter() - started, run, NOTEBOOKS / out, "at the papers' scale"))
+    return all_ran(played)
+
+
+def say_what_runs_leaves(names: list[str]) -> None:
+    for name in names:
+        if left := parameters.unmoved(parameters_of(name)):
+            print(f"{name}: -p runs leaves {left}; `run.py parameters {name}` lists them", flush=True)
+
+
+def show_parameters(names: list[str]) -> bool:
+    print("\n\n".join(parameters.listing(name, parameters_of(name)) for name in select(names)))
+    return True
 
 
 def paper_plan(paper: str, figure: str) -> dict[str, dict]:
@@ -214,15 +220,15 @@ def paper(paper: str, figure: str, scheduler: str, seed: int = CONFIRMATORY) -> 
     jobs = paper_jobs(plan, scheduler, seed, folder)
     announce(plan, seed, folder / "figures")
     fork_kernels_of(jobs)
-    succeeded = []
-    for name, parameters in jobs.items():
+    executed, played = ROOT / "build" / "paper" if confirmatory else folder / "notebooks", []
+    for name, given in jobs.items():
         print(f"{name} ...", flush=True)
-        played = ROOT / "build" / "paper" if confirmatory else folder / "notebooks"
-        _, seconds, message, ok = attempt(execute, name, parameters, played, True)
-        print(f"{name:<40} {duration(seconds / 60):>12}  {message}", flush=True)
-        succeeded += [name] * ok
-    print_verdicts(folder, succeeded)
-    return len(succeeded) == len(plan)
+        played.append(attempt(execute, name, given, executed, True))
+        print(f"{name:<40} {duration(played[-1].seconds / 60):>12}  {played[-1].message}", flush=True)
+    beside, page = (None, executed) if confirmatory else (ROOT / "figures", folder)
+    run = contact_sheet.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, seed {seed}")
+    print("\n" + ending.close(played, sum(one.seconds for one in played), run, page, f"seed {CONFIRMATORY}"))
+    return all_ran(played)
 
 
 def announce(plan: dict[str, dict], seed: int, figures: Path) -> None:
@@ -242,28 +248,16 @@ def keep_explored(folder: str) -> bool:
     return True
 
 
-def copy_for_reading() -> Path:
-    """build/lab: the notebooks with the files they read; what is there already stays as the reader left it."""
-    lab = ROOT / "build" / "lab"
-    files = [file for kind in ("*.ipynb", "*.csv", "*.yaml", "reports/*.md") for file in NOTEBOOKS.glob(kind)]
-    read = [file for kind in ("claims/*.csv", "explored/*.csv", "*/*.json") for file in (ROOT / "figures").glob(kind)]
-    for file in [*files, *read]:
-        copy = lab / file.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.exists():
-            shutil.copy(file, copy)
-    return lab
-
-
 def lab() -> None:
-    """JupyterLab in place of this process."""
-    folder = copy_for_reading()
-    print(f"{folder.relative_to(ROOT)} keeps what you change; delete it for fresh copies.", flush=True)
+    """JupyterLab in place of this process, on copies that leave no difference in the repository."""
+    folder = ROOT / "build" / "lab"
+    renewed, behind = reading.copy(ROOT, folder)
+    print(f"{folder.relative_to(ROOT)} keeps what you change; delete a file there for a fresh copy.", flush=True)
+    said = {"renewed, since the originals changed": renewed, "yours stay, though the originals changed": behind}
+    for what, files in said.items():
+        if files:
+            print(f"{what}: {', '.join(Path(file).name for file in files)}", flush=True)
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder / 'notebooks'}"])
-
-
-def duration(minutes: float) -> str:
-    return f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
 
 
 def main() -> int:
@@ -276,6 +270,7 @@ def main() -> int:
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
     large.add_argument("--seed", type=int, default=CONFIRMATORY)
+    commands.add_parser("parameters").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("explored").add_argument("folder", nargs="?", default="figures", metavar="FOLDER")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
@@ -283,16 +278,17 @@ def main() -> int:
     os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval
     try:
         if args.command == "figures":
-            success = figures(args.names, {name: yaml.safe_load(value) for name, value in args.parameters})
+            success = figures(args.names, {name: parameters.typed(value) for name, value in args.parameters})
         elif args.command == "paper":
             success = paper(args.paper, args.figure, args.scheduler, args.seed)
+        elif args.command == "parameters":
+            success = show_parameters(args.names)
         elif args.command == "explored":
             success = keep_explored(args.folder)
         elif args.command == "lab":
             lab()
         else:
-            selected = select(args.names)
-            success = len(side_by_side(refresh, selected)) == len(selected)
+            success = all_ran(side_by_side(refresh, select(args.names)))
     except ValueError as error:
         sys.exit(f"run.py: {error}")
     except KeyboardInterrupt:

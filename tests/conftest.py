@@ -1,4 +1,4 @@
-"""The closing lines of a run: how far the library can be relied on, and which tests were skipped for what."""
+"""The closing lines of a run: what passed, what was skipped and why, how far the library can be relied on."""
 
 import os
 import time
@@ -7,6 +7,7 @@ from collections import Counter
 import reliability
 
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")  # a slow machine is not a failure
+COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed", "deselected")
 
 
 def pytest_sessionstart(session):
@@ -14,15 +15,35 @@ def pytest_sessionstart(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """The table of test_reliability.py, if it ran, and the skipped tests by reason."""
-    if text := reliability.table(since=config.started):
-        terminalreporter.section("reliability")
-        terminalreporter.write_line(text)
-    reasons = Counter(reason(report) for report in terminalreporter.stats.get("skipped", []))
-    if reasons:
-        terminalreporter.section(f"{reasons.total()} skipped")
-    for text, times in reasons.most_common():
-        terminalreporter.write_line(f"{times} skipped: {text}")
+    """About ten lines: counts and time, the skipped tests by reason, the totals of the reliability table."""
+    counts = {what: len(terminalreporter.stats.get(what, [])) for what in COUNTED}
+    seen = reliability.recorded(since=config.started)
+    terminalreporter.section("in short")
+    terminalreporter.write_line(in_short(counts, time.time() - config.started))
+    for line in skipped(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(line)
+    if seen:
+        reliability.TABLE.write_text(reliability.table(seen))
+        where = reliability.TABLE.relative_to(config.rootpath) if in_root(config) else reliability.TABLE
+        terminalreporter.write_line(f"reliability, row by row in {where}:")
+    for line in reliability.totals(seen):
+        terminalreporter.write_line(f"  {line}")
+
+
+def in_root(config):
+    return reliability.TABLE.is_relative_to(config.rootpath)
+
+
+def in_short(counts, seconds):
+    """Tests and cells of notebooks, and how long they took."""
+    told = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "nothing ran"
+    return f"{told} in {seconds / 60:.1f} min (tests, and cells of notebooks)"
+
+
+def skipped(reports):
+    """One line for each reason, the most frequent first."""
+    reasons = Counter(" ".join(reason(report).split()) for report in reports)
+    return [f"{times} skipped: {text}" for text, times in reasons.most_common()]
 
 
 def reason(report):

@@ -16,6 +16,7 @@ ITEM = re.compile(
     r"^[#>* ]*(Theorem|Lemma|Proposition|Corollary|Remark|Figure|Table) ([A-Z]?\.?\d+(?:\.\d+)*)(?=[.:*]|\s*\n| \()",
     re.MULTILINE,
 )
+NONE = "no copies of the papers: put them into `papers` beside the folder that BANDITS_DATA names, as <key>_*.md"
 EXPERIMENT = re.compile(r"\bExperiment (\d)")
 
 

@@ -17,6 +17,8 @@ import pytest
 import yaml
 from papermill.cli import papermill
 
+from bandits_lib.companion import reading
+
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("name", NAMES)
@@ -56,7 +58,7 @@ def test_every_code_cell_was_executed_in_order_without_error(name):
 
 @each_notebook
 def test_parameters_cell(name):
-    parameters = run.default_parameters(name)
+    parameters = {key: known.default for key, known in run.parameters_of(name).items()}
     assert {"runs", "seed", "n_jobs", "scheduler", "out"} <= set(parameters)
     assert parameters["scheduler"] == "" and parameters["out"] == "../build"
     (cell,) = (cell for cell in code_cells(name) if "parameters" in cell.metadata.get("tags", []))
@@ -68,7 +70,7 @@ def test_parameters_cell(name):
 @each_notebook
 def test_parameters_keep_their_values_and_are_never_typed_again(name):
     """So `globals()` holds, when a figure is saved, what the parameters were when it was computed."""
-    known = set(run.default_parameters(name))
+    known = set(run.parameters_of(name))
     for cell in code_cells(name):
         if "parameters" in cell.metadata.get("tags", []):
             continue
@@ -235,8 +237,21 @@ def test_figures_executes_all_and_prints_the_verdicts(executed, project):
     assert (root / "notebooks" / "toy2020_1.ipynb").read_bytes() == untouched
     assert outputs(root / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
     assert outputs(root / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
-    assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +reproduced", done.stdout)
-    assert "1 reproduced" in done.stdout
+    listed = (root / "build" / "verdicts.txt").read_text(encoding="utf-8")
+    assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +reproduced", listed)
+
+
+def test_figures_ends_in_ten_lines_that_name_one_page(executed):
+    root, done = executed(*FIGURES)
+    *_, ending = done.stdout.split("\n\n")
+    lines = ending.splitlines()
+    assert len(lines) <= 10
+    assert re.fullmatch(r"3 notebooks in [\d.]+ (s|min), 1 figure, at small parameters", lines[0])
+    assert lines[1] == "The papers' sentences:" and lines[2].split() == ["at", "small", "parameters"]
+    assert lines[3].split() == ["stand", "undecided", "fall"] and lines[4].split() == ["fiez2019", "1", "0", "0"]
+    assert lines[5] == "all 1 claims with intervals and verdicts: build/verdicts.txt"
+    assert lines[6].startswith("open build/index.html") and len(lines) == 7
+    assert '<img src="figures/toy/fig_1.png"' in (root / "build" / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("how", "used"), [(FIGURES, (2, 1)), (IN_PLACE, (3, 2))])
@@ -258,8 +273,29 @@ def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, cap
     (claims / "broken2020_1.csv").write_text(f"{CLAIM}\nold,fiez2019,5a,fewer,1,1,1,0,2,reproduced,\n")
     assert main("figures") == 1
     said = capsys.readouterr().out
-    assert re.search(r"broken2020_1 .*FAILED", said) and "ZeroDivisionError" in said
-    assert "1 reproduced" in said
+    assert re.search(r"broken2020_1 .*FAILED  ZeroDivisionError: division by zero\n", said)
+    assert "\nFAILED broken2020_1: ZeroDivisionError: division by zero (build/notebooks/broken2020_1.ipynb)\n" in said
+    assert "1 / 0" in (project / "build" / "notebooks" / "broken2020_1.ipynb").read_text(encoding="utf-8")
+    assert re.search(r"fiez2019 +1 +0 +0\n", said), "what a failed notebook left before does not count"
+    assert "division by zero" in (project / "build" / "index.html").read_text(encoding="utf-8")
+
+
+def test_figures_elsewhere_says_where_and_what_runs_leaves(project, main, capsys):
+    write_notebook(project / "notebooks", "two2020_1", "1")
+    path = project / "notebooks" / "two2020_1.ipynb"
+    text = path.read_text(encoding="utf-8").replace("seed = 0", "seed = 0\\nlingape_runs = 2")
+    path.write_text(text, encoding="utf-8")
+    elsewhere = project.parent / f"{project.name}_elsewhere"
+    assert main("figures", "two2020_1", "-p", "runs", "5", "-p", "out", str(elsewhere)) == 0
+    said = capsys.readouterr().out
+    assert f"figures, claims and index.html go to {elsewhere}, outside this repository" in said
+    assert "two2020_1: -p runs leaves lingape_runs as it is" in said
+    assert (elsewhere / "index.html").exists() and not (project / "build" / "index.html").exists()
+
+
+def test_parameters_are_listed_with_their_comments(main, capsys):
+    assert main("parameters", "toy2020_1") == 0
+    assert "runs = 3 " in (said := capsys.readouterr().out) and "# the paper: 200" in said
 
 
 def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys):
@@ -268,6 +304,9 @@ def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys)
     assert said.out.startswith("About 1.5 h, measured on 2 cores")
     assert said.out.index("toy2020/1a") < said.out.index("done")
     assert "progress" in said.err, "progress of the kernel is passed on"
+    assert re.search(rf"\n2 notebooks in .*, 0 figures, at the papers' scale, seed {run.CONFIRMATORY}\n", said.out)
+    assert said.out.splitlines()[-1].startswith("open build/paper/index.html")
+    assert (project / "build" / "paper" / "verdicts.txt").exists()
     assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
     assert (project / "figures/claims/toy2020_1.csv").exists() and not (project / "build/figures").exists()
     assert 'scheduler = "tcp://127.0.0.1:1"' in (
@@ -286,7 +325,11 @@ def test_paper_has_the_confirmatory_seed_unless_another_is_asked_for(project, ma
     assert f"seed = {run.CONFIRMATORY}\n" in given(project / "build/paper/toy2020_1.ipynb")
     kept = (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns
     assert main("paper", "--figure", "toy2020/1a", "--seed", "0") == 0
-    assert "seed 0, build/seed_0/figures/:" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "seed 0, build/seed_0/figures/:" in said and "open build/seed_0/index.html" in said
+    both = re.search(r"The papers' sentences.*\n +(.*\S)\n.*\nfiez2019 (.*)\n", said)
+    assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", f"seed {run.CONFIRMATORY}"]
+    assert both[2].split() == ["1", "0", "0"] * 2
     assert "seed = 0\n" in given(project / "build/seed_0/notebooks/toy2020_1.ipynb")
     assert (project / "build/seed_0/figures/claims/toy2020_1.csv").exists()
     assert (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns == kept, "figures/ is of the other seed"
@@ -372,9 +415,7 @@ def test_nbval_compares_text_exactly_and_no_png(project):
     assert len(verdicts) == 10 and failed == [["other_text", "2"]], done.stdout
 
 
-def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
-    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
-    monkeypatch.setattr(run, "ROOT", project)
+def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
     (project / "figures" / "claims").mkdir(parents=True)
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
@@ -382,18 +423,43 @@ def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
         (project / file).parent.mkdir()
         (project / file).write_text("read by the ledger")
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
-    run.copy_for_reading()
-    played = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
-    played.write_text("a reader's play")
-    (project / "notebooks" / "later2020_1.ipynb").write_text("{}")
-    lab = run.copy_for_reading()
-    assert played.read_text() == "a reader's play"
-    assert sorted(str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()) == [
+    lab = project / "build" / "lab"
+    reading.copy(project, lab)
+    copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
+    assert copies == {
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
-        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "later2020_1.ipynb",
-                                           "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
-    ]  # fmt: skip
+        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "paper.yaml",
+                                           "reports/toy2020.md", "toy2020_1.ipynb")),
+        reading.RECORD,
+    }  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())
+
+
+def test_lab_renews_what_is_untouched_and_keeps_what_the_reader_wrote(project):
+    folder, lab = project / "notebooks", project / "build" / "lab"
+    write_notebook(folder, "other2020_1")
+    reading.copy(project, lab)
+    played, other = (lab / "notebooks" / f"{name}.ipynb" for name in ("toy2020_1", "other2020_1"))
+    played.write_text("a reader's play")
+    assert reading.copy(project, lab) == ([], []) and played.read_text() == "a reader's play"
+    write_notebook(folder, "toy2020_1", "'newer'")
+    write_notebook(folder, "other2020_1", "'newer'")
+    write_notebook(folder, "later2020_1")
+    assert reading.copy(project, lab) == (["notebooks/other2020_1.ipynb"], ["notebooks/toy2020_1.ipynb"])
+    assert played.read_text() == "a reader's play"
+    assert other.read_bytes() == (folder / "other2020_1.ipynb").read_bytes()
+    assert (lab / "notebooks" / "later2020_1.ipynb").exists()
+    played.unlink()
+    assert reading.copy(project, lab) == ([], [])
+    assert played.read_bytes() == (folder / "toy2020_1.ipynb").read_bytes(), "deleted for a fresh copy"
+
+
+def test_copies_of_an_earlier_version_without_a_record_are_taken_for_the_readers(project):
+    old = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
+    old.parent.mkdir(parents=True)
+    old.write_text("old")
+    assert reading.copy(project, project / "build" / "lab") == ([], ["notebooks/toy2020_1.ipynb"])
+    assert old.read_text() == "old"
 
 
 def test_lab_starts_jupyterlab_there(project, monkeypatch):
@@ -454,8 +520,9 @@ def refusal(project, main):
     "arguments, message",
     [
         (["figures", "toy2020_1", "-p", "rums", "5"], "toy2020_1 has no parameter 'rums'; it has runs, seed,"),
-        (["figures", "toy2020_1", "-p", "delta", "1e-3"], "parameter delta = '1e-3' is str, but the notebook has 0.05"),
-        (["figures", "toy2020_1", "-p", "runs", "1.5"], "parameter runs = 1.5 is float, but the notebook has 3, int"),
+        (["figures", "toy2020_1", "-p", "delta", "[.1]"], "toy2020_1: delta = [0.1] is not a number; the notebook has"),
+        (["figures", "toy2020_1", "-p", "runs", "1.5"], "toy2020_1: runs = 1.5 is not a whole number, without"),
+        (["figures", "toy2020_1", "-p", "out", ".."], "out = '..' is the repository, whose figures/ belong to"),
         (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
         (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
         (["paper", "--seed", "-1"], "the seed must be 0 or more; it is -1"),
@@ -470,7 +537,7 @@ def test_wrong_names_and_values_are_refused(refusal, arguments, message):
     "file, right, wrong, message",
     [
         ("paper.yaml", "runs: 4", "rums: 4", "toy2020_1 has no parameter 'rums'"),
-        ("paper.yaml", "1.0e-3", "1e-3", "parameter delta = '1e-3' is str"),
+        ("paper.yaml", "1.0e-3", "1e-3", "delta = '1e-3' is not a number (YAML reads 1e-3 as a string: write 0.001)"),
         ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = [1, ", "`delta = [1,` is not `name = literal`"),

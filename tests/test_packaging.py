@@ -332,8 +332,9 @@ def test_versions_agree():
     assert f"\n## {version}" in read("CHANGELOG.md")
 
 
-def test_style_sheet_is_part_of_the_package():
+def test_style_sheet_and_template_are_part_of_the_package():
     from importlib.resources import files
 
-    assert list(files("bandits_lib.companion").glob("*.mplstyle"))
-    assert project()["tool"]["setuptools"]["package-data"]["bandits_lib.companion"] == ["*.mplstyle"]
+    patterns = project()["tool"]["setuptools"]["package-data"]["bandits_lib.companion"]
+    assert patterns == ["*.mplstyle", "*.html"]
+    assert all(list(files("bandits_lib.companion").glob(pattern)) for pattern in patterns)

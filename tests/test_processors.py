@@ -53,10 +53,10 @@ def rows_seen():
 def test_nothing_depends_on_the_processor(name, here, solve, rows_seen):
     rows, lines = here
     if name not in rows:
-        pytest.skip(f"{name}: {lines[name]}")
+        pytest.skip(f"nothing to do: an imitated processor that {lines[name]}")
     reference = next(iter(rows))
     if name == reference:
-        pytest.skip(f"{name} is what the others are compared with")
+        pytest.skip("nothing to do: the imitated processor that the others are compared with")
     expected, found = solve(reference), solve(name)
     differing = [
         f"{instance}: {kind} {part}"
@@ -74,7 +74,7 @@ def test_there_is_something_to_compare(here):
     """Where NumPy brings OpenBLAS, at least two of its kernels run."""
     rows, lines = here
     if "no OpenBLAS" in lines[kernels()[0]]:
-        pytest.skip("NumPy comes without OpenBLAS, so the linear algebra has kernels for this processor only")
+        pytest.skip("nothing to do: NumPy has no OpenBLAS, so the linear algebra has kernels for this processor only")
     assert len([name for name in rows if name in kernels()]) > 1, lines
 
 

@@ -137,7 +137,7 @@ def lines(path):
 
 
 def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")
     part, ways = tmp_path / "part.jsonl", {"two processes (loky)": table(n_jobs=2)}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         ways["two workers (dask)"] = table(scheduler=cluster.scheduler_address)

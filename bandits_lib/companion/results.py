@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
+from bandits_lib.companion import parameters as parameters_of
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute and change no number
@@ -189,19 +191,25 @@ def provenance(parameters, notebook):
     }
 
 
-def _used(parameters, notebook):
-    """Of the values given, those of the notebook's parameters, in the order of its cell."""
+def _used(given, notebook):
+    """Of the values given, those of the notebook's parameters, in the order of its cell, each checked."""
     folders = (Path.cwd(), CHECKOUT / "notebooks")
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
         raise FileNotFoundError(f"there is no {notebook}.ipynb in {Path.cwd()}: `notebook` names the one that saves")
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-    tagged = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    nodes = ast.walk(ast.parse("\n".join(tagged)))
-    names = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    if missing := [name for name in names if name not in parameters]:
+    known = parameters_of.read(file)
+    if missing := [name for name in known if name not in given]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
-    return {name: parameters[name] for name in names}
+    used = {name: given[name] for name in known}
+    parameters_of.check(notebook, known, dict.fromkeys(_injected(given) if known else []) | used)
+    return used
+
+
+def _injected(given):
+    """Names that papermill's cell assigns, in a kernel that ran one: it lets those pass that no notebook has."""
+    cells = [cell for cell in given.get("In", []) if cell.startswith("# Parameters\n")]
+    nodes = [node for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.Assign)]
+    return [target.id for node in nodes for target in node.targets if isinstance(target, ast.Name)]
 
 
 def _shown(value):

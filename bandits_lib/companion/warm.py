@@ -3,13 +3,14 @@
 Two processes share the work; what both need, whoever comes first compiles, and the other reads it.
 """
 
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from tqdm import tqdm
 
 from bandits_lib import papers as instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, wolfe_atwood_design, xy_design
@@ -32,6 +33,7 @@ GAUSSIAN = instances.benchmark(2)
 BERNOULLI = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
 BUDGET: dict[str, Any] = {"budget": 50}
 SURE: dict[str, Any] = {"delta": 0.1}
+BAR: dict[str, Any] = {"desc": "kernels", "unit": "group", "disable": None}  # a bar in a terminal, nothing in a file
 RANDOM = l_t3c, peps, peace  # rules that draw
 RULES = (
     *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
@@ -53,11 +55,12 @@ def compile_kernels(processes=None):
     """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise of the notebooks."""
     processes = min(2, cpu_count()) if processes is None else processes
     if processes == 1:
-        for part in parts():
+        for part in tqdm(list(parts()), **BAR):
             part()
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(part) for part in parts()]:
+        waiting = [pool.submit(part) for part in parts()]
+        for done in tqdm(as_completed(waiting), total=len(waiting), **BAR):
             done.result()
 
 

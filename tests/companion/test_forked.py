@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing to do: kernels are forked on Linux")
 
 SAY = (
     "import os, sys\nimport pandas as pd\n"

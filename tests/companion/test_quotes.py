@@ -18,7 +18,7 @@ each_paper = pytest.mark.parametrize("paper", PAPERS)
 def text_of(paper):
     text = copies.paper_text(paper)
     if text is None:
-        pytest.skip("the papers are not here (beside BANDITS_DATA)")
+        pytest.skip(copies.NONE)
     return text
 
 

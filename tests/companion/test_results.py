@@ -4,9 +4,11 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import nbformat
+import pandas as pd
 import pytest
 
 from bandits_lib import results, style
@@ -34,6 +36,26 @@ def test_a_parameter_without_value_and_a_notebook_that_is_not_there_are_refused(
         results.provenance({"runs": 5, "n_jobs": 1, "out": "."}, notebook)
     with pytest.raises(FileNotFoundError, match="there is no other.ipynb in"):
         results.provenance(USED, "other")
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"dims": 5}, r"nb: dims = 5 is no list: write '\[5\]'; the notebook has dims = \[1, 2\]"),
+        ({"runs": -5}, "nb: runs = -5 is not 1 or more"),
+        ({"In": ["", "# Parameters\nrums = 50\n"]}, "nb has no parameter 'rums'; it has runs, dims"),
+    ],
+)
+def test_what_papermill_lets_pass_is_not_saved(notebook, wrong, said):
+    """It warns of a name that no notebook has, and gives the notebook any value."""
+    with pytest.raises(ValueError, match=said):
+        results.save_data(pd.DataFrame({"x": [1]}), "toy/table", ".", parameters=USED | wrong, notebook=notebook)
+    assert not Path("figures").exists()
+
+
+def test_cells_that_only_look_like_papermills_are_taken(notebook):
+    own = ["# Parameters\nruns = 5\nprint(runs)\n", "# Parameters of mine\nrums = 50", "rums = 50"]
+    assert results.provenance(USED | {"In": own}, notebook)["parameters"] == USED
 
 
 def test_the_command_redraws_elsewhere_and_quotes_what_a_shell_would_split(notebook):

@@ -64,7 +64,7 @@ print(b"".join(least_weights(arms, arms[i] - arms[0]).tobytes() for i in range(1
 """
 
 
-@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="no PySLSQP for this system")
+@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="nothing to do: no PySLSQP for this system")
 def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeypatch):
     printed = set()
     for processor in ("SkylakeX", "Nehalem"):
@@ -74,7 +74,7 @@ def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeyp
     assert len(printed) == 1 and len(printed.pop()) > 1_000
 
 
-@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="no PySLSQP for this system")
+@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="nothing to do: no PySLSQP for this system")
 @pytest.mark.parametrize(("draw", "solved", "alike"), [(2, True, 1.0), (1, False, 0.7)])
 def test_kraft_s_program_ends_where_scipy_s_ends(draw, solved, alike):
     """Always where there is a solution; where there is none, wherever rounding errors did not grow."""

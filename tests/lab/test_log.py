@@ -233,7 +233,7 @@ def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(os.name == "nt", reason="nothing to do: signals of another kind")
 def test_a_process_killed_while_it_saves_leaves_what_it_had_saved(tmp_path):
     path, rng = tmp_path / "log.csv", np.random.default_rng(0)
     Lab(long()).save(path)

@@ -17,7 +17,7 @@ from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.simulate import cluster as where
 
-distributed = pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")
 LIMIT = 900  # seconds: a slow machine is not a failure
 
 

@@ -1,0 +1,98 @@
+"""The last lines of a run of notebooks: what counts in the totals, what failed, and where everything lies."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bandits_lib import claims
+from bandits_lib.companion import ending, ledger
+from bandits_lib.companion.contact_sheet import Run
+from bandits_lib.companion.ending import Played
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDS, OPEN, NOT = (0.5, 0.4, 0.6), (0.9, 0.7, 1.1), (2.0, 1.5, 2.5)
+
+
+def claim(id, interval):
+    return claims.claim(id, id.partition("_")[0], "Figure 1a", "fewer pulls", *interval, (0, 1))
+
+
+@pytest.fixture
+def project(tmp_path):
+    """project(scale, {notebook: intervals}): a folder in which notebooks left claims."""
+
+    def left(scale, measured):
+        for notebook, intervals in measured.items():
+            found = [claim(f"{notebook}/{number}", interval) for number, interval in enumerate(intervals)]
+            claims.save(found, tmp_path / scale)
+        return tmp_path
+
+    return left
+
+
+def close(root, played, beside="large"):
+    run = Run(
+        root / "build", root / "build" / "notebooks", root / "notebooks", beside and root / beside / "figures", "small"
+    )
+    return ending.close(played, 125, run, root / "build", "large")
+
+
+def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_papers(project):
+    project("build", {"weltz2023_3": [HOLDS, OPEN, NOT], "fiez2019_1": [OPEN, OPEN]})
+    root = project("large", {"weltz2023_3": [HOLDS] * 3, "fiez2019_1": [HOLDS, NOT], "fiez2019_9": [HOLDS] * 7})
+    said = close(root, [Played(name, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
+    assert said[0] == "2 notebooks in 2.1 min, 0 figures, small"
+    assert said[1] == "The papers' sentences (figures/ledger.md has those large, which count):"
+    assert said[2].split() == ["small", "large"] and said[3].split() == ["stand", "undecided", "fall"] * 2
+    assert [line.split() for line in said[4:6]] == [
+        ["fiez2019", "0", "2", "0", "1", "0", "1"],
+        ["weltz2023", "1", "1", "1", "3", "0", "0"],
+    ]
+    assert said[6] == "all 5 claims with intervals and verdicts: build/verdicts.txt"
+    assert said[7].startswith("open build/index.html") and len(said) == 8
+    ends = [[cell.end() for cell in re.finditer(r"\S+", line)][1:] for line in said[4:6]]
+    assert ends[0] == ends[1] == [cell.end() for cell in re.finditer(r"\S+", said[3])], "columns are columns"
+
+
+def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_count(project):
+    root = project("build", {"fiez2019_1": [HOLDS], "fiez2019_2": [NOT] * 5})
+    played = [Played("fiez2019_1", 1.0, "done", ""), Played("fiez2019_2", 1.0, "FAILED", "KeyError: 'mine'")]
+    said = close(root, played, beside=None).splitlines()
+    assert said[1] == "FAILED fiez2019_2: KeyError: 'mine' (build/notebooks/fiez2019_2.ipynb)"
+    assert said[5].split() == ["fiez2019", "1", "0", "0"]
+    assert "fiez2019_2" not in (root / "build" / "verdicts.txt").read_text(encoding="utf-8")
+
+
+def test_without_claims_there_is_no_table_and_no_list(project):
+    root = project("build", {})
+    said = close(root, [Played("companion_start", 1.0, "done", "")])
+    assert [line.split()[0] for line in said.splitlines()] == ["1", "open"]
+    assert not (root / "build" / "verdicts.txt").exists()
+
+
+def test_the_list_has_every_claim_and_says_at_which_scale():
+    found = ledger.read(ROOT / "figures" / "claims")
+    said = ending.listed(found, "at the papers' scale")
+    head, _, rows = said.partition("verdict\n")
+    assert head.startswith("Every claim, at the papers' scale: ")
+    assert [row.split()[0] for row in rows.splitlines()] == found["id"].tolist()
+    assert sum(map(int, re.findall(r"\b(\d+) [a-z]", head.splitlines()[0]))) == len(found)
+
+
+def test_totals_of_the_committed_claims_are_those_of_the_ledger():
+    found = ledger.read(ROOT / "figures" / "claims")
+    told, whole = ending.totals(found), ledger.totals(found).drop(index="all")
+    assert told.sum(axis=1).tolist() == whole["sentences"].tolist() and (told["fall"] == whole["not reproduced"]).all()
+
+
+@pytest.mark.parametrize(
+    "error, line",
+    [
+        (RuntimeError("\n\x1b[0;31mKeyError\x1b[0m: 'mine'\n\n"), "KeyError: 'mine'"),
+        (RuntimeError(""), "RuntimeError"),
+        (RuntimeError("Kernel died"), "Kernel died"),
+    ],
+)
+def test_the_last_line_says_what_it_was(error, line):
+    assert ending.last_line(error) == line

@@ -3,10 +3,12 @@
 import importlib.util
 import json
 import re
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from accessibility import violations
 from browser import page
 from bs4 import BeautifulSoup
 from PIL import Image
@@ -225,34 +227,24 @@ BROKEN = """async () => {
   await Promise.allSettled(pictures.map(picture => picture.decode()))
   return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src)
 }"""
-IN_THE_DARK = ("index", "gallery", "ledger_fiez2019", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5a_benchmark")
-
-
-def violations(tab, whole):
-    """What axe-core finds serious or critical; the contents beside each page are the same and looked at once."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install -r requirements.lock").Axe()
-    context = None if whole else {"exclude": [[".sidebar-drawer"], [".toc-drawer"]]}
-    found = axe.run(tab, context, {"resultTypes": ["violations"]}).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:200]} and {len(one['nodes']) - 1} more" for one in serious]
+OF_EVERY_KIND = ("index", "gallery", "ledger_fiez2019", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5c_sphere")
 
 
 def look(tab, file):
-    """What is wrong with a page: wide and narrow, light; some pages in the dark as well."""
-    tab.set_viewport_size(WIDE)
+    """What is wrong with a page on screen and phone; with one of every kind, in the dark and in its colours as well."""
+    closely = file.stem in OF_EVERY_KIND
+    schemes = ("light", "dark") if closely else ("light",)
+    tab.emulate_media(color_scheme="light")
     tab.goto(file.as_uri())
     yield from tab.evaluate(BROKEN)
-    yield from violations(tab, whole=file.name == "index.html")
-    schemes = ("light", "dark") if file.stem in IN_THE_DARK else ("light",)
+    for scheme, size in product(schemes, (NARROW, WIDE)):
+        tab.emulate_media(color_scheme=scheme)
+        tab.set_viewport_size(size)
+        if (beyond := tab.evaluate(TOO_WIDE)) > 0:
+            yield f"{beyond} pixels too wide at {size['width']}"
     for scheme in schemes:
         tab.emulate_media(color_scheme=scheme)
-        for size in (WIDE, NARROW):
-            tab.set_viewport_size(size)
-            if (beyond := tab.evaluate(TOO_WIDE)) > 0:
-                yield f"{beyond} pixels too wide at {size['width']}"
-    if "dark" in schemes:
-        yield from violations(tab, whole=False)
-        tab.emulate_media(color_scheme="light")
+        yield from violations(tab, contents=file.name == "index.html", colours=closely)
 
 
 def test_every_page_in_chromium_on_screen_and_phone(pages):

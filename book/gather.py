@@ -25,9 +25,10 @@ PARTS = {
     "weltz2023": "Weltz et al. 2023: HEAD and H-RAGE",
     "companion": "Companion",
 }
+DOORS = ["companion_start_here", "companion_your_own_arms", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
-PAGES = ["figures/gallery", *(f"figures/{name}" for name in TITLES), "figures/README"]
-PAGES += ["api", "CONTRIBUTING", "CHANGELOG"]
+PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "figures/README"]
+PAGES += ["api", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
 
 
 # --- pages made from what is there
@@ -35,13 +36,12 @@ PAGES += ["api", "CONTRIBUTING", "CHANGELOG"]
 
 def start_page(names):
     """The README, and the contents of the whole: each paper's notebooks, and what was found in it."""
-    parts = ["```{include} README.md\n```"]
-    for paper, title in PARTS.items():
+    parts = ["```{include} README.md\n```", contents("Three doors", [f"notebooks/{name}" for name in DOORS])]
+    for paper in PAPERS:
         entries = [f"notebooks/{name}" for name in names if name.startswith(f"{paper}_")]
-        if paper in PAPERS:
-            entries += [f"Replication report <figures/reports/{paper}>"]
-            entries += [f"{called} <figures/{page}_{paper}>" for page, called in TITLES.items()]
-        parts.append(contents(title, entries))
+        entries += [f"Replication report <figures/reports/{paper}>"]
+        entries += [f"{called} <figures/{page}_{paper}>" for page, called in TITLES.items()]
+        parts.append(contents(PARTS[paper], entries))
     return "\n\n".join([*parts, contents("Results and reference", PAGES)]) + "\n"
 
 
@@ -70,6 +70,8 @@ def gather(source):
     shutil.copytree(ROOT / "bandits_lib", source / "bandits_lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "papers.bib"):
         shutil.copy(ROOT / name, source)
+    (source / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks" / "README.md", source / "benchmarks")
     (source / "downloads").mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         shutil.copy(path, source / "downloads")

@@ -245,7 +245,8 @@ def keep_explored(folder: str) -> bool:
 def copy_for_reading() -> Path:
     """build/lab: the notebooks with the files they read; what is there already stays as the reader left it."""
     lab = ROOT / "build" / "lab"
-    files = [file for kind in ("*.ipynb", "*.csv", "*.yaml", "reports/*.md") for file in NOTEBOOKS.glob(kind)]
+    used = ("*.ipynb", "*.csv", "example_*.py", "*.yaml", "reports/*.md")
+    files = [file for kind in used for file in NOTEBOOKS.glob(kind)]
     read = [file for kind in ("claims/*.csv", "explored/*.csv", "*/*.json") for file in (ROOT / "figures").glob(kind)]
     for file in [*files, *read]:
         copy = lab / file.relative_to(ROOT)

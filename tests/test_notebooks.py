@@ -376,6 +376,7 @@ def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
     monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
     monkeypatch.setattr(run, "ROOT", project)
     (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
+    (project / "notebooks" / "example_rule.py").write_text("x = 1\n")
     (project / "figures" / "claims").mkdir(parents=True)
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
     for file in ("figures/explored/toy2020_1.csv", "figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
@@ -390,8 +391,8 @@ def test_lab_opens_a_copy_and_keeps_what_the_reader_wrote(project, monkeypatch):
     assert played.read_text() == "a reader's play"
     assert sorted(str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()) == [
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
-        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "later2020_1.ipynb",
-                                           "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
+        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
+                                           "later2020_1.ipynb", "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
     ]  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())
 

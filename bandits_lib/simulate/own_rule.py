@@ -69,12 +69,39 @@ class OwnRule(NamedTuple):
 
     @property
     def place(self):
-        """The file and the function, as `load` takes them."""
+        """The file and the function, as `load` takes them.
+
+        Returns
+        -------
+        str
+            "<file>.py:<function>".
+
+        Examples
+        --------
+        >>> OwnRule("my_rule.py", "mine", "", {}).place
+        'my_rule.py:mine'
+        """
         return f"{self.file}:{self.name}"
 
     @property
     def function(self):
-        """The function itself."""
+        """The function itself, from the text of the file.
+
+        Returns
+        -------
+        callable
+            What makes a generator.
+
+        Raises
+        ------
+        ValueError
+            For a text that cannot be run.
+
+        Examples
+        --------
+        >>> OwnRule("my_rule.py", "mine", "def mine(arms):\\n    yield", {}).function.__name__
+        'mine'
+        """
         return getattr(_module(self.file, self.source), self.name)
 
     def takes_items(self):
@@ -84,6 +111,11 @@ class OwnRule(NamedTuple):
         -------
         bool
             Whether the function has an argument `items`.
+
+        Examples
+        --------
+        >>> OwnRule("my_rule.py", "mine", "def mine(arms):\\n    yield", {}).takes_items()
+        False
         """
         return "items" in inspect.signature(self.function).parameters
 
@@ -231,6 +263,7 @@ def rehearse(rule, problem, rng, max_pulls):
     Examples
     --------
     >>> from bandits_lib import instances
+    >>> from bandits_lib.simulate.own_rule import OwnRule
     >>> head = "def lasting(arms):\\n    while True:\\n        yield [100] * len(arms)"
     >>> rule, problem = OwnRule("my_rule.py", "lasting", head, {}), instances.benchmark(2, angle=1.0)
     >>> rehearse(rule, problem, np.random.default_rng(0), 10_000)

@@ -23,11 +23,12 @@ ROOMS = ("lab", "simulate", "papers", "companion")  # the index, after the modul
 RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # rooms whose names have plain versions
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
 OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
-    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo", "play")),
+    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo")),
+    *(f"simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"lab.{name}" for name in ("arms", "diagnose", "guess", "known", "lab", "measurements", "panel")),
     *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
     *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing")),
+    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing", "profiles")),
     *(f"companion.{name}" for name in ("registry", "report", "results", "style", "tested", "verdicts")),
 )
 

@@ -417,6 +417,7 @@ def test_nbval_compares_text_exactly_and_no_png(project):
 
 def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
+    (project / "notebooks" / "example_rule.py").write_text("x = 1\n")
     (project / "figures" / "claims").mkdir(parents=True)
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
     for file in ("figures/explored/toy2020_1.csv", "figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
@@ -428,7 +429,7 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
     assert copies == {
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
-        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "paper.yaml",
+        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py", "paper.yaml",
                                            "reports/toy2020.md", "toy2020_1.ipynb")),
         reading.RECORD,
     }  # fmt: skip

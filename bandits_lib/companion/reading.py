@@ -5,7 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
-KINDS = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/reports/*.md"]
+KINDS = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/example_*.py", "notebooks/reports/*.md"]
 KINDS += ["figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json"]
 RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
 

@@ -3,7 +3,7 @@
 Every plot function takes `ax`, draws and returns `ax`. No titles: captions are prose.
 """
 
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,11 @@ from bandits_lib.companion import results
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
 MARKERS = "os^DvXPp<>8Hdh*"
+OWN = (
+    "#000000",
+    "#bf00e6",
+    "#0000e6",
+)  # for rules of a reader's own: farthest from all below, and dark on white
 
 
 class Look(NamedTuple):
@@ -120,6 +125,9 @@ LOOKS = {
 def look(name):
     """The Look of a rule; one that the table does not know has its name as label, and a colour that no other rule has.
 
+    The first unknown names that are a Python name, as keys of rules are, have the colours that are farthest from all
+    others; variants described in words have hues of their own.
+
     Parameters
     ----------
     name : str
@@ -138,7 +146,7 @@ def look(name):
     if name not in LOOKS:
         taken = {known.colour for known in LOOKS.values()}
         hues = (to_hex(tuple(hsv_to_rgb((0.618 * k % 1, 0.9, 0.6)))) for k in count(1))  # each far from those before
-        colour = next(hue for hue in hues if hue not in taken)
+        colour = next(hue for hue in chain(OWN if str(name).isidentifier() else (), hues) if hue not in taken)
         LOOKS[name] = Look(str(name), colour, MARKERS[len(LOOKS) % len(MARKERS)])
     return LOOKS[name]
 

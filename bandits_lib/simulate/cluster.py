@@ -10,6 +10,11 @@ import joblib
 
 from bandits_lib.simulate.fingerprint import source_fingerprint
 
+ANOTHER = (
+    "holds another version of bandits_lib (one changed byte of the package is another version; a rule of your own"
+    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
+)
+
 
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
     """The results of `function(*task)` for each task as they come, in any order, from processes or a dask scheduler."""
@@ -58,7 +63,7 @@ def check_workers(client):
     for worker, theirs in client.run(_worker_source, on_error="return").items():
         if theirs != ours:
             failed = isinstance(theirs, Exception)
-            reason = f"cannot import bandits_lib ({theirs!r})" if failed else "holds another version of bandits_lib"
+            reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
             raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
 
 

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from bandits_lib import bars, style
 
@@ -21,6 +22,7 @@ def estimates():
     return frame.assign(error_rate=0.01, error_low=0.0, error_high=0.05)
 
 
+KNOWN = set(style.LOOKS)  # as imported: what is unknown joins them
 FIGURES = Path(__file__).resolve().parents[2] / "figures"
 DRAWN = [file for file in sorted(FIGURES.glob("*/*.csv")) if file.with_suffix(".png").exists()]
 
@@ -42,6 +44,24 @@ def test_a_rule_that_the_table_does_not_know_is_drawn_with_its_name_and_a_colour
     assert all([text.get_text() for text in ax.get_yticklabels()] == ["my rule", "another"] for ax in axes[3:])
     assert unknown.rename(index=style.label).index.equals(unknown.index)
     plt.close(fig)
+
+
+def oklab(colours):
+    """Lightness and two axes of colour (Ottosson 2020): distances are as large as they look."""
+    red_green_blue = np.array([to_rgb(colour) for colour in colours])
+    linear = np.where(red_green_blue <= 0.04045, red_green_blue / 12.92, ((red_green_blue + 0.055) / 1.055) ** 2.4)
+    cones = [[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]]
+    axes = [[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]]
+    return np.cbrt(linear @ np.transpose(cones)) @ np.transpose(axes)
+
+
+def test_rules_of_ones_own_are_far_from_all_others_and_dark_enough(monkeypatch):
+    monkeypatch.setattr(style, "LOOKS", {name: look for name, look in style.LOOKS.items() if name in KNOWN})
+    known = oklab([look.colour for look in style.LOOKS.values()])
+    own = oklab([style.look(name).colour for name in ("mine", "oracle", "my_rule")])
+    assert (np.linalg.norm(own[:, None] - known, axis=2).min(axis=1) > 0.15).all()
+    assert min(np.linalg.norm(own[i] - own[j]) for i, j in ((0, 1), (0, 2), (1, 2))) > 0.15
+    assert (own[:, 0] < 0.66).all()
 
 
 @pytest.mark.parametrize("file", DRAWN, ids=[f"{file.parent.name}/{file.stem}" for file in DRAWN])

@@ -16,8 +16,16 @@ import pytest
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.simulate import cluster as where
+from bandits_lib.simulate import own_rule
 
 distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")
+OWN = """from bandits_lib import Result
+
+
+def mine(arms):
+    sample = yield [{pulls}] * len(arms)
+    return Result(int(sample.sums.argmax()))
+"""
 LIMIT = 900  # seconds: a slow machine is not a failure
 
 
@@ -57,8 +65,30 @@ def cluster(hold):
 
 def test_workers_with_another_version_are_named(cluster, monkeypatch):
     monkeypatch.setattr(where, "source_fingerprint", lambda: "another version")
-    with pytest.raises(RuntimeError, match="dask worker tcp://.* holds another version of bandits_lib"):
+    with pytest.raises(RuntimeError, match="holds another version of bandits_lib .one changed byte.* rule of your own"):
         table(scheduler=cluster.scheduler_address)
+
+
+def test_a_rule_of_ones_own_is_played_as_its_file_says_now_by_workers_without_the_file(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for pulls in (5, 6):
+        (tmp_path / "my_rule.py").write_text(OWN.format(pulls=pulls))
+        mine = {"mine": own_rule.load("my_rule.py:mine")}
+        (tmp_path / "my_rule.py").unlink()
+        here, there = (
+            monte_carlo(mine, instances.benchmark(2), runs=6, scheduler=place).drop(columns="seconds")
+            for place in (None, cluster.scheduler_address)
+        )
+        pd.testing.assert_frame_equal(here, there)
+        assert set(there["pulls"]) == {3 * pulls}
+
+
+def test_an_error_of_ones_own_rule_comes_back_from_a_worker_in_one_sentence(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_rule.py").write_text("def mine(arms):\n    yield [1] * len(arms)\n    return arms[7]\n")
+    mine = {"mine": own_rule.load("my_rule.py:mine")}
+    with pytest.raises(RuntimeError, match="my_rule.py:mine raised IndexError in line 3: index 7 is out of bounds"):
+        monte_carlo(mine, instances.benchmark(2), runs=2, scheduler=cluster.scheduler_address)
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold):

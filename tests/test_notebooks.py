@@ -429,8 +429,8 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
     assert copies == {
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
-        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py", "paper.yaml",
-                                           "reports/toy2020.md", "toy2020_1.ipynb")),
+        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
+                                           "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
         reading.RECORD,
     }  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())

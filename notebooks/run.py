@@ -17,11 +17,14 @@ from pathlib import Path
 
 sys.modules["rfc3987_syntax"] = None  # or nbformat builds 39 parsers of web addresses: a second, for nothing
 
-import joblib
-import nbclient
-import nbformat
-import papermill
-import yaml
+try:
+    import joblib
+    import nbclient
+    import nbformat
+    import papermill
+    import yaml
+except ModuleNotFoundError as error:
+    sys.exit(f"run.py: this Python has no {error.name}: make setup, then . .venv/bin/activate")
 
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent

@@ -415,6 +415,13 @@ def test_nbval_compares_text_exactly_and_no_png(project):
     assert len(verdicts) == 10 and failed == [["other_text", "2"]], done.stdout
 
 
+def test_a_python_without_the_packages_is_told_where_they_are():
+    asked = [sys.executable, "-S", "-I", str(run.NOTEBOOKS / "run.py"), "figures"]  # as a system's Python, without ours
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "run.py: this Python has no joblib: make setup, then . .venv/bin/activate\n"
+
+
 def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
     (project / "notebooks" / "example_rule.py").write_text("x = 1\n")

@@ -16,15 +16,10 @@ from by_paper import TITLES, nearer, split
 from gallery import gallery
 from notebook_pages import copy_notebook
 
+from bandits_lib.companion.contact_sheet import PARTS
+
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
-PARTS = {
-    "fiez2019": "Fiez et al. 2019: RAGE",
-    "jedra2020": "Jedra and Proutiere 2020: Lazy Track-and-Stop",
-    "azizi2022": "Azizi et al. 2022: GSE, fixed budget",
-    "weltz2023": "Weltz et al. 2023: HEAD and H-RAGE",
-    "companion": "Companion",
-}
 DOORS = ["companion_start_here", "companion_your_own_arms", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
 PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "figures/README"]

@@ -99,13 +99,13 @@ class Stepper:
         buttons = "\n".join(_button(own, k, step.name) for k, step in numbered)
         pictures = "\n".join(_picture(own, k, step) for k, step in numbered)
         legend = f"<legend>{escape(self.title)}</legend>"
-        keys = 'data-lm-suppress-shortcuts="true"'  # or JupyterLab would take letters for commands
-        return f'<fieldset id="{own}" {keys}>{legend}<style>{style}</style>\n{buttons}\n{pictures}\n</fieldset>'
+        return f'<fieldset id="{own}">{legend}<style>{style}</style>\n{buttons}\n{pictures}\n</fieldset>'
 
 
 def _button(own, k, name):
     checked = " checked" if k == 1 else ""
-    radio = f'<input type="radio" id="{own}-{k}" name="{own}"{checked}>'
+    keys = " data-lm-suppress-shortcuts"  # or JupyterLab would take arrows and letters for commands
+    radio = f'<input type="radio" id="{own}-{k}" name="{own}"{checked}{keys}>'
     return f'{radio}<label for="{own}-{k}">{escape(name)}</label>'
 
 

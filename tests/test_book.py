@@ -4,6 +4,7 @@ import importlib.util
 import inspect
 import json
 import re
+from base64 import b64decode
 from itertools import product
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -140,8 +141,12 @@ def test_the_reference_leads_to_notebooks_and_to_plain_versions(site, pages):
 def test_every_picture_exists_is_described_and_opens_in_full(pages):
     for file, soup in pages.items():
         for picture in soup.select("article img"):
+            assert len(picture.get("alt", "")) > 20, f"{file.name}: {picture['src'][:80]} has no description"
+            kind, _, data = picture["src"].partition(",")
+            if kind == "data:image/png;base64":  # in the page, as the stepper has them, in their size
+                assert b64decode(data, validate=True).startswith(b"\x89PNG"), f"{file.name}: no png"
+                continue
             assert local(file, picture["src"]).exists(), f"{file.name} lacks {picture['src']}"
-            assert len(picture.get("alt", "")) > 20, f"{file.name}: {picture['src']} has no description"
             assert picture["loading"] == "lazy"
             full = local(file, picture.find_parent("a")["href"])
             assert full.suffix in (".png", ".svg") and full.exists(), f"{file.name}: {picture['src']} does not open"
@@ -254,7 +259,8 @@ def test_nothing_is_fetched_from_elsewhere(pages):
     for file, soup in pages.items():
         for name, attribute in (("script", "src"), ("link", "href"), ("img", "src")):
             for tag in soup.find_all(name, **{attribute: True}):
-                assert "//" not in tag[attribute] or tag.get("rel") == ["canonical"], f"{file.name}: {tag}"
+                inside = tag[attribute].startswith("data:") or "//" not in tag[attribute]
+                assert inside or tag.get("rel") == ["canonical"], f"{file.name}: {tag}"
 
 
 # --- in a browser
@@ -302,6 +308,23 @@ def test_a_picture_opens_in_full_on_a_click(site):
         tab.goto((site / "figures" / "gallery.html").as_uri())
         tab.click(".gallery a.picture >> nth=3")
         tab.wait_for_url("**/_images/*.png")
+
+
+def test_the_stepper_of_the_start_page_steps(site):
+    """With the keyboard and the mouse, one picture at a time, and without a request to anywhere."""
+    with page() as tab:
+        tab.goto((site / "notebooks" / "companion_start_here.html").as_uri())
+        stepper = tab.get_by_role("group", name="RAGE, phase by phase")
+        radios, pictures = stepper.get_by_role("radio").all(), stepper.locator("figure")
+        assert len(radios) == pictures.count() > 2
+        shown = [picture.is_visible() for picture in pictures.all()]
+        assert shown == [True] + [False] * (len(radios) - 1)
+        radios[0].focus()
+        tab.keyboard.press("ArrowRight")
+        assert [picture.is_visible() for picture in pictures.all()].index(True) == 1
+        stepper.get_by_text("phase 3", exact=True).click()
+        assert [k for k, picture in enumerate(pictures.all()) if picture.is_visible()] == [2]
+        assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
 
 
 def test_search_finds_a_word(site):

@@ -20,7 +20,9 @@ from browser import LIMIT, page
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAME = "companion_your_own_arms"
+START = "companion_start_here"
 RESULT = re.compile(r"needs fewer than ([\d,]+) pulls on average")
+PLAYED = re.compile(r"^lead ([\d.]+), mean pots of 10 seasons:\s+RAGE +([\d,]+)", re.MULTILINE)
 SERVER = {
     "ServerApp": {"ip": "127.0.0.1", "allow_root": True, "open_browser": False},
     "IdentityProvider": {"token": ""},
@@ -62,9 +64,12 @@ ANSWER = """() => {
 
 @pytest.fixture
 def lab(tmp_path):
-    """The address of a JupyterLab with settings of its own that serves a copy of the notebook without its outputs."""
+    """The address of a JupyterLab with settings of its own that serves copies of two notebooks, not yet run."""
     folder, config, runtime = tmp_path / "notebooks", tmp_path / "config", tmp_path / "runtime"
-    copy_notebook(folder)
+    folder.mkdir()
+    shutil.copy(NOTEBOOKS / "example_arms.csv", folder)
+    copy_notebook(NAME, folder, outputs=False)
+    copy_notebook(START, folder, outputs=True)
     (config / "labconfig").mkdir(parents=True)
     (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
     (config / "labconfig" / "page_config.json").write_text(json.dumps({"buildCheck": False}))
@@ -83,14 +88,12 @@ def lab(tmp_path):
         stop(server)
 
 
-def copy_notebook(folder):
-    folder.mkdir()
-    shutil.copy(NOTEBOOKS / "example_arms.csv", folder)
-    notebook = nbformat.read(NOTEBOOKS / f"{NAME}.ipynb", as_version=4)
+def copy_notebook(name, folder, outputs):
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+            cell.outputs, cell.execution_count = cell.outputs if outputs else [], None
+    nbformat.write(notebook, folder / f"{name}.ipynb")
 
 
 def address(server, runtime, log):
@@ -175,3 +178,41 @@ def test_run_all_change_a_parameter_and_run_again(lab):
         second = result(tab, other_than=first)
     ratio = int(first.replace(",", "")) / int(second.replace(",", ""))
     assert ratio == pytest.approx(4, rel=0.01), "twice the gap, a quarter of the visitors"
+
+
+# --- the start page
+
+
+def shown(tab):
+    """Which pictures of the stepper are seen, by their place."""
+    pictures = tab.locator("img[alt^='Discs']").all()
+    assert all(picture.evaluate("image => image.naturalWidth > 0") for picture in pictures)
+    return [k for k, picture in enumerate(pictures) if picture.is_visible()]
+
+
+def played(tab, lead):
+    """RAGE's pots under the slider, once they are those of this lead."""
+    texts = "\n".join(tab.locator(".jp-OutputArea-output").all_inner_texts())
+    return next((found for at, found in PLAYED.findall(texts) if at == lead), None)
+
+
+def test_the_start_page_shows_all_pictures_untrusted_and_steps_and_slides_when_it_has_run(lab):
+    with page() as tab:
+        tab.add_locator_handler(tab.locator(".jp-Dialog").first, lambda: answer_dialog(tab))
+        tab.goto(f"{lab}lab/tree/{START}.ipynb")
+        cells = len(idle(tab)["counts"])
+        assert len(shown(tab)) > 2, "without style all of them"
+        run_all(tab)
+        until(tab, "the first picture alone", lambda: shown(tab) == [0])
+        tab.get_by_text("phase 2", exact=True).click()
+        assert shown(tab) == [1]
+        tab.keyboard.press("ArrowRight")
+        assert shown(tab) == [2]
+        for key in "dd":  # JupyterLab would delete the cell
+            tab.keyboard.press(key)
+        assert shown(tab) == [2] and len(idle(tab)["counts"]) == cells
+        before = until(tab, "pots at the first lead", lambda: played(tab, "0.10"))
+        tab.locator(".noUi-handle").focus()
+        tab.keyboard.press("ArrowLeft")
+        after = until(tab, "pots at a smaller lead", lambda: played(tab, "0.08"))
+    assert int(after.replace(",", "")) > int(before.replace(",", "")), "a smaller lead needs more pots"

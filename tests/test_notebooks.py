@@ -40,8 +40,10 @@ def code_cells(name):
 
 
 def output_texts(cell):
+    """What is to be read in the outputs: no pictures, neither beside the text nor within it."""
     for output in cell.outputs:
-        yield from (value for kind, value in output.get("data", {}).items() if not kind.startswith("image/"))
+        texts = (str(value) for kind, value in output.get("data", {}).items() if not kind.startswith("image/"))
+        yield from (re.sub(r"data:image/png;base64,[\w+/=]+", "", text) for text in texts)
         yield output.get("text", "")
 
 

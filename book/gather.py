@@ -71,6 +71,8 @@ def gather(source):
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         shutil.copy(path, source / "downloads")
         copy_notebook(path, source / "notebooks")
+    for path in (ROOT / "notebooks").glob("example_*"):
+        shutil.copy(path, source / "notebooks")
     names = [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
     (source / "index.md").write_text(start_page(names), encoding="utf-8")
     (source / "figures" / "gallery.md").write_text(gallery(PARTS), encoding="utf-8")

@@ -19,7 +19,7 @@ def polish(app, pagename, templatename, context, doctree):
     if "body" not in context:
         return
     soup = BeautifulSoup(context["body"], "html.parser")
-    for picture in soup.find_all("img"):
+    for picture in soup.select('img:not([src^="data:"])'):
         open_in_full(soup, picture)
     for table in soup.find_all("table"):
         set_table(soup, table)

@@ -28,8 +28,8 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
     *(f"lab.{name}" for name in ("arms", "diagnose", "guess", "known", "lab", "measurements", "panel")),
     *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
     *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing", "plane", "profiles")),
-    *(f"companion.{name}" for name in ("registry", "report", "results", "stepper", "style", "tested", "verdicts")),
+    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing", "plane")),
+    *(f"companion.{name}" for name in ("profiles", "registry", "report", "results", "stepper", "style", "tested", "verdicts")),
 )
 
 

@@ -134,21 +134,77 @@ def test_threads_are_set_without_make_too(file):
 # --- hosted CI
 
 
-def test_the_workflow_has_its_jobs_and_machines():
-    workflow = yaml.load(read(".github/workflows/ci.yml"), yaml.BaseLoader)  # plain YAML 1.1 reads `on` as true
+@pytest.fixture
+def workflow():
+    return yaml.load(read(".github/workflows/ci.yml"), yaml.BaseLoader)  # plain YAML 1.1 reads `on` as true
+
+
+def steps(job, key):
+    return [step[key] for step in job["steps"] if key in step]
+
+
+def test_the_workflow_runs_at_every_change_every_week_and_by_hand(workflow):
     assert {"push", "pull_request", "schedule", "workflow_dispatch"} == set(workflow["on"])
-    assert set(workflow["on"]["workflow_dispatch"]["inputs"]) == {"paper", "figure"}
-    jobs = workflow["jobs"]
-    assert {"ubuntu-latest", "ubuntu-24.04-arm", "macos-15"} == set(jobs["reproduce"]["strategy"]["matrix"]["os"])
-    assert jobs["publish"]["permissions"] == {"pages": "write", "id-token": "write"}
-    assert set(jobs["publish"]["needs"]) == {"reproduce", "site"} and "refs/heads/main" in jobs["publish"]["if"]
-    assert jobs["paper"]["if"] == "github.event_name == 'workflow_dispatch'"
-    run = [step["run"] for job in jobs.values() for step in job.get("steps", []) if "run" in step]
-    targets = {line.split()[1] for line in run}
-    assert targets == {"setup", "lint", "test", "figures", "book", "paper"}
-    assert targets <= set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
-    stored = [step["with"]["path"] for job in jobs.values() for step in job["steps"] if "path" in step.get("with", {})]
-    assert stored == ["build/figures", "build/book/html", "figures"]
+    assert workflow["on"]["push"] == {"branches": ["main"]}
+    (weekly,) = workflow["on"]["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* [0-6]", weekly["cron"])
+    by_hand = "github.event_name == 'workflow_dispatch'"
+    assert {name for name, job in workflow["jobs"].items() if job["if"] == by_hand} == {"paper"}
+    assert workflow["concurrency"]["group"].startswith(f"${{{{ {by_hand} && github.run_id")
+
+
+def test_the_workflow_calls_make_targets_that_exist(workflow):
+    commands = [line for job in workflow["jobs"].values() for line in steps(job, "run")]
+    targets = [line.split()[1] for line in commands if line.startswith("make ")]
+    assert sorted(targets) == ["book", "figures", "lint", "paper", "setup", "test"]
+    assert set(targets) <= set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
+    assert [line for line in commands if not line.startswith("make ")] == [
+        ".venv/bin/python -m playwright install --with-deps chromium"
+    ]
+
+
+def test_the_workflow_tests_three_machines_with_a_browser_each(workflow):
+    job = workflow["jobs"]["reproduce"]
+    assert {"ubuntu-latest", "ubuntu-24.04-arm", "macos-15"} == set(job["strategy"]["matrix"]["os"])
+    supported = Requirement("python" + project()["project"]["requires-python"]).specifier
+    assert all(supported.contains(python) for python in job["strategy"]["matrix"]["python"])
+    (browser,) = (step for step in job["steps"] if "playwright" in step.get("run", ""))
+    assert browser["if"] == "runner.os == 'Linux' && runner.arch == 'ARM64'"
+    order = steps(job, "run")
+    setup, tests = order.index("make setup PYTHON=python"), order.index("make test")
+    assert setup < order.index(browser["run"]) < tests
+
+
+def test_the_site_is_published_from_main_when_all_else_is_well_and_never_by_a_fork(workflow):
+    publish = workflow["jobs"]["publish"]
+    assert set(publish["needs"]) == {"reproduce", "site"}
+    for condition in ("github.event_name == 'push'", "'refs/heads/main'", "!github.event.repository.fork"):
+        assert condition in publish["if"]
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert workflow["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in workflow["jobs"].values() if job is not publish)
+    site = workflow["jobs"]["site"]
+    assert not any("continue-on-error" in step for step in [site, *site["steps"]])
+    assert steps(site, "run") == ["make book PYTHON=python"]
+    assert steps(site, "with")[-1] == {"path": "build/book/html"}
+
+
+def test_a_run_by_hand_names_paper_figure_and_seed_and_keeps_its_figures(workflow):
+    asked = workflow["on"]["workflow_dispatch"]["inputs"]
+    paper = workflow["jobs"]["paper"]
+    assert paper["env"] == {name.upper(): f"${{{{ inputs.{name} }}}}" for name in asked}
+    (recipe,) = re.findall(r"^paper:.*\n\t(.*)", read("Makefile"), flags=re.MULTILINE)
+    assert set(asked) == {"paper", "figure", "seed"} and all(f"$({name.upper()})" in recipe for name in asked)
+    assert steps(paper, "with")[-1]["path"].split() == ["figures", "build/seed_*/figures"]
+
+
+def test_make_hands_on_what_a_run_by_hand_names():
+    named = {"PAPER": "fiez2019", "FIGURE": "fiez2019/1a", "SEED": "0"}
+    dry = ["make", "--dry-run", "--assume-old=.venv/.installed", "paper"]
+    done = subprocess.run(dry, cwd=ROOT, env=os.environ | named, capture_output=True, text=True)
+    assert "--paper 'fiez2019' --figure 'fiez2019/1a'" in done.stdout and "--seed '0'" in done.stdout, done.stderr
+    unnamed = subprocess.run(dry, cwd=ROOT, env=os.environ | dict.fromkeys(named, ""), capture_output=True, text=True)
+    assert "--paper '' --figure ''" in unnamed.stdout and "--seed" not in unnamed.stdout
 
 
 # --- peak memory, for make bench

@@ -7,12 +7,12 @@ from pathlib import Path
 from numpydoc.xref import DEFAULT_LINKS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from gather import public_names  # noqa: E402
+from reference import public_names  # noqa: E402
 
 project = "bandits_lib"
 author = "the bandits_lib authors"
 release = metadata.version("bandits_lib")
-extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_names"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml", "short_names"]
 exclude_patterns = ["README.md", "figures/jedra2020/*.md", "notebooks/reports"]
 
 nb_execution_mode = "off"
@@ -23,6 +23,7 @@ suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]
 smartquotes = False  # quotes in docstrings are values, and x'theta is a product
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # `design=xy_design`, as it is written
 autodoc_typehints = "none"
 autosummary_generate = False
 default_role = "py:obj"  # a name in backticks is a link if the reference has it, else code
@@ -36,6 +37,7 @@ numpydoc_xref_aliases = dict(zip(DEFAULT_LINKS, DEFAULT_LINKS, strict=True)) | {
 html_theme = "furo"
 html_title = "bandits_lib"
 html_copy_source = False
+html_domain_indices = False  # api.html lists the modules
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_static_path = ["static"]

@@ -4,10 +4,7 @@ python book/gather.py [FOLDER]     the folder is build/book by default
 """
 
 import ast
-import importlib
-import inspect
 import json
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -15,8 +12,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-
-import bandits_lib
+import reference
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -27,15 +23,6 @@ PARTS = {
     "weltz2023": "Weltz et al. 2023: HEAD and H-RAGE",
     "companion": "Companion",
 }
-FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
-OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
-    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo", "play")),
-    *(f"lab.{name}" for name in ("arms", "diagnose", "guess", "known", "lab", "measurements", "panel")),
-    *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
-    *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing")),
-    *(f"companion.{name}" for name in ("registry", "report", "results", "style", "tested", "verdicts")),
-)
 PAGES = ["figures/gallery", "figures/ledger", "figures/errata", "figures/coverage", "figures/README"]
 PAGES += [*(f"figures/reports/{paper}" for paper in PARTS if paper != "companion"), "api", "CONTRIBUTING", "CHANGELOG"]
 
@@ -109,48 +96,6 @@ def gallery():
     return "\n\n".join(parts) + "\n"
 
 
-def public_names():
-    """{module: names}: what each room says in `__all__`, and else the public functions and classes of its modules."""
-    modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *rooms()], key=position)}
-    return {name: getattr(module, "__all__", None) or own_names(module) for name, module in modules.items()}
-
-
-def rooms():
-    """Names of the root's modules, of the rooms that say in `__all__` what they offer, and of the modules in OPEN."""
-    for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
-        if not module.ispkg or hasattr(importlib.import_module(module.name), "__all__"):
-            yield module.name
-    yield from (f"bandits_lib.{name}" for name in OPEN)
-
-
-def position(module):
-    """The order of the reference: what a reader needs first, then the alphabet."""
-    name = module.rpartition(".")[2]
-    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
-
-
-def own_names(module):
-    """The public functions and classes that a module defines, in the order of its source."""
-    own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
-    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_")]
-
-
-def reference():
-    """The public names with their docstrings, module by module."""
-    parts = ["# Reference", "What the library offers, in the words of its docstrings."]
-    for module, names in public_names().items():
-        entries = "\n\n".join(entry(module, name) for name in names)
-        first = (importlib.import_module(module).__doc__ or "").partition("\n")[0]
-        parts += [f"## {module}", first, f"```{{eval-rst}}\n{entries}\n```"]
-    return "\n\n".join(parts) + "\n"
-
-
-def entry(module, name):
-    item = getattr(importlib.import_module(module), name)
-    kind = "autoclass" if inspect.isclass(item) else "autofunction" if callable(item) else "autodata"
-    return f".. {kind}:: {module}.{name}" + ("\n   :members:" if kind == "autoclass" else "")
-
-
 # --- the site
 
 
@@ -166,7 +111,7 @@ def gather(source):
     names = [path.stem for path in sorted((source / "notebooks").glob("*.ipynb"))]
     (source / "index.md").write_text(start_page(names), encoding="utf-8")
     (source / "figures" / "gallery.md").write_text(gallery(), encoding="utf-8")
-    (source / "api.md").write_text(reference(), encoding="utf-8")
+    reference.write(source)
 
 
 def main(folder):

@@ -1,11 +1,14 @@
 """The site is built from what is committed and reads well in a browser: pages, pictures, formulas, links."""
 
 import importlib.util
+import inspect
 import json
+import re
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+import reference
 from browser import page
 from bs4 import BeautifulSoup
 
@@ -64,10 +67,48 @@ def test_nothing_is_fetched_from_elsewhere(pages):
                 assert "//" not in tag[attribute] or tag.get("rel") == ["canonical"], f"{file.name}: {tag}"
 
 
-def test_the_reference_has_every_public_name(site, pages):
-    text = pages[site / "api.html"].get_text()
-    for module, names in gather.public_names().items():
-        assert all(f"{module}.{name}" in text for name in names), module
+def described(pages, site, module, name):
+    """(what the reference says of a name, the entries of its lists by their heads)."""
+    anchor = pages[site / "api" / f"{module}.html"].find(id=f"{module}.{name}")
+    assert anchor is not None, f"{module}.{name} has no place in the reference"
+    body = anchor.find_parent("dl")
+    heads = body.select("dl.field-list > dt")
+    return body, {head.get_text().strip(": "): head.find_next_sibling("dd") for head in reversed(heads)}
+
+
+def test_the_reference_has_a_page_for_every_module_and_a_place_for_every_name(site, pages):
+    listed = {link["href"] for link in pages[site / "api.html"].select("article td:first-child a")}
+    assert listed == {f"api/{module}.html" for module in [*reference.public_names(), "bandits_lib.plain"]}
+    for module, names in reference.public_names().items():
+        table = pages[site / "api" / f"{module}.html"].select_one("article table")
+        assert [link["href"] for link in table.select("td:first-child a")] == [f"#{module}.{name}" for name in names]
+        assert all(len(line.get_text()) > 10 for line in table.select("td:last-child")), module
+        for name in names:
+            body, _ = described(pages, site, module, name)
+            assert body.select_one("dt a[href^='../_modules/']"), f"{module}.{name} has no link to its source"
+
+
+def test_the_reference_shows_parameters_as_lists(site, pages):
+    shown = 0
+    for module, names in reference.public_names().items():
+        for name in names:
+            body, lists = described(pages, site, module, name)
+            documented = inspect.getdoc(getattr(importlib.import_module(module), name))
+            assert not re.search(r"^-{3,}$", body.get_text(), re.MULTILINE), f"{module}.{name}: a heading is left over"
+            if "\nParameters\n---" in documented:
+                assert lists["Parameters"].select("dt strong"), f"{module}.{name}"
+                shown += 1
+    assert shown > 150
+
+
+def test_the_reference_leads_to_notebooks_and_to_plain_versions(site, pages):
+    _, lists = described(pages, site, "bandits_lib.fixed_confidence", "rage")
+    notebooks = [link["href"] for link in lists["Used in"].select("a")]
+    assert "../notebooks/fiez2019_5a_benchmark.html" in notebooks and len(set(notebooks)) == len(notebooks)
+    assert [link["href"] for link in lists["Plain version"].select("a")] == ["plain/rage.html"]
+    plain = pages[site / "api" / "plain" / "rage.html"].select_one("article div.highlight")
+    assert "def rage(" in plain.get_text() and plain.select("span.k")  # and its words are coloured
+    assert "Used in" not in described(pages, site, "bandits_lib.checks", "check_arms")[1]
 
 
 def test_the_gallery_shows_every_figure_with_its_description(site, pages):

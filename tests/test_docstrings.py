@@ -1,7 +1,7 @@
 """Every public name is documented by numpydoc's rules, and by four that numpydoc does not know.
 
-Public is what the site's reference lists (`book/gather.py`). numpydoc's own validation sees to the summary (ruff to its
-length), to every parameter, to what is returned or yielded, and to the order of the sections. Beside that:
+Public is what the site's reference lists (`book/reference.py`). numpydoc's own validation sees to the summary (ruff to
+its length), to every parameter, to what is returned or yielded, and to the order of the sections. Beside that:
 - where a parameter (of a NamedTuple: a field) is known by its name, its entry says the shape or the unit, or refers to
   another docstring ("as for", "as in" another function, ...);
 - it has a section "Raises" if it, or a private helper of its module, raises ValueError or checks an argument;
@@ -12,11 +12,9 @@ length), to every parameter, to what is returned or yielded, and to the order of
 import ast
 import doctest
 import importlib
-import importlib.util
 import inspect
 import re
 import textwrap
-from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -24,8 +22,8 @@ import numpy as np
 import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
+from reference import public_names
 
-BOOK = Path(__file__).resolve().parent.parent / "book" / "gather.py"
 # Summaries may be nouns that say it all beside the quotes, types in words; names in backticks are links, no "See Also".
 NOT_OURS = ("GL01", "GL02", "ES01", "SS05", "PR06", "RT02", "SA01", "SA04", "EX01")
 NO_EXAMPLE = {  # modules and names
@@ -51,17 +49,10 @@ CITING += ("papers.fiez2019", "papers.azizi2022", "papers.weltz2023", "papers.op
 CITATION = re.compile(r"fiez2019|jedra2020|azizi2022|weltz2023|\b(19|20)\d\d\b")
 
 
-def gather():
-    spec = importlib.util.spec_from_file_location("gather", BOOK)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def public_objects():
     """(module, name, object, class it belongs to or None) of every public function, class and public method, once."""
     seen = set()
-    for module, names in gather().public_names().items():
+    for module, names in public_names().items():
         for name in names:
             item = getattr(importlib.import_module(module), name)
             home = plain(item).__module__

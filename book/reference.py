@@ -1,0 +1,255 @@
+"""The site's reference: an index, a page for each module, and the plain version of each rule as a page of code.
+
+A name stands with its docstring, its source, the notebooks that use it and its plain version. Which notebooks use it is
+read from their code, which plain file is its own from the functions of that file.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import nbformat
+
+import bandits_lib
+import bandits_lib.plain
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+PLAIN = Path(bandits_lib.plain.__file__).parent
+ROOMS = ("lab", "simulate", "papers", "companion")  # the index, after the modules at the root
+RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # rooms whose names have plain versions
+FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
+OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
+    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo", "play")),
+    *(f"lab.{name}" for name in ("arms", "diagnose", "guess", "known", "lab", "measurements", "panel")),
+    *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
+    *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
+    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing")),
+    *(f"companion.{name}" for name in ("registry", "report", "results", "style", "tested", "verdicts")),
+)
+
+
+# --- what is public
+
+
+def public_names():
+    """{module: names}: what each room says in `__all__`, and else the public functions and classes of its modules."""
+    modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *rooms()], key=position)}
+    return {name: getattr(module, "__all__", None) or own_names(module) for name, module in modules.items()}
+
+
+def rooms():
+    """Names of the root's modules, of the rooms that say in `__all__` what they offer, and of the modules in OPEN."""
+    for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
+        if not module.ispkg or hasattr(importlib.import_module(module.name), "__all__"):
+            yield module.name
+    yield from (f"bandits_lib.{name}" for name in OPEN)
+
+
+def position(module):
+    """The order of the reference: what a reader needs first, then the alphabet."""
+    name = module.rpartition(".")[2]
+    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
+def own_names(module):
+    """The public functions and classes that a module defines, in the order of its source."""
+    own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
+    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_")]
+
+
+# --- who uses a name, and where it is told plainly
+
+
+def notebooks_using():
+    """{id of an object: the notebooks whose code imports it, or names it as `module.name`}."""
+    users = defaultdict(list)
+    for name, code in codes().items():
+        for item in {id(item): item for item in named_in(code)}:
+            users[item].append(name)
+    return users
+
+
+@cache
+def codes():
+    """{notebook: the syntax tree of its cells of code}."""
+    found = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        found[path.stem] = ast.parse("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    return found
+
+
+def named_in(code):
+    """Functions, classes and other objects of the library that the code imports, or reaches through a module."""
+    modules = {}
+    for node in ast.walk(code):
+        for called, item in imported(node):
+            if inspect.ismodule(item):
+                modules[called] = item
+            else:
+                yield item
+    reached = (attribute(node, modules) for node in ast.walk(code) if isinstance(node, ast.Attribute))
+    yield from (item for item in reached if item is not None)
+
+
+def imported(node):
+    """(name in the notebook, module or object) of an import from the library."""
+    if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("bandits_lib."):
+        home = importlib.import_module(node.module)
+        for alias in node.names:
+            item = getattr(home, alias.name, None)
+            found = importlib.import_module(f"{node.module}.{alias.name}") if item is None else item
+            yield alias.asname or alias.name, found
+    elif isinstance(node, ast.Import):
+        for alias in node.names:
+            if f"{alias.name}.".startswith("bandits_lib."):
+                module = importlib.import_module(alias.name)
+                yield (alias.asname, module) if alias.asname else ("bandits_lib", bandits_lib)
+
+
+def attribute(node, modules):
+    """The object that a name or `module.name` stands for, None for what is not the library's."""
+    if isinstance(node, ast.Name):
+        return modules.get(node.id)
+    owner = attribute(node.value, modules) if isinstance(node, ast.Attribute) else None
+    return getattr(owner, node.attr, None) if inspect.ismodule(owner) else None
+
+
+@cache
+def plain_files():
+    """{name of a file of `bandits_lib/plain`: (first line of its docstring, its functions)}."""
+    found = {}
+    for path in sorted(PLAIN.glob("[!_]*.py")):
+        code = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [node.name for node in code.body if isinstance(node, ast.FunctionDef)]
+        found[path.stem] = summary(ast.get_docstring(code)), functions
+    return found
+
+
+def plain_version(module, name):
+    """The plain file with a function of this name, or that is called like its first words; None if there is none."""
+    if module.removeprefix("bandits_lib.") not in RULES:
+        return None
+    words = name.split("_")
+    for start in ("_".join(words[:end]) for end in range(len(words), 0, -1)):
+        for file, (_, functions) in plain_files().items():
+            if start == file or start in functions:
+                return file
+    return None
+
+
+def notebooks_showing(file):
+    """Notebooks that show a plain file whole: `algorithm("rage")`."""
+    for name, code in codes().items():
+        calls = (node for node in ast.walk(code) if isinstance(node, ast.Call))
+        if any(ast.unparse(call.func) == "algorithm" and file in map(ast.literal_eval, call.args) for call in calls):
+            yield name
+
+
+# --- pages
+
+
+def write(source):
+    """The index, the modules' pages in `api` and the plain files' in `api/plain`, into the folder `source`."""
+    users, names = notebooks_using(), public_names()
+    pages = {"api": index(names), "api/bandits_lib.plain": plain_index()}
+    pages |= {f"api/{module}": module_page(module, names[module], users) for module in names}
+    pages |= {f"api/plain/{file}": plain_page(file) for file in plain_files()}
+    (source / "api" / "plain").mkdir(parents=True)
+    for page, text in pages.items():
+        (source / f"{page}.rst").write_text(text, encoding="utf-8")
+
+
+def index(names):
+    """The modules with a sentence each: those of the root, then room by room."""
+    parts = [title("Reference"), "What ``bandits_lib`` offers, module by module, in the words of its docstrings."]
+    root = [module for module in names if "." not in short(module)]
+    parts.append(table({module_link(module): first_line(module) for module in [*root, "bandits_lib.plain"]}))
+    for room in ROOMS:
+        modules = sorted(module for module in names if module.startswith(f"bandits_lib.{room}."))
+        parts += [title(room, "-"), first_line(f"bandits_lib.{room}")]
+        parts.append(table({module_link(module): first_line(module) for module in modules}))
+    return "\n\n".join([*parts, contents(f"api/{module}" for module in [*names, "bandits_lib.plain"])]) + "\n"
+
+
+def module_page(module, names, users):
+    """The module's docstring, a table of its names with their first lines, and the names."""
+    home = importlib.import_module(module)
+    rows = {f":obj:`{name} <{module}.{name}>`": summary(inspect.getdoc(getattr(home, name))) for name in names}
+    parts = [title(short(module)), f".. automodule:: {module}", table(rows)]
+    return "\n\n".join([*parts, *(entry(module, name, users) for name in names)]) + "\n"
+
+
+def entry(module, name, users):
+    """The directive of one name; below its docstring the notebooks that use it, and its plain version."""
+    item = getattr(importlib.import_module(module), name)
+    kind = "autoclass" if inspect.isclass(item) else "autofunction" if callable(item) else "autodata"
+    lines = [f".. {kind}:: {module}.{name}"] + ["   :members:"] * (kind == "autoclass") + [""]
+    if notebooks := users.get(id(item)):
+        lines.append(f"   :Used in: {links(notebooks)}")
+    if file := plain_version(module, name):
+        lines.append(f"   :Plain version: :doc:`bandits_lib/plain/{file}.py </api/plain/{file}>`")
+    return "\n".join(lines)
+
+
+def plain_index():
+    """The plain files with a line each."""
+    rows = {f":doc:`{file}.py </api/plain/{file}>`": line for file, (line, _) in plain_files().items()}
+    parts = [title("plain"), ".. automodule:: bandits_lib.plain", table(rows)]
+    return "\n\n".join([*parts, contents(f"plain/{file}" for file in plain_files())]) + "\n"
+
+
+def plain_page(file):
+    """One plain file, whole, with links to what is played and to the notebooks that tell it."""
+    played = [f":obj:`~{module}.{name}`" for module, name in rules() if plain_version(module, name) == file]
+    parts = [title(f"plain/{file}.py")]
+    parts += [f"The plain version of {', '.join(played)}."] * bool(played)
+    if notebooks := list(notebooks_showing(file)):
+        parts.append(f"Told in {links(notebooks)}.")
+    return "\n\n".join([*parts, f".. literalinclude:: /bandits_lib/plain/{file}.py"]) + "\n"
+
+
+def rules():
+    """(module, name) of what can have a plain version."""
+    return [(module, name) for module, names in public_names().items() for name in names if short(module) in RULES]
+
+
+# --- their parts
+
+
+def short(module):
+    return module.removeprefix("bandits_lib.")
+
+
+def title(text, line="="):
+    return f"{text}\n{line * len(text)}"
+
+
+def first_line(module):
+    return summary(importlib.import_module(module).__doc__)
+
+
+def summary(text):
+    """The first line of a docstring; |x| is a length and no substitution."""
+    return (text or "").partition("\n")[0].replace("|", r"\|")
+
+
+def module_link(module):
+    return f":doc:`{short(module)} </api/{module}>`"
+
+
+def links(notebooks):
+    return ", ".join(f":doc:`{name} </notebooks/{name}>`" for name in notebooks)
+
+
+def table(rows):
+    cells = "\n".join(f"   * - {left}\n     - {right}" for left, right in rows.items())
+    return f".. list-table::\n   :widths: 30 70\n\n{cells}"
+
+
+def contents(pages):
+    return ".. toctree::\n   :hidden:\n\n" + "\n".join(f"   {page}" for page in pages)

@@ -104,7 +104,7 @@ def gather(source):
     (source / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "figures", source / "figures")
     shutil.copytree(ROOT / "bandits_lib", source / "bandits_lib", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"):
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "papers.bib"):
         shutil.copy(ROOT / name, source)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         copy_notebook(path, source / "notebooks")

@@ -179,7 +179,7 @@ def index(names):
 def module_page(module, names, users):
     """The module's docstring, a table of its names with their first lines, and the names."""
     home = importlib.import_module(module)
-    rows = {f":obj:`{name} <{module}.{name}>`": summary(inspect.getdoc(getattr(home, name))) for name in names}
+    rows = {f"`{name} <#{module}.{name}>`__": summary(inspect.getdoc(getattr(home, name))) for name in names}
     parts = [title(short(module)), f".. automodule:: {module}", table(rows)]
     return "\n\n".join([*parts, *(entry(module, name, users) for name in names)]) + "\n"
 

@@ -14,6 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from reading_copies import paper_text
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = [f"{name}_THREADS" for name in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")]
@@ -267,15 +268,60 @@ def test_license_is_bsd_3_clause():
     assert project()["project"]["license"] == "BSD-3-Clause"
 
 
-def test_citation_names_this_version_and_the_four_papers():
+def bibtex():
+    """{key: {field: value}} of papers.bib, which has one field a line."""
+    entries = re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", read("papers.bib"), flags=re.MULTILINE | re.DOTALL)
+    return {key: dict(re.findall(r"^  (\w+) = \{(.*)\},$", fields, flags=re.MULTILINE)) for key, fields in entries}
+
+
+def as_bibtex(paper):
+    """The fields of papers.bib that a reference of CITATION.cff stands for."""
+    (identifier,) = paper["identifiers"]
+    pages = {"pages": f"{paper['start']}--{paper['end']}"} if "start" in paper else {}
+    return pages | {
+        "author": " and ".join(f"{author['family-names']}, {author['given-names']}" for author in paper["authors"]),
+        "booktitle": paper["collection-title"],
+        "eprint": identifier["value"].removeprefix("arXiv:"),
+        "archiveprefix": "arXiv",
+        **{key: str(paper[key]) for key in ("title", "year", "volume", "doi", "url") if key in paper},
+    }
+
+
+def test_citation_names_this_version_and_its_date():
     citation = yaml.safe_load(read("CITATION.cff"))
     assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
     assert {"message", "title", "authors"} <= set(citation)
     assert citation["license"] == project()["project"]["license"]
-    assert str(citation["version"]) == project()["project"]["version"]
-    papers = {(paper["authors"][0]["family-names"].lower(), paper["year"]) for paper in citation["references"]}
-    assert papers == {("fiez", 2019), ("jedra", 2020), ("azizi", 2022), ("weltz", 2023)}
-    assert all(author["given-names"] for paper in citation["references"] for author in paper["authors"])
+    assert citation["version"] == project()["project"]["version"]
+    date = citation["date-released"]
+    assert f"\n## {citation['version']} ({date.day} {date:%B %Y})\n" in read("CHANGELOG.md")
+
+
+def test_citation_and_bibtex_have_the_same_papers():
+    citation = yaml.safe_load(read("CITATION.cff"))
+    keys = {paper["authors"][0]["family-names"].lower() + str(paper["year"]): paper for paper in citation["references"]}
+    assert list(keys) == ["fiez2019", "jedra2020", "azizi2022", "weltz2023"]
+    *papers, own = bibtex().items()
+    assert dict(papers) == {key: as_bibtex(paper) for key, paper in keys.items()}
+    assert own == (
+        project()["project"]["name"],
+        {
+            "author": f"{{{citation['authors'][0]['name']}}}",
+            "title": citation["title"],
+            "note": f"Version {citation['version']}",
+            "year": str(citation["date-released"].year),
+        },
+    )
+
+
+def test_titles_and_authors_are_as_printed_on_the_papers():
+    for paper in yaml.safe_load(read("CITATION.cff"))["references"]:
+        text = paper_text(paper["authors"][0]["family-names"].lower() + str(paper["year"]))
+        if text is None:
+            pytest.skip("no copies of the papers beside BANDITS_DATA")
+        head = " ".join(text.partition("Abstract")[0].split())
+        assert paper["title"] in head
+        assert all(f"{author['given-names']} {author['family-names']}" in head for author in paper["authors"])
 
 
 def test_versions_agree():

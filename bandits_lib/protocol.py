@@ -1,9 +1,9 @@
 """How an algorithm and the world talk: an algorithm is a generator that yields what to pull.
 
-    counts (K,) integers   ->  a batch: pull arm k counts[k] times, reply with one `Sample`
-    Loop(choose, update, state)  ->  pull by pull, until `choose` returns -1; the reply is None
+- counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
+- `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
-and returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
+It returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
 its sample complexity. `simulate.play` is the simulator; `lab.Lab` puts a person in its place.
 """
 

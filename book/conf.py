@@ -11,6 +11,7 @@ from reference import public_names  # noqa: E402
 
 project = "bandits_lib"
 author = "the bandits_lib authors"
+project_copyright = f"2026 {author}"
 release = metadata.version("bandits_lib")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml", "short_names", "polish"]
 exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "notebooks/reports"]

@@ -29,7 +29,8 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
     *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
     *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
     *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing", "plane")),
-    *(f"companion.{name}" for name in ("profiles", "registry", "report", "results", "stepper", "style", "tested", "verdicts")),
+    *(f"companion.{name}" for name in ("profiles", "registry", "report", "results", "stepper", "style")),
+    *(f"companion.{name}" for name in ("tested", "verdicts")),
 )
 
 
@@ -180,7 +181,7 @@ def index(names):
 def module_page(module, names, users):
     """The module's docstring, a table of its names with their first lines, and the names."""
     home = importlib.import_module(module)
-    rows = {f":obj:`{name} <{module}.{name}>`": summary(inspect.getdoc(getattr(home, name))) for name in names}
+    rows = {f"`{name} <#{module}.{name}>`__": summary(inspect.getdoc(getattr(home, name))) for name in names}
     parts = [title(short(module)), f".. automodule:: {module}", table(rows)]
     return "\n\n".join([*parts, *(entry(module, name, users) for name in names)]) + "\n"
 

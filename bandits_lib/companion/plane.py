@@ -75,7 +75,7 @@ def draw_cone(ax, items, item, limits):
     >>> draw_cone(plt.subplots()[1], np.eye(2), 0, ((0, 2), (-1, 1))).get_xlim()
     (np.float64(0.0), np.float64(2.0))
     """
-    first, second = np.meshgrid(*(np.linspace(*ends, 300) for ends in limits))
+    first, second = np.meshgrid(*(np.linspace(low, high, 300) for low, high in limits))
     rivals = np.delete(items, item, axis=0)
     if len(rivals):
         lead = np.min([y[0] * first + y[1] * second for y in items[item] - rivals], axis=0)

@@ -12,10 +12,11 @@ from reference import public_names  # noqa: E402
 project = "bandits_lib"
 author = "the bandits_lib authors"
 release = metadata.version("bandits_lib")
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml", "short_names"]
-exclude_patterns = ["README.md", "figures/jedra2020/*.md", "notebooks/reports"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml", "short_names", "polish"]
+exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "notebooks/reports"]
 
 nb_execution_mode = "off"
+nb_render_markdown_format = "myst"  # tables and formulas in outputs too
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
@@ -35,6 +36,9 @@ numpydoc_xref_aliases = dict(zip(DEFAULT_LINKS, DEFAULT_LINKS, strict=True)) | {
 }
 
 html_theme = "furo"
+html_favicon = "static/favicon.svg"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 html_title = "bandits_lib"
 html_copy_source = False
 html_domain_indices = False  # api.html lists the modules

@@ -1,19 +1,24 @@
-"""The site is built from what is committed and reads well in a browser: pages, pictures, formulas, links."""
+"""The site is built from what is committed and reads well: contents, pictures, tables, formulas, links, sizes."""
 
 import importlib.util
 import inspect
 import json
 import re
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
 import reference
+from accessibility import violations
 from browser import page
 from bs4 import BeautifulSoup
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+PAPERS = ("fiez2019", "jedra2020", "azizi2022", "weltz2023")
+MEGABYTE = 10**6
 
 spec = importlib.util.spec_from_file_location("gather", ROOT / "book" / "gather.py")
 gather = importlib.util.module_from_spec(spec)
@@ -29,42 +34,60 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    files = [file for file in site.rglob("*.html") if "_static" not in file.parts]
+    files = [file for file in sorted(site.rglob("*.html")) if "_static" not in file.parts]
     return {file: BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser") for file in files}
+
+
+def local(file, address):
+    """The file of the site that an address on a page means."""
+    return (file.parent / unquote(urldefrag(address)[0].partition("?")[0])).resolve()
+
+
+def about(figure):
+    return json.loads((ROOT / "figures" / f"{figure}.json").read_text(encoding="utf-8"))
+
+
+def drawn():
+    """Every figure that `make paper` has drawn, as <paper>/<name>."""
+    return [f"{file.parent.name}/{file.stem}" for file in sorted((ROOT / "figures").glob("*/*.png"))]
+
+
+def rows(text):
+    """Rows of markdown tables, heads left out: what is below a line of dashes."""
+    blocks = (block.strip().split("\n") for block in text.split("\n\n"))
+    return [line for block in blocks if block[0].startswith("|") for line in block[2:]]
+
+
+# --- contents
 
 
 def test_every_notebook_and_part_has_a_page_in_the_contents(site, pages):
     links = {link["href"] for link in pages[site / "index.html"].select(".sidebar-tree a[href]")}
     assert {f"notebooks/{name}.html" for name in NOTEBOOKS} <= links
-    assert {"api.html", "figures/gallery.html", "figures/ledger.html", "figures/errata.html"} <= links
-    assert {f"figures/reports/{file.stem}.html" for file in (ROOT / "notebooks" / "reports").glob("*.md")} <= links
+    assert {f"figures/{name}.html" for name in ("gallery", "ledger", "errata", "coverage")} <= links
+    for paper in PAPERS:
+        assert f"figures/reports/{paper}.html" in links
+        assert {f"figures/{name}_{paper}.html" for name in ("ledger", "errata", "coverage")} <= links
 
 
-def test_every_picture_exists_and_is_described(pages):
-    for file, soup in pages.items():
-        for picture in soup.select("article img"):
-            assert (file.parent / unquote(picture["src"])).exists(), f"{file.name} lacks {picture['src']}"
-            assert len(picture.get("alt", "")) > 20, f"{file.name}: {picture['src']} has no description"
+@pytest.mark.parametrize("name", ["ledger", "errata", "coverage"])
+def test_nothing_is_lost_between_papers(name):
+    text = (ROOT / "figures" / f"{name}.md").read_text(encoding="utf-8")
+    first, *parts = gather.split(name, text, PAPERS).values()
+    by_paper = sum(len(rows(part)) for part in parts)
+    assert len(parts) == 4 and len(rows(first)) + by_paper == len(rows(text)) > 4
+    if name != "ledger":
+        told = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for part in parts for line in part.splitlines()[2:] if line]
+        whole = text[text.index("\n## ") :].splitlines()
+        lines = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for line in whole if line and not re.match(r"## ", line)]
+        assert told == lines
 
 
-def test_links_inside_the_site_lead_somewhere(pages):
-    anchors = {file: {tag["id"] for tag in soup.find_all(id=True)} for file, soup in pages.items()}
-    for file, soup in pages.items():
-        for link in soup.select("article a[href]"):
-            path, anchor = urldefrag(link["href"])
-            if path.startswith(("http:", "https:", "mailto:")):
-                continue
-            target = (file.parent / unquote(path)).resolve() if path else file
-            assert target.exists(), f"{file.name} links to {link['href']}"
-            if anchor and target in pages:
-                assert unquote(anchor) in anchors[target], f"{file.name} links to {link['href']}"
-
-
-def test_nothing_is_fetched_from_elsewhere(pages):
-    for file, soup in pages.items():
-        for name, attribute in (("script", "src"), ("link", "href"), ("img", "src")):
-            for tag in soup.find_all(name, **{attribute: True}):
-                assert "//" not in tag[attribute] or tag.get("rel") == ["canonical"], f"{file.name}: {tag}"
+def test_each_notebook_can_be_downloaded_as_it_is_committed(site, pages):
+    for name in NOTEBOOKS:
+        file = site / "notebooks" / f"{name}.html"
+        link = next(link for link in pages[file].select("article a") if link.get_text() == "Download this notebook")
+        assert local(file, link["href"]).read_bytes() == (ROOT / "notebooks" / f"{name}.ipynb").read_bytes()
 
 
 def described(pages, site, module, name):
@@ -111,13 +134,70 @@ def test_the_reference_leads_to_notebooks_and_to_plain_versions(site, pages):
     assert "Used in" not in described(pages, site, "bandits_lib.checks", "check_arms")[1]
 
 
-def test_the_gallery_shows_every_figure_with_its_description(site, pages):
-    sources = {Path(picture["src"]).name for picture in pages[site / "figures" / "gallery.html"].select("img")}
-    for file in (ROOT / "figures").glob("*/*.json"):
-        if file.with_suffix(".png").exists():
-            alt = " ".join(json.loads(file.read_text(encoding="utf-8"))["alt"].split())
-            assert any(file.stem in source for source in sources), file
-            assert pages[site / "figures" / "gallery.html"].find("img", alt=alt), f"{file}: {alt}"
+# --- pictures
+
+
+def test_every_picture_exists_is_described_and_opens_in_full(pages):
+    for file, soup in pages.items():
+        for picture in soup.select("article img"):
+            assert local(file, picture["src"]).exists(), f"{file.name} lacks {picture['src']}"
+            assert len(picture.get("alt", "")) > 20, f"{file.name}: {picture['src']} has no description"
+            assert picture["loading"] == "lazy"
+            full = local(file, picture.find_parent("a")["href"])
+            assert full.suffix in (".png", ".svg") and full.exists(), f"{file.name}: {picture['src']} does not open"
+
+
+def test_below_a_small_figure_is_the_one_at_the_papers_scale(site, pages):
+    seen = []
+    for name in NOTEBOOKS:
+        file = site / "notebooks" / f"{name}.html"
+        for figure in pages[file].select("figure.paper-scale"):
+            label, link = figure.find("figcaption").get_text().strip(), figure.find("a", class_="picture")
+            saved = next(path for path in drawn() if about(path)["alt"].split() == link.img["alt"].split())
+            assert local(file, link["href"]).read_bytes() == (ROOT / "figures" / f"{saved}.png").read_bytes()
+            assert label.startswith(f"At the paper's scale (runs = {about(saved)['parameters']['runs']},"), label
+            small = figure.find_previous("figure")
+            assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
+            assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
+            seen.append(saved)
+    alike = {"companion/verdicts"}  # drawn from what is committed, at whatever parameters
+    assert sorted(seen) == sorted(set(drawn()) - alike)
+
+
+def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages):
+    file = site / "figures" / "gallery.html"
+    cards = pages[file].select(".gallery figure")
+    alts = [card.img["alt"].split() for card in cards]
+    assert sorted(alts) == sorted(about(path)["alt"].split() for path in drawn())
+    order = [path.partition("/")[0] for alt in alts for path in drawn() if about(path)["alt"].split() == alt]
+    assert order == sorted(order, key=(*PAPERS, "companion").index)
+    titles = [card.find("strong").get_text() for card in cards]
+    assert len(set(titles)) == len(titles) and not [title for title in titles if "_" in title]
+    for paper in PAPERS:
+        numbered = [title for title, of in zip(titles, order, strict=True) if of == paper and title[:6] == "Figure"]
+        assert numbered == sorted(numbered, key=lambda title: title.removeprefix("Figures ").removeprefix("Figure "))
+    for card in cards:
+        kinds = {Path(unquote(link["href"])).suffix for link in card.select("a[href]")}
+        assert {".html", ".csv", ".pdf", ".png"} <= kinds
+        small = local(file, card.img["src"])
+        assert small.stat().st_size < MEGABYTE / 15 and max(Image.open(small).size) <= 1280
+
+
+def test_every_title_of_the_gallery_belongs_to_a_figure():
+    from gallery import TITLES
+
+    assert {f"{paper}/{name}" for paper, titles in TITLES.items() for name in titles} <= set(drawn())
+
+
+# --- words, formulas and links
+
+
+def test_no_table_or_formula_of_markdown_is_left_raw(pages):
+    for file, soup in pages.items():
+        raw = re.compile(r"\|:?--+|\$[^$\s](?:[^$\n]*[^$\s])?\$")
+        texts = soup.find("article").find_all(string=raw)
+        left = [text for text in texts if not text.find_parent(["pre", "code", "math", "script"])]
+        assert not left, f"{file.name}: {left[:3]}"
 
 
 def test_formulas_are_mathml_without_leftovers(pages):
@@ -128,19 +208,100 @@ def test_formulas_are_mathml_without_leftovers(pages):
         assert all(text == "\\" for text in leftovers), leftovers  # alone it is the difference of two sets
 
 
-def test_chromium_shows_pages_pictures_and_follows_links(site):
+def test_links_inside_the_site_lead_somewhere(pages):
+    anchors = {file: {tag["id"] for tag in soup.find_all(id=True)} for file, soup in pages.items()}
+    for file, soup in pages.items():
+        for link in soup.select("article a[href]"):
+            path, anchor = urldefrag(link["href"])
+            if path.startswith(("http:", "https:", "mailto:")):
+                continue
+            target = local(file, path) if path else file
+            assert target.exists(), f"{file.name} links to {link['href']}"
+            if anchor and target in pages:
+                assert unquote(anchor) in anchors[target], f"{file.name} links to {link['href']}"
+
+
+def test_each_page_says_what_it_is_where_it_is_linked(pages):
+    for file, soup in pages.items():
+        assert local(file, soup.find("link", rel="icon")["href"]).exists()
+        told = {tag.get("property", tag.get("name")): tag.get("content") for tag in soup.find_all("meta")}
+        assert 5 < len(told["description"]) < 210 and told["description"] == told["og:description"], file.name
+        assert told["og:title"] and local(file, told["og:image"]).exists(), file.name
+
+
+# --- sizes and requests
+
+
+def loaded(file, soup):
+    """What a page loads."""
+    tags = soup.find_all("script", src=True) + soup.find_all("img") + soup.find_all("link", rel=["stylesheet", "icon"])
+    return {local(file, tag.get("src") or tag.get("href")) for tag in tags}
+
+
+def test_no_page_and_no_file_is_heavy(site, pages):
+    for file, soup in pages.items():
+        size = file.stat().st_size
+        assert size < MEGABYTE, f"{file.name} has {size} bytes"
+        total = size + sum(part.stat().st_size for part in loaded(file, soup))
+        assert total < 3 * MEGABYTE, f"{file.name} loads {total} bytes"
+    assert not [file for file in site.rglob("*") if file.stat().st_size > 3 * MEGABYTE]
+
+
+def test_nothing_is_fetched_from_elsewhere(pages):
+    for file, soup in pages.items():
+        for name, attribute in (("script", "src"), ("link", "href"), ("img", "src")):
+            for tag in soup.find_all(name, **{attribute: True}):
+                assert "//" not in tag[attribute] or tag.get("rel") == ["canonical"], f"{file.name}: {tag}"
+
+
+# --- in a browser
+
+WIDE, NARROW = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+BROKEN = """async () => {
+  const pictures = [...document.images]
+  pictures.forEach(picture => { picture.loading = "eager" })
+  await Promise.allSettled(pictures.map(picture => picture.decode()))
+  return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src)
+}"""
+OF_EVERY_KIND = ("index", "gallery", "ledger_fiez2019", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5c_sphere")
+
+
+def look(tab, file):
+    """What is wrong with a page on screen and phone; with one of every kind, in the dark and in its colours as well."""
+    closely = file.stem in OF_EVERY_KIND
+    schemes = ("light", "dark") if closely else ("light",)
+    tab.emulate_media(color_scheme="light")
+    tab.goto(file.as_uri())
+    yield from tab.evaluate(BROKEN)
+    for scheme, size in product(schemes, (NARROW, WIDE)):
+        tab.emulate_media(color_scheme=scheme)
+        tab.set_viewport_size(size)
+        if (beyond := tab.evaluate(TOO_WIDE)) > 0:
+            yield f"{beyond} pixels too wide at {size['width']}"
+    for scheme in schemes:
+        tab.emulate_media(color_scheme=scheme)
+        yield from violations(tab, contents=file.name == "index.html", colours=closely)
+
+
+def test_pages_in_chromium_on_screen_and_phone(site, pages):
+    """Every page, and of those that only list code, which are alike, every tenth."""
+    listings = {*(site / "_modules").rglob("*.html"), *(site / "api" / "plain").glob("*.html")}
+    shown = [file for file in pages if file not in listings] + sorted(listings)[::10]
+    with page() as tab:
+        wrong = {file.name: found for file in shown if (found := list(look(tab, file)))}
+        assert not wrong
+        assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
+
+
+def test_a_picture_opens_in_full_on_a_click(site):
     with page() as tab:
         tab.goto((site / "index.html").as_uri())
-        assert "bandits_lib" in tab.title()
         tab.click("text=The ledger of claims")
         tab.wait_for_url("**/companion_ledger.html")
-        assert "reproduced" in tab.inner_text("article")
-        for name in NOTEBOOKS:
-            tab.goto((site / "notebooks" / f"{name}.html").as_uri())
-            broken = "() => [...document.images].filter(i => !(i.complete && i.naturalWidth > 0)).map(i => i.src)"
-            assert tab.evaluate(broken) == [], name
-            assert tab.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") < 10, f"{name}: wide"
-        assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
+        tab.goto((site / "figures" / "gallery.html").as_uri())
+        tab.click(".gallery a.picture >> nth=3")
+        tab.wait_for_url("**/_images/*.png")
 
 
 def test_search_finds_a_word(site):

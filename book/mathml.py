@@ -1,16 +1,38 @@
 """Formulas as MathML, which browsers draw themselves: no script, no network."""
 
+import re
+import unicodedata
+
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
+VARIANTS = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR"}
+LETTER = re.compile(r'<mi mathvariant="(script|double-struck|fraktur)">([A-Za-z])</mi>')
+
+
+def mathml(latex, display="inline"):
+    """A formula; letters of another alphabet are signs of their own, since Chromium ignores `mathvariant`."""
+    return LETTER.sub(lambda found: f"<mi>{letter(*found.groups())}</mi>", convert(latex, display=display))
+
+
+def letter(variant, plain):
+    """The sign for a letter of another alphabet; some stand outside of Unicode's mathematical alphabets."""
+    name = f"{VARIANTS[variant]} {'CAPITAL' if plain.isupper() else 'SMALL'} {plain.upper()}"
+    for full in (f"MATHEMATICAL {name}", name, name.replace("FRAKTUR", "BLACK-LETTER")):
+        try:
+            return unicodedata.lookup(full)
+        except KeyError:
+            continue
+    raise ValueError(f"no sign for {plain} in {variant}")
+
 
 def inline(translator, node):
-    translator.body.append(convert(node.astext()))
+    translator.body.append(mathml(node.astext()))
     raise SkipNode
 
 
 def block(translator, node):
-    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    translator.body.append(f'<div class="math">{mathml(node.astext(), display="block")}</div>')
     raise SkipNode
 
 

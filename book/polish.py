@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup
-from latex2mathml.converter import convert
+from mathml import mathml
 from PIL import Image
 
 GALLERY = "figures/gallery"
@@ -72,7 +72,7 @@ def set_formulas(text):
     """Formulas in what is HTML already, such as a table of a notebook."""
     if text.find_parent(["pre", "code", "math", "script"]) is None:
         for k, part in enumerate(re.split(FORMULA, text)):
-            text.insert_before(BeautifulSoup(convert(part), "html.parser") if k % 2 else part)
+            text.insert_before(BeautifulSoup(mathml(part), "html.parser") if k % 2 else part)
         text.extract()
 
 
@@ -97,10 +97,11 @@ def meta(app, soup, context):
     """Description, title and picture of a page, for search engines and for places where it is linked."""
     title = BeautifulSoup(context.get("title", ""), "html.parser").get_text() or app.config.html_title
     title, text = html.escape(title), html.escape(first_words(soup) or f"{app.config.project}: {title}")
-    default = context["pathto"](f"_images/{app.env.images[FIRST][1]}", resource=True)
-    picture = next((tag["href"] for tag in soup.select("a.picture")), default)
+    own = [tag["href"] for tag in soup.select("a.picture")]
+    ours = [context["pathto"](f"_images/{app.env.images[FIRST][1]}", resource=True)] if FIRST in app.env.images else []
     tags = {"og:title": title, "og:description": text, "og:type": "article", "og:site_name": app.config.project}
-    tags["og:image"] = absolute(app, picture)
+    if pictures := own + ours:
+        tags["og:image"] = absolute(app, pictures[0])
     lines = [f'<meta property="{name}" content="{value}">' for name, value in tags.items()]
     return "\n".join(["", f'<meta name="description" content="{text}">', *lines, ""])
 

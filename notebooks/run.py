@@ -260,7 +260,8 @@ def lab() -> None:
     for what, files in said.items():
         if files:
             print(f"{what}: {', '.join(Path(file).name for file in files)}", flush=True)
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder / 'notebooks'}"])
+    first = "--LabApp.default_url=/lab/tree/notebooks/companion_start_here.ipynb"
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", first])
 
 
 def main() -> int:

@@ -480,7 +480,7 @@ def test_lab_starts_jupyterlab_there(project, monkeypatch):
     run.lab()
     ((program, (_, *arguments)),) = started
     assert program == sys.executable and arguments[:2] == ["-m", "jupyterlab"]
-    assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab' / 'notebooks'}"
+    assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab'}"
 
 
 @pytest.mark.parametrize("folder", [".", "tests", "build/deep"])

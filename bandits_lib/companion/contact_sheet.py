@@ -195,7 +195,8 @@ def _place(name, code):
 def _figure(described, run, here):
     """What the page says of a figure: itself, and the one at the papers' scale."""
     name = f"{described.parent.name}/{described.stem}"
-    large = run.beside / f"{name}.json" if run.beside else None
+    of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
+    large = run.beside / f"{name}.json" if run.beside and of_paper else None
     found = {"name": name, "title": title(described.stem), "own": _picture(described, here), "large": None}
     return found | ({"large": _picture(large, here)} if large and large.exists() else {})
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 KINDS = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/example_*.py", "notebooks/reports/*.md"]
-KINDS += ["figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json"]
+KINDS += ["figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json", "figures/*.md", "figures/reports/*.md"]
 RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
 
 

@@ -39,20 +39,23 @@ def executed(notebook, values):
 
 
 def test_figure_1a_takes_a_rule_named_mine_and_one_named_oracle(tmp_path):
-    (tmp_path / "my_rule.py").write_text(RULE)
-    loaded = f"own_rule.load({str(tmp_path / 'my_rule.py:mine')!r}, delta=delta)"
-    line = f'"mine": {loaded}, "oracle": {loaded},'
+    (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(len(arms) - 1)"))  # wrong
+    line = f'"oracle": own_rule.load({str(NOTEBOOKS / "example_rule.py:uniform_glr")!r}, delta=delta),'
     notebook = with_line("fiez2019_5a_benchmark", line, '"rage": lambda p, rng: rage(')
-    executed(notebook, TINY | {"out": str(tmp_path)})
+    executed(notebook, TINY | {"out": str(tmp_path), "own": str(tmp_path / "my_rule.py:mine")})
     figures = tmp_path / "figures"
     drawn = pd.read_csv(figures / "fiez2019" / "fig_1a.csv")
     assert set(drawn.loc[drawn["algorithm"].isin(["mine", "oracle"]), "options"]) == {"text", "code"}
     runs = pd.read_csv(figures / "fiez2019" / "fig_1a_runs.csv")
     assert {"mine", "oracle", "rage", "lingape"} <= set(runs["algorithm"])
+    mine = runs[runs["algorithm"] == "mine"]
+    assert len(mine) == TINY["runs"] * len(TINY["dims"]) and not mine["correct"].any()
     assert (figures / "fiez2019" / "fig_1a.png").stat().st_size > 10_000
-    said = pd.read_csv(figures / "claims" / "fiez2019_5a_benchmark.csv")
+    said = pd.read_csv(figures / "claims" / "fiez2019_5a_benchmark.csv").set_index("id")["estimate"]
     kept = pd.read_csv(NOTEBOOKS.parent / "figures" / "claims" / "fiez2019_5a_benchmark.csv")
-    assert set(said["id"]) == set(kept["id"])
+    assert set(said.index) == set(kept["id"])
+    wrong = runs[(runs["algorithm"] != "mine") & ~runs["correct"]]
+    assert said["fiez2019_5a_benchmark/no_failure"] == len(wrong), "claims count the paper's rules alone"
 
 
 def headless(folder, *parameters):

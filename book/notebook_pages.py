@@ -37,7 +37,7 @@ def below_title(source, line):
 
 
 def download(name):
-    return f"{{download}}`Download this notebook <../downloads/{name}>`"
+    return f"[Download this notebook](path:../downloads/{name})"
 
 
 # --- which picture is which figure

@@ -2,13 +2,16 @@
 
 import html
 import json
+import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup
+from latex2mathml.converter import convert
 from PIL import Image
 
 GALLERY = "figures/gallery"
 WIDTH = 640  # pixels of a thumbnail
+FORMULA = re.compile(r"\$([^$\s](?:[^$\n]*[^$\s])?)\$")
 MANY, MOST, LONG = 6, 9, 60  # rows are cards: always with so many columns, up to so many; signs of a long cell
 FIRST = "figures/fiez2019/fig_1a.png"  # the picture of pages that have none
 
@@ -16,20 +19,23 @@ FIRST = "figures/fiez2019/fig_1a.png"  # the picture of pages that have none
 def polish(app, pagename, templatename, context, doctree):
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
-    if "body" not in context:
-        return
-    soup = BeautifulSoup(context["body"], "html.parser")
+    soup = BeautifulSoup(context.get("body", ""), "html.parser")
     for picture in soup.select('img:not([src^="data:"])'):
         open_in_full(soup, picture)
+    for text in soup.find_all(string=FORMULA):
+        set_formulas(text)
     for table in soup.find_all("table"):
         set_table(soup, table)
+    for tag in soup.select(".citation-list[role]"):
+        del tag["role"]  # a list whose children are no items of one
     for block in soup.select("div.highlight > pre, div.math, div.math-wrapper"):
         block["tabindex"] = "0"  # what scrolls can be scrolled by keys
-    context["metatags"] = context.get("metatags", "") + meta(app, soup, pagename, context)
+    context["metatags"] = context.get("metatags", "") + meta(app, soup, context)
     if pagename == GALLERY:
         for picture in soup.find_all("img"):
             picture["src"] = thumbnail(picture["src"])
-    context["body"] = str(soup)
+    if "body" in context:
+        context["body"] = str(soup)
 
 
 # --- pictures
@@ -59,7 +65,15 @@ def draw_thumbnails(app, exception):
                 picture.save(small, quality=80)
 
 
-# --- tables
+# --- formulas and tables
+
+
+def set_formulas(text):
+    """Formulas in what is HTML already, such as a table of a notebook."""
+    if text.find_parent(["pre", "code", "math", "script"]) is None:
+        for k, part in enumerate(re.split(FORMULA, text)):
+            text.insert_before(BeautifulSoup(convert(part), "html.parser") if k % 2 else part)
+        text.extract()
 
 
 def set_table(soup, table):
@@ -79,10 +93,10 @@ def set_table(soup, table):
 # --- what a link to a page shows
 
 
-def meta(app, soup, pagename, context):
+def meta(app, soup, context):
     """Description, title and picture of a page, for search engines and for places where it is linked."""
-    text = html.escape(first_words(soup) or app.config.html_title)
-    title = html.escape(BeautifulSoup(context.get("title", ""), "html.parser").get_text() or app.config.html_title)
+    title = BeautifulSoup(context.get("title", ""), "html.parser").get_text() or app.config.html_title
+    title, text = html.escape(title), html.escape(first_words(soup) or f"{app.config.project}: {title}")
     default = context["pathto"](f"_images/{app.env.images[FIRST][1]}", resource=True)
     picture = next((tag["href"] for tag in soup.select("a.picture")), default)
     tags = {"og:title": title, "og:description": text, "og:type": "article", "og:site_name": app.config.project}

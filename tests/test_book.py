@@ -160,7 +160,7 @@ def test_below_a_small_figure_is_the_one_at_the_papers_scale(site, pages):
             label, link = figure.find("figcaption").get_text().strip(), figure.find("a", class_="picture")
             saved = next(path for path in drawn() if about(path)["alt"].split() == link.img["alt"].split())
             assert local(file, link["href"]).read_bytes() == (ROOT / "figures" / f"{saved}.png").read_bytes()
-            assert label.startswith(f"At the paper's scale (runs = {about(saved)['parameters']['runs']},"), label
+            assert re.match(rf"At the paper's scale \(runs = {about(saved)['parameters']['runs']}[,)]", label), label
             small = figure.find_previous("figure")
             assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
             assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
@@ -240,7 +240,8 @@ def test_each_page_says_what_it_is_where_it_is_linked(pages):
 def loaded(file, soup):
     """What a page loads."""
     tags = soup.find_all("script", src=True) + soup.find_all("img") + soup.find_all("link", rel=["stylesheet", "icon"])
-    return {local(file, tag.get("src") or tag.get("href")) for tag in tags}
+    addresses = {tag.get("src") or tag.get("href") for tag in tags}
+    return {local(file, address) for address in addresses if not address.startswith("data:")}
 
 
 def test_no_page_and_no_file_is_heavy(site, pages):

@@ -2,7 +2,7 @@
 
 python example_experiment.py plan               how many measurements to expect, rule by rule, for a guess
 python example_experiment.py ask                what to measure now, and into to_measure.csv
-python example_experiment.py tell day_1.csv     what came back: columns arm and reward, a line each, in parts if you like
+python example_experiment.py tell day_1.csv     what came back, columns arm and reward; in parts, if you like
 python example_experiment.py undo "why"         takes back the last file that was told
 python example_experiment.py standings          who leads, and who may still be the best
 """

@@ -1,10 +1,11 @@
 """The gallery: every figure at the papers' scale, in the order of the papers and of the figures in them."""
 
-import json
 from pathlib import Path
 
 import yaml
 from notebook_pages import description, files
+
+from bandits_lib.companion import contact_sheet
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
@@ -19,7 +20,7 @@ def figures(paper):
 
 def title(paper, name):
     """A figure's name in words."""
-    return TITLES.get(paper, {}).get(name) or name.removeprefix("fig_").replace("_", " ").capitalize()
+    return TITLES.get(paper, {}).get(name) or contact_sheet.title(name)
 
 
 def gallery(parts):
@@ -35,6 +36,7 @@ def gallery(parts):
 def card(paper, name):
     """A thumbnail with its title, its description folded, and where the figure comes from."""
     path = f"{paper}/{name}"
+    described = ROOT / "figures" / f"{path}.json"
     return "\n".join(
         [
             f"```{{figure}} {path}.png",
@@ -42,13 +44,7 @@ def card(paper, name):
             "",
             f"**{title(paper, name)}**",
             "",
-            f"[Notebook](../notebooks/{notebook(path)}.ipynb) · {files(path)}",
+            f"[Notebook](../notebooks/{contact_sheet.drawn_by(described)}.ipynb) · {files(path)}",
             "```",
         ]
     )
-
-
-def notebook(path):
-    """The notebook that drew a figure, which is in the command that redraws it."""
-    command = json.loads((ROOT / "figures" / f"{path}.json").read_text(encoding="utf-8"))["command"]
-    return next(file.stem for file in (ROOT / "notebooks").glob("*.ipynb") if file.stem in command)

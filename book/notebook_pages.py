@@ -8,13 +8,15 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
+from bandits_lib.companion import parameters
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def copy_notebook(path, folder):
     """Write the notebook that its page is made of."""
     notebook = nbformat.read(path, as_version=4)
-    small, cells = parameters(notebook), []
+    small, cells = {key: known.default for key, known in parameters.read(path).items()}, []
     figures = saved_figures(notebook)
     for cell, alt in alternative_texts(notebook, figures):
         cell.metadata["mystnb"] = {"image": {"alt": alt}}
@@ -25,7 +27,7 @@ def copy_notebook(path, folder):
             if values := differing(small, about["parameters"]):
                 label = f"Small, as on this page ({said(small, values)})"
                 cell.metadata["mystnb"]["figure"] = {"caption": label, "classes": "small-run"}
-                cells.append(new_markdown_cell(at_scale(name, about, values)))
+                cells.append(new_markdown_cell(at_scale(name, values)))
     notebook.cells = cells
     cells[0].source = below_title(cells[0].source, download(path.name))
     nbformat.write(notebook, folder / path.name)
@@ -89,13 +91,6 @@ def description(figure):
 # --- small and at the paper's scale
 
 
-def parameters(notebook):
-    """{name: value} of the cell that is tagged so."""
-    cell = next((cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])), None)
-    lines = ast.parse(cell.source).body if cell else []
-    return {line.targets[0].id: ast.literal_eval(line.value) for line in lines if isinstance(line, ast.Assign)}
-
-
 def differing(small, large):
     """The numbers of runs and the seed where they differ; all that differs is in the json."""
     names = [name for name in large if name == "seed" or name.split("_")[-1] == "runs"]
@@ -106,12 +101,12 @@ def said(values, names):
     return ", ".join(f"`{name} = {values[name]}`" for name in names)
 
 
-def at_scale(name, about, values):
+def at_scale(name, values):
     """MyST of the figure as `make paper` drew it."""
     return "\n".join(
         [
             f"```{{figure}} ../figures/{name}.png",
-            f":alt: {' '.join(about['alt'].split())}",
+            f":alt: {description(name)}",
             ":figclass: paper-scale",
             "",
             f"At the paper's scale ({said(values, values)}). {files(f'../figures/{name}')}",

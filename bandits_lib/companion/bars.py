@@ -101,15 +101,46 @@ def pooled_error_rates(ax, estimates, delta):
     >>> pooled_error_rates(plt.subplots()[1], summary(table), 0.05).get_xlabel()
     'error rate'
     """
-    for row, (name, points) in enumerate(estimates.iterrows()):
-        spread = [[points["error_rate"] - points["error_low"]], [points["error_high"] - points["error_rate"]]]
-        _, colour, marker = look(name)
-        ax.errorbar(points["error_rate"], row, xerr=spread, color=colour, marker=marker, clip_on=False)
-    ax.axvline(delta, color="0.35", ls="--", lw=1)
+    in_rows(ax, estimates, ["error_rate", "error_low", "error_high"], delta)
     ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
-    names = [look(name).label for name in estimates.index]
-    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="error rate", xlim=(0, None))
+    ax.set(xlabel="error rate", xlim=(0, None))
     ax.invert_yaxis()
+    return ax
+
+
+def in_rows(ax, table, columns, beside):
+    """An estimate with its interval for each rule, one row each, and a dashed line to compare them with.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    table : DataFrame
+        Estimates and ends of their intervals, one row for each rule.
+    columns : sequence of str
+        Columns of the estimate, of the lower end and of the upper end.
+    beside : float
+        Where the line stands.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"mean": [0.2], "low": [0.1], "high": [0.4]}, index=["rage"])
+    >>> [text.get_text() for text in in_rows(plt.subplots()[1], table, ["mean", "low", "high"], 0.3).get_yticklabels()]
+    ['RAGE']
+    """
+    for row, (name, (estimate, low, high)) in enumerate(table[list(columns)].iterrows()):
+        _, colour, marker = look(name)
+        spread = [[estimate - low], [high - estimate]]
+        ax.errorbar(estimate, row, xerr=spread, color=colour, marker=marker, clip_on=False)
+    ax.axvline(beside, color="0.35", ls="--", lw=1)
+    ax.set(yticks=range(len(table)), yticklabels=[look(name).label for name in table.index])
     return ax
 
 

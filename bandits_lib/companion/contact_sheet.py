@@ -135,9 +135,31 @@ def figures(run):
     found = []
     for described in sorted((run.out / "figures").glob("*/*.json")):
         if described.with_suffix(".png").exists():
-            command = json.loads(described.read_text(encoding="utf-8"))["command"]
-            found.append((command.partition("notebooks/")[2].partition(".ipynb")[0], described))
+            found.append((drawn_by(described), described))
     return found
+
+
+def drawn_by(described):
+    """The notebook that drew a figure, which is in the command that redraws it.
+
+    Parameters
+    ----------
+    described : Path
+        The json that lies beside the figure.
+
+    Returns
+    -------
+    str
+        Name of the notebook.
+
+    Examples
+    --------
+    >>> _ = Path("fig_1a.json").write_text(json.dumps({"command": "papermill notebooks/fiez2019_5a_benchmark.ipynb x"}))
+    >>> drawn_by(Path("fig_1a.json"))
+    'fiez2019_5a_benchmark'
+    """
+    command = json.loads(described.read_text(encoding="utf-8"))["command"]
+    return command.partition("notebooks/")[2].partition(".ipynb")[0]
 
 
 def title(stem):
@@ -197,8 +219,8 @@ def _figure(described, run, here):
     name = f"{described.parent.name}/{described.stem}"
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
-    found = {"name": name, "title": title(described.stem), "own": _picture(described, here), "large": None}
-    return found | ({"large": _picture(large, here)} if large and large.exists() else {})
+    shown_large = _picture(large, here) if large and large.exists() else None
+    return {"name": name, "title": title(described.stem), "own": _picture(described, here), "large": shown_large}
 
 
 def _picture(described, here):

@@ -1,5 +1,6 @@
 """Rules over many instances at once, as Agarwal et al. (2021) draw them: profiles and probabilities of improvement."""
 
+from bandits_lib.companion.bars import in_rows
 from bandits_lib.companion.style import drawn, look
 
 
@@ -62,12 +63,7 @@ def improvements(ax, probabilities):
     >>> [text.get_text() for text in improvements(plt.subplots()[1], found).get_yticklabels()]
     ['RAGE']
     """
-    for row, (name, found) in enumerate(probabilities.iterrows()):
-        spread = [[found["probability"] - found["low"]], [found["high"] - found["probability"]]]
-        _, colour, marker = look(name)
-        ax.errorbar(found["probability"], row, xerr=spread, color=colour, marker=marker, clip_on=False)
-    ax.axvline(0.5, color="0.35", ls="--", lw=1)
-    names = [look(name).label for name in probabilities.index]
-    ax.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
+    in_rows(ax, probabilities, ["probability", "low", "high"], 0.5)
+    ax.set(xlim=(0, 1), ylim=(len(probabilities) - 0.5, -0.5))
     ax.grid(axis="y", visible=False)
     return ax

@@ -6,8 +6,7 @@ Two arrays are the same if no entry differs by more than 1e-12 of the largest in
 or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
 the same numbers are the same.
 Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
-log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value. The
-hash of a log of version 1 is made without what came later (LATER), at its default.
+log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
 """
 
 import hashlib
@@ -22,7 +21,6 @@ import joblib
 import numpy as np
 
 from bandits_lib.design import g_design
-from bandits_lib.lab.log_1 import identity
 
 PACKAGE = __name__.partition(".")[0]
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
@@ -32,8 +30,6 @@ GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the va
     "rage": {"rule": "widths", "objective": "best", "threshold": None},
     "separate_arm_estimator": {"ddof": 0},
 }
-# arguments that no log of version 1 knows, at the values by which rules went
-LATER = {"floor": 0.0, "history": None, "accept": 0.0}
 
 
 class Experiment(NamedTuple):
@@ -42,7 +38,6 @@ class Experiment(NamedTuple):
     rule: str  # name of the generator function
     arguments: dict[str, Any]  # all of them, arrays as lists
     defaults: dict[str, Any] = {}  # of those that have one
-    version_1: str = ""  # the hash by which logs of version 1 know it
 
 
 def identify(algorithm):
@@ -54,9 +49,7 @@ def identify(algorithm):
     if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
     arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    then = {name: value for name, value in arguments.items() if name not in LATER or repr(value) != repr(LATER[name])}
-    hashed = identity(rule, GONE.get(rule, {}) | then)
-    return Experiment(rule, _describe(arguments), _defaults(algorithm), hashed)
+    return Experiment(rule, _describe(arguments), _defaults(algorithm))
 
 
 def differences(logged, here):

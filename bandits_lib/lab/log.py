@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.lab import log_1
-from bandits_lib.lab.entries import COLUMNS, Entry, Row, parse_entry
+from bandits_lib.lab.entries import COLUMNS, Entry, parse_entry
 from bandits_lib.lab.experiment import GONE, Experiment, differences
 from bandits_lib.protocol import Sample
 
@@ -40,8 +39,7 @@ MACHINE = "another processor, version of the library or rounding of the arms"
 class Log(NamedTuple):
     """A log as it was read."""
 
-    version: int  # 1 or 2
-    experiment: Experiment  # of version 1 with its hash alone
+    experiment: Experiment
     head: str  # text of the first lines
     entries: list[Entry]
     size: int  # bytes up to the end of the last whole entry
@@ -70,8 +68,6 @@ def read(path):
 def arguments(path):
     """The arguments in a log that are numbers, words, None or lists of numbers (as arrays), to make its rule again."""
     log = read(path)
-    if log.version == 1:
-        raise ValueError(f"{path} is a log of version 1, which holds no arguments but a hash of them")
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
     apart = {*gone, "history"} if told.get("history") else gone
     plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in apart}
@@ -88,14 +84,7 @@ def _history(value):
 
 def check_same(log, experiment):
     """Refuse the log of another experiment, with a ValueError that names what differs."""
-    if log.version == 1:
-        if log.experiment.version_1 != experiment.version_1:
-            raise ValueError(
-                f"line 1: the log is of another experiment: it says {log.head!r}, this is {experiment.rule}, "
-                f"experiment {experiment.version_1}. A log of version 1 has a hash for its arguments and cannot tell "
-                f"which differ: the rule, arms, items, delta, the seed of rng, or a last digit of the arms ({MACHINE})"
-            )
-    elif clauses := differences(log.experiment, experiment):
+    if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
             "To go on with it, call the rule with what the log's first lines say "
@@ -110,16 +99,10 @@ def parse(data):
     except UnicodeDecodeError:
         raise ValueError("line 1: this is no log of bandits_lib but another kind of file") from None
     first = lines[0].strip() if lines else ""
-    if first.startswith(log_1.HEAD):
-        return _version_1(first, lines, len(data))
     if not first.startswith(HEAD):
         raise ValueError(f"line 1: this is no log of bandits_lib: it says {first[:60]!r}")
     if not first.startswith(f"{HEAD}2 of "):
         raise ValueError(f"line 1: {first[:60]!r} is of a later version of the library: install that one")
-    return _version_2(first, lines, data)
-
-
-def _version_2(first, lines, data):
     blocks, block = [], []
     for number, line in enumerate(lines, start=1):
         if line.strip(" ,\r\n") or not line.endswith("\n"):
@@ -135,7 +118,7 @@ def _version_2(first, lines, data):
         raise ValueError(f"line {opening[-1][0]}: the columns must be {COLUMNS}")
     experiment = Experiment(first.partition(" of ")[2], dict(_argument(*found) for found in opening[1:-1]))
     entries = [found for block in rest if (found := parse_entry(block)) != Entry(())]
-    return Log(2, experiment, "".join(lines[: opening[-1][0] + 1]), entries, len(data) - len(torn.encode()), torn)
+    return Log(experiment, "".join(lines[: opening[-1][0] + 1]), entries, len(data) - len(torn.encode()), torn)
 
 
 def _argument(number, line):
@@ -144,25 +127,3 @@ def _argument(number, line):
         return name, json.loads(value)
     except (AttributeError, ValueError):
         raise ValueError(f"line {number}: {line[:60]!r} is not '# argument = value'") from None
-
-
-def _version_1(first, lines, size):
-    if (lines[1].strip() if len(lines) > 1 else "") != log_1.COLUMNS:
-        raise ValueError(f"line 2: the columns must be {log_1.COLUMNS}")
-    rows = [Row(line, request, arm, 0, *rest) for line, request, arm, *rest in log_1.told(lines[2:])]
-    entries = [Entry((), _asked(rows, 1))]
-    for row, after in zip(rows, [*rows[1:], *rows[-1:]], strict=True):
-        if row.count < 1 or row.arm < 0:
-            raise ValueError(f"line {row.line}: count must be positive and arm at least 0")
-        entries.append(Entry((row,), _asked(rows, after.request) if after.request != row.request else ()))
-    rule, _, version_1 = first.removeprefix(log_1.HEAD).rpartition(", experiment ")
-    return Log(1, Experiment(rule, {}, {}, version_1), first, entries, size, "")
-
-
-def _asked(rows, request):
-    """What a request of version 1 asked for: the pulls told; of the last one, at least these."""
-    told: dict[int, int] = {}
-    for row in rows:
-        if row.request == request:
-            told[row.arm] = told.get(row.arm, 0) + row.count
-    return tuple(Row(0, request, arm, count, 0, 0.0, 0.0) for arm, count in sorted(told.items()))

@@ -31,8 +31,7 @@ class _Story:
         self.outlived: int | None = None  # pulls that the log holds after the algorithm was done here
         self.undone = False  # the algorithm was done there, but not here
         self.asked = 0  # the last request in the log
-        if log.version == 2:
-            lab._head = log.head
+        lab._head = log.head
 
     def take(self, entry):
         """One entry: what was told or changed, then what was asked."""
@@ -46,7 +45,7 @@ class _Story:
         elif entry.changed:
             self._change(entry)
         if entry.asked and lab.result is None:
-            entry = self._hold(entry)
+            self._hold(entry)
         elif entry.asked:
             self.outlived = self.outlived or 0
         self.undone = entry.done is not None and lab.result is None
@@ -86,16 +85,12 @@ class _Story:
             self.differing.append((self.lab._request, int(apart), int(held.sum())))
 
     def _hold(self, entry):
-        """Let the request in the log stand for the one computed; returns the entry as it goes into the new log."""
+        """Let the request in the log stand for the one computed."""
         lab, rows = self.lab, entry.asked
         self._check_request(rows)
         computed, asked = lab._missing, _dense(rows, "asked", len(lab._missing))
-        if self.log.version == 1 and rows[0].request == self.log.entries[-1].told[0].request:
-            asked = np.maximum(asked, computed)  # of the last request a log of version 1 knows what was told
-            entry = entry._replace(asked=entries.entry(lab._request - 1, asked=asked).asked)
         self._compare(asked, computed)
         lab._missing, self.asked = asked, lab._request
-        return entry
 
     def _check_request(self, rows):
         row = next((row for row in rows if row.request != self.lab._request), None)

@@ -22,9 +22,10 @@ def save(path, experiment, first, texts):
         whole = (first + "".join(texts)).encode()
         if data and whole.startswith(data):  # also where the last save was cut short
             _append(path, len(data), whole[len(data) :])
-        elif not data or (log := _continued(path, data, experiment, texts)).version == 1:
+        elif not data:
             _replace(path, whole)
         else:
+            log = _continued(path, data, experiment, texts)
             new = "".join(texts[len(log.entries) :])
             left_out = "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
             if new:
@@ -39,8 +40,6 @@ def _continued(path, data, experiment, texts):
     except ValueError as error:
         raise ValueError(f"{path} is left as it is: {error}. Or {ANOTHER}") from None
     there, here = list(map(text, log.entries)), texts
-    if log.version == 1:
-        there, here = _told(there), _told(here)
     pairs = enumerate(zip(there, here, strict=False))
     same = next((i for i, (one, other) in pairs if one != other), min(len(there), len(here)))
     if same < len(there):
@@ -51,12 +50,6 @@ def _continued(path, data, experiment, texts):
             f"Open it with Lab(algorithm, {str(path)!r}) and tell it what it lacks, or {ANOTHER}"
         )
     return log
-
-
-def _told(texts):
-    """The lines of what was told, in entries or in many of them."""
-    lines = (line for text in texts for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#") and line.split(",")[2] == "0"]
 
 
 def _append(path, size, added):

@@ -488,14 +488,3 @@ def test_a_head_that_is_damaged_is_refused(tmp_path, line, put, words):
     (tmp_path / "log.csv").write_text("\n".join(lines) + "\n\n" + rest)
     with pytest.raises(ValueError, match=words):
         Lab(patient(ARMS), tmp_path / "log.csv")
-
-
-def with_a_floor(arms, floor):
-    yield np.ones(len(arms), dtype=int)
-
-
-def test_a_rule_of_the_users_may_call_an_array_as_a_later_argument_is_called():
-    """An argument that logs of version 1 could not know counts in their hash unless it has its default."""
-    assert identify(with_a_floor(ARMS, np.zeros(3))).version_1 != identify(with_a_floor(ARMS, np.ones(3))).version_1
-    hashes = [identify(rage(ARMS, delta=0.1, floor=floor)).version_1 for floor in (0.0, 0.1)]
-    assert hashes[0] == identify(rage(ARMS, delta=0.1)).version_1 != hashes[1]

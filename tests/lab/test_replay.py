@@ -2,10 +2,8 @@
 
 import inspect
 import re
-import shutil
 import warnings
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,12 +19,10 @@ from bandits_lib.fixed_confidence import (
     rage,
     rage_halving,
     sphere_track_and_stop,
-    xy_static,
 )
 from bandits_lib.lab import entries
 from bandits_lib.protocol import Loop, Round, one_pull, total
 
-LOGS = Path(__file__).parent / "logs"
 FEW = 40  # requests after which a rule that pulls one by one is left alone
 
 
@@ -366,77 +362,6 @@ def test_an_algorithm_that_was_done_and_is_not_any_more(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Lab(until_sure(np.eye(2), 0.0), tmp_path / "log.csv").result.recommendation == 4
-
-
-# --- logs of version 1, written by the library as it was
-
-OLD = {
-    "rage": lambda: rage(np.vstack([np.eye(3), [0.6, 0.8, 0.0]]), delta=0.05, sigma=0.7, delta_schedule="basel"),
-    "xy_static": lambda: xy_static(
-        np.vstack([np.eye(3), [0.6, 0.8, 0.0]]),
-        np.vstack([np.eye(3), [0.6, 0.8, 0.0]]),
-        delta=0.1,
-        rng=np.random.default_rng(5),
-    ),
-    "lingape": lambda: lingape(np.vstack([np.eye(3), [0.6, 0.8, 0.0]]), delta=0.1, theta_bound=2.0),
-}
-WORLD = LinearBandit(np.vstack([np.eye(3), [0.6, 0.8, 0.0]]), theta=[1.0, 0.4, 0.2])
-each_old = pytest.mark.parametrize("name", OLD)
-
-
-@pytest.mark.filterwarnings("ignore::bandits_lib.ReplayWarning")
-@each_old
-def test_a_log_of_version_1_is_read_and_goes_on(name, tmp_path):
-    path = tmp_path / "log.csv"
-    shutil.copy(LOGS / f"{name}.csv", path)
-    rows = [line.split(",") for line in path.read_text().splitlines()[2:]]
-    lab = Lab(OLD[name](), path)
-    assert len(lab.log) == len(rows)
-    assert [float(told.sums.sum()) for told in lab.log] == [float(row[3]) for row in rows]
-    assert path.read_bytes() == (LOGS / f"{name}.csv").read_bytes()
-    lab.tell(exact(WORLD, np.minimum(lab.ask(), 1)))
-    lab.save(path)
-    assert path.read_text().startswith(f"# bandits_lib log 2 of {name}\n")
-    again = Lab(OLD[name](), path)
-    assert again.ask().tolist() == lab.ask().tolist() and len(again.log) == len(rows) + 1
-    on(again, WORLD), on(lab, WORLD)
-    contract.same(lab.result, again.result)
-
-
-@each_old
-def test_a_log_of_version_1_of_another_experiment_is_refused(name, tmp_path):
-    text = (LOGS / f"{name}.csv").read_text()
-    (tmp_path / "log.csv").write_text(text.replace("experiment ", "experiment f"))
-    with pytest.raises(ValueError, match="line 1: .*another experiment: .*hash.*another processor"):
-        Lab(OLD[name](), tmp_path / "log.csv")
-
-
-def test_a_log_of_version_1_from_another_machine_holds(tmp_path):
-    """Its answered requests are known from what was told; of the last, what was told and what is asked here."""
-    head = (LOGS / "rage.csv").read_text().splitlines()[0]
-    rows = ["1,0,90,90,100", "1,1,40,16,20", "1,2,50,10,12", "1,3,3,2.76,3", "2,0,100000,100000,100001"]
-    (tmp_path / "log.csv").write_text("\n".join([head, "request,arm,count,sum,squares", *rows]) + "\n")
-    with pytest.warns(ReplayWarning, match="another request 1 and 1 later ones"):
-        lab = Lab(OLD["rage"](), tmp_path / "log.csv")
-    assert lab._request == 2 and lab.ask()[0] == 0 and lab.ask()[1:].any()
-    lab.save(tmp_path / "log.csv")
-    assert "1,0,90,0,0,0\n1,1,40,0,0,0\n1,2,50,0,0,0\n1,3,3,0,0,0\n" in (tmp_path / "log.csv").read_text()
-    assert on(lab, WORLD).result.recommendation == 0
-    np.testing.assert_array_equal(lab.result.history[0].counts, [90, 40, 50, 3])
-
-
-@pytest.mark.filterwarnings("ignore::bandits_lib.ReplayWarning")
-def test_a_log_of_version_1_that_another_lab_has_added_to_is_left_alone(tmp_path):
-    path = tmp_path / "log.csv"
-    shutil.copy(LOGS / "rage.csv", path)
-    lab = Lab(OLD["rage"](), path)
-    with open(path, "a") as file:
-        file.write("3,0,1,1,1\n")
-    with pytest.raises(ValueError, match="another Lab has saved there"):
-        lab.save(path)
-    path.write_text(path.read_text().replace("\n1,2,27,", "\n1,2,x,"))
-    with pytest.raises(ValueError, match="line 5: .* is not request,arm,count,sum,squares"):
-        Lab(OLD["rage"](), path)
 
 
 # --- any rule, any partial answers, saved and opened again at every step

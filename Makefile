@@ -4,7 +4,7 @@ STAMP = .venv/.installed
 PY = .venv/bin/python
 
 # Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes
-# (bandits_lib/numerics/cache.py says where).
+# (bandits_lib/numerics/kernel_cache.py says where).
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
@@ -27,7 +27,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@echo "Compiling the kernels, once: about a minute on two cores."
-	$(PY) -c "import bandits_lib.companion.warm; bandits_lib.companion.warm.compile_kernels()"
+	$(PY) -c "import bandits_companion.compile_kernels; bandits_companion.compile_kernels.compile_kernels()"
 	@touch $(STAMP)
 
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
@@ -61,4 +61,4 @@ lint: $(STAMP) ## ruff and mypy
 clean: ## remove what was built; .venv, figures/ and the checkpoints of long runs stay
 	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks
 	if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name checkpoints -exec rm -rf {} +; fi
-	find bandits_lib benchmarks notebooks tests -name __pycache__ -prune -exec rm -rf {} +
+	find bandits_lib bandits_lab bandits_companion benchmarks notebooks tests -name __pycache__ -prune -exec rm -rf {} +

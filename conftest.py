@@ -33,6 +33,6 @@ def pytest_collection_modifyitems(config, items):
 
     items.sort(key=place)
     if len({item.path for item in items if item.path.suffix == ".ipynb"}) > FEW:
-        from bandits_lib.companion.forked import fork_kernels
+        from bandits_companion.forked_kernels import fork_kernels
 
         fork_kernels()

@@ -19,7 +19,7 @@ from bandits_lib.checks import (
     check_theta,
 )
 from bandits_lib.design import pairs, weighted_design, xy_design
-from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 
 CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*

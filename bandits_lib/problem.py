@@ -5,7 +5,7 @@ from numba import njit
 from scipy.special import expit
 
 from bandits_lib.checks import check_arms, check_items, check_matrix, check_option, check_sigma, check_theta
-from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Sample
 

@@ -5,6 +5,12 @@
 
 It returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
 its sample complexity. `simulate.play` is the simulator; `lab.Lab` puts a person in its place.
+
+The loop of the rules that spend a budget pull by pull, and the looks at them on the way.
+
+A state has a record `now` with `pulls`, so far, and `due`, at which the loop ends: at a look, or with the budget.
+look(state) gives statistic, threshold and leader of a Trace, the first at `first` pulls or as soon as there are so
+many.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -366,3 +372,17 @@ def checked_batch(request, K: int | None = None) -> np.ndarray:
             " (a generator here means that `yield from` was forgotten)"
         )
     return batch.astype(np.int64, copy=False)
+
+
+def spend(choose, update, state, look, *, budget, trace, first=0):
+    """Pull until the budget is spent, or `choose` will not go on; returns the Traces of every `trace` pulls."""
+    history, now = [], state.now
+    ahead = max(first, now.pulls) if trace else NO_LIMIT
+    while True:
+        now.due = min(ahead, budget)
+        yield Loop(choose, update, state)
+        if now.pulls >= ahead:
+            history.append(Trace(int(now.pulls), state.counts.copy(), *look(state)))
+            ahead += trace
+        if now.pulls >= budget or now.pulls < now.due:
+            return tuple(history)

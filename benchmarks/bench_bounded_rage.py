@@ -11,7 +11,7 @@ from tables import show
 
 from bandits_lib import LinearBandit, play
 from bandits_lib.fixed_confidence import _bounded_rage, bounded_rage, h_rage, rage
-from bandits_lib.fixed_confidence.betting import first_guess, guess, log_wealth
+from bandits_lib.fixed_confidence._bounded_rage import first_guess, guess, log_wealth
 
 PAGES = np.array([[1.0, a == 0, a == 1, b, c] for a in range(3) for b in (0, 1) for c in (1, 0)])
 SHOPS = {

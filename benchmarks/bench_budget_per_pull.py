@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from tables import show
 
 from bandits_lib import instances, play
-from bandits_lib.design.allocations import allocations_clear
+from bandits_lib.design.pair_allocations import allocations_clear
 from bandits_lib.fixed_budget import lingape_budget, linucb, ucb_glm
 from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.numerics.ties import argmax

@@ -13,7 +13,7 @@ from tables import show
 
 from bandits_lib import instances, play
 from bandits_lib.design import cache_clear, cache_off, g_design
-from bandits_lib.design.g_optimal import fwg_design, wynn_design
+from bandits_lib.design.published_designs import fwg_design, wynn_design
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.protocol import Sample

@@ -39,7 +39,7 @@ def room(module):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder
-        from bandits_lib.companion.warm import compile_kernels
+        from bandits_companion.compile_kernels import compile_kernels
 
         compiled = Compiled()
         event.register("numba:compile", compiled)

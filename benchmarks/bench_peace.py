@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 
 from bandits_lib import instances, play  # noqa: E402
 from bandits_lib.design import round_design  # noqa: E402
-from bandits_lib.design.width import batch, points_in, solve_width, width_and_pressures  # noqa: E402
+from bandits_lib.design.gaussian_width import batch, points_in, solve_width, width_and_pressures  # noqa: E402
 from bandits_lib.fixed_budget import bayes_gap, peace, peps  # noqa: E402
 from bandits_lib.numerics.least_squares import least_squares  # noqa: E402
 from bandits_lib.numerics.span import span  # noqa: E402

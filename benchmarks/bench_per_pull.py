@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 
 from bandits_lib import instances, play  # noqa: E402
 from bandits_lib.design import xy_design  # noqa: E402
-from bandits_lib.fixed_confidence import greedy, lingape, xy_adaptive  # noqa: E402
+from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive  # noqa: E402
 
 BENCHMARK = instances.benchmark(5)
 LARGEST = instances.benchmark(35)  # of fiez2019, Figure 1a
@@ -86,7 +86,7 @@ def run_lingape(problem, pulls):
 def pull_greedily(problem, items, pulls):
     """So many greedy pulls from the identity."""
     d = problem.arms.shape[1]
-    greedy.pull_greedily(greedy.begin(problem.arms, items - items[0], "ridge", d), 0.0, False, pulls)
+    _xy_adaptive.pull_greedily(_xy_adaptive.begin(problem.arms, items - items[0], "ridge", d), 0.0, False, pulls)
 
 
 def run_xy_adaptive(problem, **options):

@@ -24,7 +24,7 @@ from bandits_lib.design import (
     width_design,
     xy_design,
 )
-from bandits_lib.design.g_optimal import fwg_design, wynn_design
+from bandits_lib.design.published_designs import fwg_design, wynn_design
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import lazy_track_and_stop, rage
 from bandits_lib.variance import head

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 from notebook_pages import description, files
 
-from bandits_lib.companion import contact_sheet
+from bandits_companion import notebook_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
@@ -20,7 +20,7 @@ def figures(paper):
 
 def title(paper, name):
     """A figure's name in words."""
-    return TITLES.get(paper, {}).get(name) or contact_sheet.title(name)
+    return TITLES.get(paper, {}).get(name) or notebook_runs.title(name)
 
 
 def gallery(parts):
@@ -44,7 +44,7 @@ def card(paper, name):
             "",
             f"**{title(paper, name)}**",
             "",
-            f"[Notebook](../notebooks/{contact_sheet.drawn_by(described)}.ipynb) · {files(path)}",
+            f"[Notebook](../notebooks/{notebook_runs.drawn_by(described)}.ipynb) · {files(path)}",
             "```",
         ]
     )

@@ -16,7 +16,7 @@ from by_paper import TITLES, nearer, split
 from gallery import gallery
 from notebook_pages import copy_notebook
 
-from bandits_lib.companion.contact_sheet import PARTS
+from bandits_companion.notebook_runs import PARTS
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent

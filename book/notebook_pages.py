@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from bandits_lib.companion import parameters
+from bandits_lib.figures import parameters
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -8,6 +8,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -16,21 +17,23 @@ import nbformat
 
 import bandits_lib
 import bandits_lib.plain
+from bandits_lib.simulate.fingerprint import PACKAGES
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PLAIN = Path(bandits_lib.plain.__file__).parent
-ROOMS = ("lab", "simulate", "papers", "companion")  # the index, after the modules at the root
+ROOMS = ("bandits_lib.simulate", "bandits_lib.papers", "bandits_lib.figures", "bandits_lab", "bandits_companion")
 RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # rooms whose names have plain versions
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
 OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
-    *(f"simulate.{name}" for name in ("correct", "coverage", "intervals", "monte_carlo")),
-    *(f"simulate.{name}" for name in ("own_rule", "play", "profiles")),
-    *(f"lab.{name}" for name in ("arms", "diagnose", "guess", "known", "lab", "measurements", "panel")),
-    *(f"lab.{name}" for name in ("pilot", "plan", "plates", "rules", "standings")),
-    *(f"papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"companion.{name}" for name in ("bars", "claims", "errata", "explored", "ledger", "listing", "plane")),
-    *(f"companion.{name}" for name in ("profiles", "registry", "report", "results", "stepper", "style")),
-    *(f"companion.{name}" for name in ("tested", "verdicts")),
+    *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol")),
+    *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
+    *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
+    *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
+    *(f"bandits_lib.figures.{name}" for name in ("arms_panel", "bars", "display", "plane", "results", "style")),
+    *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "measurements")),
+    *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
+    *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),
+    *(f"bandits_companion.{name}" for name in ("registry", "report", "verdicts")),
 )
 
 
@@ -38,17 +41,18 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
 
 
 def public_names():
-    """{module: names}: what each room says in `__all__`, and else the public functions and classes of its modules."""
+    """{module: names}: what `__all__` of a package says, and of other modules what a reader's code uses."""
     modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *rooms()], key=position)}
-    return {name: getattr(module, "__all__", None) or own_names(module) for name, module in modules.items()}
+    names = {name: getattr(module, "__all__", None) or used_names(module) for name, module in modules.items()}
+    return {name: found for name, found in names.items() if found}
 
 
 def rooms():
-    """Names of the root's modules, of the rooms that say in `__all__` what they offer, and of the modules in OPEN."""
+    """Names of the packages that say in `__all__` what they offer, and of the modules in OPEN."""
     for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
-        if not module.ispkg or hasattr(importlib.import_module(module.name), "__all__"):
+        if module.ispkg and hasattr(importlib.import_module(module.name), "__all__"):
             yield module.name
-    yield from (f"bandits_lib.{name}" for name in OPEN)
+    yield from ("bandits_lab", *OPEN)
 
 
 def position(module):
@@ -57,10 +61,20 @@ def position(module):
     return (FIRST.index(name) if name in FIRST else len(FIRST), name)
 
 
-def own_names(module):
-    """The public functions and classes that a module defines, in the order of its source."""
+def used_names(module):
+    """The public functions and classes of a module that notebooks, examples or README use, in the module's order."""
+    used = {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
     own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
-    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_")]
+    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_") and id(item) in used]
+
+
+@cache
+def examples():
+    """The syntax trees of README's blocks of Python and of the example files."""
+    readme = (NOTEBOOKS.parent / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    files = [path.read_text(encoding="utf-8") for path in sorted(NOTEBOOKS.glob("example_*.py"))]
+    return [ast.parse(text) for text in (*blocks, *files)]
 
 
 # --- who uses a name, and where it is told plainly
@@ -100,7 +114,7 @@ def named_in(code):
 
 def imported(node):
     """(name in the notebook, module or object) of an import from the library."""
-    if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("bandits_lib."):
+    if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in PACKAGES:
         home = importlib.import_module(node.module)
         for alias in node.names:
             item = getattr(home, alias.name, None)
@@ -108,9 +122,10 @@ def imported(node):
             yield alias.asname or alias.name, found
     elif isinstance(node, ast.Import):
         for alias in node.names:
-            if f"{alias.name}.".startswith("bandits_lib."):
+            if alias.name.partition(".")[0] in PACKAGES:
                 module = importlib.import_module(alias.name)
-                yield (alias.asname, module) if alias.asname else ("bandits_lib", bandits_lib)
+                top = alias.name.partition(".")[0]
+                yield (alias.asname, module) if alias.asname else (top, importlib.import_module(top))
 
 
 def attribute(node, modules):
@@ -169,11 +184,11 @@ def write(source):
 def index(names):
     """The modules with a sentence each: those of the root, then room by room."""
     parts = [title("Reference"), "What ``bandits_lib`` offers, module by module, in the words of its docstrings."]
-    root = [module for module in names if "." not in short(module)]
+    root = [module for module in names if "." not in short(module) and module not in ROOMS]
     parts.append(table({module_link(module): first_line(module) for module in [*root, "bandits_lib.plain"]}))
     for room in ROOMS:
-        modules = sorted(module for module in names if module.startswith(f"bandits_lib.{room}."))
-        parts += [title(room, "-"), first_line(f"bandits_lib.{room}")]
+        modules = sorted(module for module in names if f"{module}.".startswith(f"{room}."))
+        parts += [title(short(room), "-"), first_line(room)]
         parts.append(table({module_link(module): first_line(module) for module in modules}))
     return "\n\n".join([*parts, contents(f"api/{module}" for module in [*names, "bandits_lib.plain"])]) + "\n"
 

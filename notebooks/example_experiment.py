@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from bandits_lib import Lab
+from bandits_lab import Lab
+from bandits_lab.arms import read_arms
+from bandits_lab.measurements import read
+from bandits_lab.planning import plan
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab.arms import read_arms
-from bandits_lib.lab.measurements import read
-from bandits_lib.lab.plan import plan
 
 ARMS = "example_arms.csv"  # a first column of names, then what describes them, in words or numbers
 NUMBERS = []  # columns of whole numbers that are quantities, such as doses
-SIGMA = 0.5  # standard deviation of a measurement about its mean; from a pilot: bandits_lib.lab.pilot
+SIGMA = 0.5  # standard deviation of a measurement about its mean; from a pilot: bandits_lab.noise
 DELTA = 0.05  # the probability that the answer may be wrong
 GAP = 0.04  # for the plan: the smallest lead that matters
 ACCEPT = 0.0  # an answer at most so far behind the best is good enough; it saves measurements

@@ -16,9 +16,9 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bandits_lib import Lab, Sample
-from bandits_lib.lab import log
-from bandits_lib.lab.rules import rule_named
+from bandits_lab import Lab, log
+from bandits_lab.rules import rule_named
+from bandits_lib import Sample
 
 
 class Service(BaseHTTPRequestHandler):

@@ -39,8 +39,9 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
 QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
 
-from bandits_lib.companion import contact_sheet, ending, parameters, reading  # after the threads: NumPy reads them
-from bandits_lib.companion.ending import Played, duration
+from bandits_companion import notebook_runs
+from bandits_companion.notebook_runs import Played, duration
+from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 
 # --- which notebooks, with which parameters
 
@@ -122,14 +123,14 @@ def attempt(function, name: str, *arguments) -> Played:
     try:
         message, error = function(name, *arguments), ""
     except Exception as failure:
-        error = ending.last_line(failure)
+        error = notebook_runs.last_line(failure)
         message = f"FAILED  {error}" if function is execute else f"FAILED\n{failure}"  # no executed copy tells more
     return Played(name, time.perf_counter() - start, message, error)
 
 
 def fork_kernels_of(names) -> None:
     if len(names) > FEW:
-        from bandits_lib.companion.forked import fork_kernels
+        from bandits_companion.forked_kernels import fork_kernels
 
         fork_kernels()
 
@@ -168,8 +169,9 @@ def figures(names: list[str], given: dict) -> bool:
         say_what_runs_leaves(selected)
     executed = ROOT / "build" / "notebooks"
     played = side_by_side(execute, selected, given, executed)
-    run = contact_sheet.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", "at small parameters")
-    print("\n" + ending.close(played, time.perf_counter() - started, run, NOTEBOOKS / out, "at the papers' scale"))
+    run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", "at small parameters")
+    seconds = time.perf_counter() - started
+    print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
     return all_ran(played)
 
 
@@ -229,8 +231,8 @@ def paper(paper: str, figure: str, scheduler: str, seed: int = CONFIRMATORY) -> 
         played.append(attempt(execute, name, given, executed, True))
         print(f"{name:<40} {duration(played[-1].seconds / 60):>12}  {played[-1].message}", flush=True)
     beside, page = (None, executed) if confirmatory else (ROOT / "figures", folder)
-    run = contact_sheet.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, seed {seed}")
-    print("\n" + ending.close(played, sum(one.seconds for one in played), run, page, f"seed {CONFIRMATORY}"))
+    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, seed {seed}")
+    print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, f"seed {CONFIRMATORY}"))
     return all_ran(played)
 
 
@@ -244,9 +246,9 @@ def announce(plan: dict[str, dict], seed: int, figures: Path) -> None:
 
 def keep_explored(folder: str) -> bool:
     """figures/explored: the claims of a run at another seed than the confirmatory one."""
-    from bandits_lib.companion import explored
+    from bandits_companion import exploratory_seed
 
-    kept = explored.save(ROOT / folder, ROOT, never=CONFIRMATORY)
+    kept = exploratory_seed.save(ROOT / folder, ROOT, never=CONFIRMATORY)
     print(f"kept the claims of {len(kept)} notebooks in figures/explored")
     return True
 
@@ -254,7 +256,7 @@ def keep_explored(folder: str) -> bool:
 def lab() -> None:
     """JupyterLab in place of this process, on copies that leave no difference in the repository."""
     folder = ROOT / "build" / "lab"
-    renewed, behind = reading.copy(ROOT, folder)
+    renewed, behind = notebook_runs.copy(ROOT, folder)
     print(f"{folder.relative_to(ROOT)} keeps what you change; delete a file there for a fresh copy.", flush=True)
     said = {"renewed, since the originals changed": renewed, "yours stay, though the originals changed": behind}
     for what, files in said.items():

@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, Result, fixed_budget, fixed_confidence, play
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, play
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,

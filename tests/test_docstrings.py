@@ -27,13 +27,9 @@ from reference import public_names
 # Summaries may be nouns that say it all beside the quotes, types in words; names in backticks are links, no "See Also".
 NOT_OURS = ("GL01", "GL02", "ES01", "SS05", "PR06", "RT02", "SA01", "SA04", "EX01")
 NO_EXAMPLE = {  # modules and names
-    "bandits_lib.checks": "refusals, shown by the rules that call them and tested in test_contract.py",
-    "bandits_lib.companion.bars.settings": "a figure of several panels, drawn in the notebooks of weltz2023",
+    "bandits_lib.figures.bars.settings": "a figure of several panels, drawn in the notebooks of weltz2023",
     "bandits_lib.papers.data.automobile_file": "may fetch the file from the network",
     "bandits_lib.papers.heteroskedastic": "the experiments of three notebooks, seconds to minutes each",
-    "bandits_lib.simulate.coverage.one_burn_in": "a part of coverage, whose example plays it",
-    "bandits_lib.simulate.coverage.within_half": "another",
-    "bandits_lib.simulate.monte_carlo.one_run": "a part of monte_carlo, whose example plays it",
 }
 SHAPE = r"\(\w+, ?(\w+|[\w() +/-]+)?\)|\(1?,? ?d,?\)"
 SAID = {  # parameter: what its entry must say

@@ -1,70 +1,97 @@
-"""The rooms of the package: imports go one way, and no name stands for a module and for something in it."""
+"""The layout: imports go one way, folders stay small, and no name stands for a module and for something in it."""
 
 import ast
 import importlib
+import subprocess
+import sys
 import types
 from pathlib import Path
 
 import pytest
 
 import bandits_lib
+from bandits_lib.simulate.fingerprint import PACKAGES
 
-HOME = Path(bandits_lib.__file__).parent
-FLOORS = (  # each imports from those before it, and from itself
-    {"numerics"},
-    {"checks", "protocol"},
-    {"problem", "design"},
-    {"complexity", "variance"},
-    {"fixed_confidence", "fixed_budget", "plain"},
-    {"simulate"},
-    {"lab"},
-    {"papers"},
-    {"companion"},
+ROOT = Path(bandits_lib.__file__).parents[1]
+LEVELS = (  # each imports from those before it, and from itself
+    {"bandits_lib.numerics"},
+    {"bandits_lib.checks", "bandits_lib.protocol"},
+    {"bandits_lib.problem", "bandits_lib.design"},
+    {"bandits_lib.complexity", "bandits_lib.variance", "bandits_lib.elimination", "bandits_lib.likelihood_ratio"},
+    {"bandits_lib.fixed_confidence", "bandits_lib.plain"},
+    {"bandits_lib.fixed_budget"},
+    {"bandits_lib.simulate"},
+    {"bandits_lib.papers", "bandits_lib.figures"},
+    {"bandits_lab"},
+    {"bandits_companion"},
 )
-MODULES = sorted(file for file in HOME.rglob("*.py") if file != HOME / "__init__.py")
-PACKAGES = sorted(file.parent for file in HOME.rglob("__init__.py"))
+MODULES = sorted(
+    file for package in PACKAGES for file in (ROOT / package).rglob("*.py") if file != ROOT / "bandits_lib/__init__.py"
+)
+FOLDERS = sorted({file.parent for file in MODULES})
+MANY = 15  # files in a folder; `plain` has one for each rule
 
 
-def room(dotted):
-    """The first name below bandits_lib."""
-    return dotted.split(".")[1]
+def part(dotted):
+    """bandits_lib's part that a dotted name lies in, or the other package."""
+    names = dotted.split(".")
+    if names[0] == "bandits_lib":
+        home = bandits_lib.SHORT.get(names[1], bandits_lib.HOMES.get(names[1], names[1]))
+        return f"bandits_lib.{home.partition('.')[0]}"
+    return names[0]
 
 
 def imported(file):
-    """Rooms that the file imports from, also within functions."""
+    """Parts that the file imports from, also within functions."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative import"
-            above = node.module == "bandits_lib"
-            names = [f"bandits_lib.{alias.name}" for alias in node.names] if above else [node.module]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (room(name) for name in names if name.startswith("bandits_lib."))
+        yield from (part(name) for name in names if name.partition(".")[0] in PACKAGES and "." in name)
 
 
-def floor(name):
-    name = bandits_lib.SHORT.get(name, bandits_lib.HOMES.get(name, name)).partition(".")[0]
-    (found,) = (level for level, rooms in enumerate(FLOORS) if name in rooms)
-    return found, name
+def level(name):
+    (found,) = (number for number, parts in enumerate(LEVELS) if name in parts)
+    return found
 
 
-def test_every_room_has_a_floor():
-    rooms = {file.relative_to(HOME).parts[0].removesuffix(".py") for file in MODULES}
-    assert rooms == set().union(*FLOORS)
+def own_part(file):
+    return part(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
-@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(HOME)))
+def test_every_part_has_a_level():
+    assert {own_part(file) for file in MODULES} == set().union(*LEVELS)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_imports_go_one_way(file):
-    level, here = floor(file.relative_to(HOME).parts[0].removesuffix(".py"))
-    for other, name in map(floor, imported(file)):
-        assert name == here or other < level, f"{here} imports from {name}"
+    here = own_part(file)
+    for other in imported(file):
+        assert other == here or level(other) < level(here), f"{here} imports from {other}"
 
 
-@pytest.mark.parametrize("folder", PACKAGES, ids=lambda folder: folder.name)
+def test_the_library_loads_neither_of_the_other_packages():
+    library = [file for file in MODULES if file.is_relative_to(ROOT / "bandits_lib")]
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in library]
+    loads = "import importlib, sys\n" + "".join(f"importlib.import_module({name!r})\n" for name in names)
+    loaded = f"{loads}print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) & set(PACKAGES) == {"bandits_lib"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_folders_stay_small(folder):
+    assert folder.name == "plain" or len(list(folder.glob("*.py"))) <= MANY
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_no_name_hides_a_module(folder):
-    package = importlib.import_module(".".join(folder.relative_to(HOME.parent).parts))
+    package = importlib.import_module(".".join(folder.relative_to(ROOT).parts))
     for name in {file.stem for file in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}:
-        hidden = getattr(package, name, None) if name in vars(package) else None
+        hidden = getattr(package, name, None) if name in {*vars(package), *getattr(package, "__all__", ())} else None
         assert hidden is None or isinstance(hidden, types.ModuleType), f"{name} of {package.__name__}"

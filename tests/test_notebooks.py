@@ -17,7 +17,7 @@ import pytest
 import yaml
 from papermill.cli import papermill
 
-from bandits_lib.companion import reading
+from bandits_companion import notebook_runs
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -434,13 +434,13 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
         (project / file).write_text("read by the ledger")
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
     lab = project / "build" / "lab"
-    reading.copy(project, lab)
+    notebook_runs.copy(project, lab)
     copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
     assert copies == {
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
         *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
                                            "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
-        reading.RECORD,
+        notebook_runs.RECORD,
     }  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())
 
@@ -448,19 +448,19 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
 def test_lab_renews_what_is_untouched_and_keeps_what_the_reader_wrote(project):
     folder, lab = project / "notebooks", project / "build" / "lab"
     write_notebook(folder, "other2020_1")
-    reading.copy(project, lab)
+    notebook_runs.copy(project, lab)
     played, other = (lab / "notebooks" / f"{name}.ipynb" for name in ("toy2020_1", "other2020_1"))
     played.write_text("a reader's play")
-    assert reading.copy(project, lab) == ([], []) and played.read_text() == "a reader's play"
+    assert notebook_runs.copy(project, lab) == ([], []) and played.read_text() == "a reader's play"
     write_notebook(folder, "toy2020_1", "'newer'")
     write_notebook(folder, "other2020_1", "'newer'")
     write_notebook(folder, "later2020_1")
-    assert reading.copy(project, lab) == (["notebooks/other2020_1.ipynb"], ["notebooks/toy2020_1.ipynb"])
+    assert notebook_runs.copy(project, lab) == (["notebooks/other2020_1.ipynb"], ["notebooks/toy2020_1.ipynb"])
     assert played.read_text() == "a reader's play"
     assert other.read_bytes() == (folder / "other2020_1.ipynb").read_bytes()
     assert (lab / "notebooks" / "later2020_1.ipynb").exists()
     played.unlink()
-    assert reading.copy(project, lab) == ([], [])
+    assert notebook_runs.copy(project, lab) == ([], [])
     assert played.read_bytes() == (folder / "toy2020_1.ipynb").read_bytes(), "deleted for a fresh copy"
 
 
@@ -468,7 +468,7 @@ def test_copies_of_an_earlier_version_without_a_record_are_taken_for_the_readers
     old = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
     old.parent.mkdir(parents=True)
     old.write_text("old")
-    assert reading.copy(project, project / "build" / "lab") == ([], ["notebooks/toy2020_1.ipynb"])
+    assert notebook_runs.copy(project, project / "build" / "lab") == ([], ["notebooks/toy2020_1.ipynb"])
     assert old.read_text() == "old"
 
 
@@ -505,7 +505,7 @@ def checkout(project):
     shutil.copytree(NOTEBOOKS.parent / "bandits_lib", root / "bandits_lib", ignore=no_cache)
     shutil.copytree(project / "notebooks", root / "notebooks")
     saved = (
-        "from bandits_lib import claims, style\nstyle.use()",
+        "from bandits_companion import claims\nfrom bandits_lib import style\nstyle.use()",
         "found = claims.claim('toy2020_1/pulls', 'fiez2019', 'Figure 1a', 'fewer', 0.5, 0.4, 0.6, (0, 1))",
         "_ = claims.save([found], out)",
     )

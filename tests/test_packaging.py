@@ -248,7 +248,8 @@ def test_every_make_target_in_readme_exists():
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "Makefile"])
 def test_files_that_are_named_exist(name):
-    for path in re.findall(r"\b(?:bandits_lib|notebooks|tests|benchmarks)/[\w/.]+\.(?:py|ya?ml|ipynb)\b", read(name)):
+    named = r"\b(?:bandits_lib|bandits_lab|bandits_companion|notebooks|tests|benchmarks)/[\w/.]+\.(?:py|ya?ml|ipynb)\b"
+    for path in re.findall(named, read(name)):
         assert (ROOT / path).exists(), f"{name} names {path}"
 
 
@@ -335,6 +336,6 @@ def test_versions_agree():
 def test_style_sheet_and_template_are_part_of_the_package():
     from importlib.resources import files
 
-    patterns = project()["tool"]["setuptools"]["package-data"]["bandits_lib.companion"]
-    assert patterns == ["*.mplstyle", "*.html"]
-    assert all(list(files("bandits_lib.companion").glob(pattern)) for pattern in patterns)
+    data = project()["tool"]["setuptools"]["package-data"]
+    assert data == {"bandits_lib.figures": ["*.mplstyle"], "bandits_companion": ["*.html"]}
+    assert all(list(files(package).glob(pattern)) for package, patterns in data.items() for pattern in patterns)

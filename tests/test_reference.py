@@ -7,7 +7,8 @@ import gather
 import pytest
 import reference
 
-from bandits_lib import Lab, LinearBandit, play
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, play
 from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_confidence import rage, xy_static
 from bandits_lib.papers import benchmark
@@ -19,7 +20,7 @@ def users(module, name):
 
 def test_who_uses_a_name_is_read_from_the_code():
     assert "fiez2019_5a_benchmark" in users("bandits_lib.fixed_confidence", "rage")
-    assert users("bandits_lib.lab.lab", "Lab") == users("bandits_lib", "Lab") == ["companion_your_own_arms"]
+    assert users("bandits_lab.lab", "Lab") == users("bandits_lab", "Lab") == ["companion_your_own_arms"]
     assert "fiez2019_5a_benchmark" in users("bandits_lib.papers", "benchmark")  # called as instances.benchmark
     assert users("bandits_lib.checks", "check_arms") == []
 
@@ -28,7 +29,8 @@ def test_a_name_counts_if_it_is_imported_or_reached_through_a_module():
     code = ast.parse("""
 import bandits_lib
 import bandits_lib.complexity as theory
-from bandits_lib import instances as problems, Lab
+from bandits_lab import Lab
+from bandits_lib import instances as problems
 from bandits_lib.fixed_confidence import rage as rule
 
 problems.benchmark(2).means

@@ -6,17 +6,14 @@ Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs 
 given weights are worth (`design_value`), and a share of the pulls for all arms (`floored`).
 """
 
-from bandits_lib.design._pairs import pairs
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design
-from bandits_lib.design.clusters import clusters_design
-from bandits_lib.design.floor import floored
+from bandits_lib.design.directions import pairs
 from bandits_lib.design.frank_wolfe import frank_wolfe_design
-from bandits_lib.design.g_optimal import fwg_design, wynn_design
-from bandits_lib.design.rounding import round_design
+from bandits_lib.design.gaussian_width import width_design
+from bandits_lib.design.published_designs import clusters_design, fwg_design, wolfe_atwood_design, wynn_design
+from bandits_lib.design.rounding import floored, round_design
 from bandits_lib.design.solvers import design_value, g_design, weighted_design, xy_design
-from bandits_lib.design.width import width_design
-from bandits_lib.design.wolfe_atwood import wolfe_atwood_design
 
 __all__ = [
     "Design",

@@ -16,14 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_option
-from bandits_lib.design._pairs import Differences, Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
+from bandits_lib.design.directions import Differences, Listed, difference_vertices, scan, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
-from bandits_lib.design.plane import difference_vertices
-from bandits_lib.design.scan import scan, walk
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.numerics.ordered import (
+from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
     combine,

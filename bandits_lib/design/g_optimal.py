@@ -1,216 +1,204 @@
-"""The G-optimal designs that azizi2022 compares: Frank-Wolfe (FWG, its Algorithm 2) and Wynn's method.
+"""D-optimal designs of very many arms: a working set, tested on all of them.
 
-Both start from the uniform design and move weight onto one arm at a time, pi <- (1 - gamma) pi + gamma e_x; they keep
-every arm in the support. With V = V(pi), q_i = x_i'V^-1x_i and r_i = x_i'V^-1x, the norms after the step are
-    (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma),
-so a line search costs O(K) a point and no matrix.
+An optimum needs r(r+1)/2 arms. A part of the arms, taken at equal steps, is solved (`d_optimal`), all arms are measured
+in its A^-1, block by block where they lie, and those beyond the tolerance come into the working set, the longest first,
+until there are none. The set only grows, and by a share of itself, so that it ends. Where the part does not span, arms
+outside its span come in before. No copy of all arms is made: numbers of them are all that is held.
 
-FWG moves along the gradient of g = max q, towards x = argmax r_i^2 with r_i taken at the arm of largest q. That maximum
-is not smooth, so FWG can stall above the optimum, and its text's count of steps is of another method: Khachiyan's, on
-the smooth problem log det V. Wynn's method is that one. It goes to the arm of largest q itself, with the step
-(q/r - 1) / (q - 1), r the rank, which is the exact line search for log det V (Fedorov 1972), and does converge.
+D-optimal designs by exchanges of weight: they are the G-optimal ones (Kiefer and Wolfowitz 1960).
+
+Maximise log det A(lambda). Its derivative along arm x is q_x = x'A^-1x, sum lambda_x q_x = r always, and lambda is
+optimal for D and for G exactly when max q = r: max q / r - 1 is the duality gap. Moving weight a from
+arm l to arm k multiplies det A by  1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2),  q_kl = x_k'A^-1x_l, so the best move is
+    a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)),  at most lambda_l
+(Boehning 1986). A sweep pairs the arms of largest q with the arms of the support of least q, the best with the
+worst, and makes the best move for each pair in turn, with A^-1 kept up to date: O(r^2) a move, O(Kr^2) a sweep
+(in the manner of the randomised exchanges of Harman, Filova and Richtarik 2020, without the randomness). The start is r
+spanning arms, so the support stays small (Kumar and Yildirim 2005).
+
+The certified G-design of any size: the D-optimal one, which is the same, on few atoms.
+
+Up to MANY_ARMS arms all take part; of more a working set does (`many_arms`). The value is that of all arms.
 """
+
+import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_option
-from bandits_lib.design.cache import cached
-from bandits_lib.design.certificate import Design
-from bandits_lib.design.d_optimal import inverse_and_norms
-from bandits_lib.design.fedorov import wynn
-from bandits_lib.design.sparsify import snapped
-from bandits_lib.numerics.ordered import apply
-from bandits_lib.numerics.span import span
-from bandits_lib.numerics.ties import argmax
+from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
+from bandits_lib.design.directions import Listed, squared_norms
+from bandits_lib.numerics.in_place import inner
+from bandits_lib.numerics.linear_algebra import (
+    apply,
+    cholesky,
+    independent,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    transposed,
+)
+from bandits_lib.numerics.span import RANK_TOL, Span, outside, span
+from bandits_lib.numerics.ties import TIE, largest_first
 
-STEPS = 100  # of FWG, as in the published code
-MOST_STEPS = 100_000  # of Wynn's method
-DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
-REFRESH = 200  # steps between two fresh inversions
-GOLDEN = 0.6180339887498949
-
-
-def fwg_design(arms, *, steps=STEPS, line_search="exact"):
-    """G-optimal design by Frank-Wolfe on max_x ||x||^2_{V^-1} itself, from uniform (azizi2022, Algorithm 2).
-
-    Parameters
-    ----------
-    arms : (K, d) array_like
-        Arms, one per row, not all zero.
-    steps : int, default 100
-        The paper's N, as in the published code; fewer are taken if a step is 0 (it stalls).
-    line_search : {"exact", "grid"}, default "exact"
-        How far a step goes: "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
-
-    Returns
-    -------
-    Design
-        Its value is at least, and at the optimum equals, `lower_bound`, the rank of the arms.
-
-    Raises
-    ------
-    ValueError
-        As `check_arms`, and if `steps` is below 1 or `line_search` unknown.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Algorithm 2.
-
-    Examples
-    --------
-    >>> design = fwg_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
-    >>> design.weights.round(2).tolist(), design.lower_bound
-    ([0.33, 0.33, 0.33], 2.0)
-    """
-    arms = check_arms(arms)
-    check_option("line_search", line_search, ("exact", "grid"))
-    if not steps >= 1:
-        raise ValueError(f"steps must be at least 1; got {steps}: the published code takes 100")
-    return _fwg_design(arms, int(steps), line_search)
+PAIRS = 4  # exchanges in a sweep, per dimension
 
 
-def wynn_design(arms, *, tol=1e-3):
-    """G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
-
-    Parameters
-    ----------
-    arms : (K, d) array_like
-        Arms, one per row, not all zero.
-    tol : float, default 1e-3
-        Relative distance of the value from the rank at which it ends, in (0, 1).
-
-    Returns
-    -------
-    Design
-        `value` <= (1 + tol) rank and `lower_bound` = rank.
-
-    Raises
-    ------
-    ValueError
-        As `check_arms`, and if `tol` is outside (0, 1).
-
-    Notes
-    -----
-    Unlike `g_design` it never takes weight off an arm entirely. It needs about 1 / tol steps, 100 000 at most.
-
-    References
-    ----------
-    .. [1] Wynn. "The sequential generation of D-optimum experimental designs". Ann. Math. Statist. 41, 1970.
-    .. [2] Fedorov. "Theory of optimal experiments". Academic Press 1972.
-
-    Examples
-    --------
-    >>> wynn_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]), tol=0.1).value < 2.2
-    True
-    """
-    arms = check_arms(arms)
-    if not 0 < tol < 1:
-        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-3 certifies the value to .1 %")
-    return _wynn_design(arms, float(tol))
+@njit(cache=True, error_model="numpy")
+def spanning_arms(arms):
+    """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
+    return independent(arms, 0.0)[0]
 
 
-@cached
-def _fwg_design(arms, steps, line_search):
-    arms = span(arms).arms
-    if arms.shape[1] == 1 and line_search == "exact":
-        return _longest(arms)
-    weights, _, taken = frank_wolfe_g(arms, steps, line_search == "grid")
-    return _to_the_digits(arms, weights, taken)
+@njit(cache=True, error_model="numpy")
+def inverse_and_norms(arms, weights):
+    """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
+    root = inverse_triangle(cholesky(information(arms, weights))[0])
+    return product(root, transposed(root)), squares(product(arms, root))
 
 
-@cached
-def _wynn_design(arms, tol):
-    arms = span(arms).arms
-    if arms.shape[1] == 1:
-        return _longest(arms)
-    weights, _, taken = wynn(arms, tol, MOST_STEPS)
-    return _to_the_digits(arms, weights, taken)
+@njit(cache=True, error_model="numpy")
+def _move(arms, inverse, weights, first, second):
+    """The best exchange of weight between two arms, in place on the weights and on A^-1."""
+    ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
+    q, q_other, cross = inner(ray, arms[first]), inner(other, arms[second]), inner(ray, arms[second])
+    if q < q_other:
+        first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
+    if q - q_other <= TIE * q:  # copies, for example: nothing to gain
+        return
+    curvature = 2.0 * (q * q_other - cross * cross)
+    mass = weights[second]
+    if curvature * mass > q - q_other:
+        mass = (q - q_other) / curvature
+        weights[second] -= mass
+    else:
+        weights[second] = 0.0
+    weights[first] += mass
+    gain = mass / (1.0 + mass * q)  # Sherman and Morrison, first for one arm, then for the other
+    loss = mass / (1.0 - mass * (q_other - gain * cross * cross))
+    other -= gain * cross * ray
+    for i in range(len(inverse)):
+        for j in range(len(inverse)):
+            inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
 
 
-def _to_the_digits(arms, weights, steps):
-    """The `Design` of these weights, snapped, with the value that they have then."""
-    weights, rank = snapped(weights, DIGITS), float(arms.shape[1])
-    return Design(weights, max(float(inverse_and_norms(arms, weights)[1].max()), rank), rank, steps)
-
-
-def _longest(arms):
-    """In one dimension the first step is 1: all weight on the longest arm, which is optimal."""
+@njit(cache=True, error_model="numpy")
+def d_optimal(arms, tol, most):
+    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
+    rank = arms.shape[1]
     weights = np.zeros(len(arms))
-    weights[argmax(np.abs(arms[:, 0]))] = 1.0
-    return Design(weights, 1.0, 1.0, 1)
+    weights[spanning_arms(arms)] = 1.0 / rank
+    for sweep in range(most):
+        inverse, norms = inverse_and_norms(arms, weights)
+        if norms.max() <= (1.0 + tol) * rank:
+            return weights, sweep
+        support = np.flatnonzero(weights)
+        low = support[largest_first(-norms[support], PAIRS * rank)]
+        high = largest_first(norms, len(low))
+        for i in range(len(low)):
+            if high[i] != low[i]:
+                _move(arms, inverse, weights, high[i], low[i])
+    return weights, most
 
 
-@njit(cache=True, error_model="numpy")
-def frank_wolfe_g(arms, most, grid):
-    """Weights (K,), value max_x x'V^-1x and steps taken, on arms (K, r) of rank r."""
-    weights = np.full(arms.shape[0], 1 / arms.shape[0])
-    inverse, norms = inverse_and_norms(arms, weights)
-    for step in range(most):
-        worst = argmax(norms)
-        vertex = argmax(apply(arms, apply(inverse, arms[worst])) ** 2)  # Alg. 2, line 4
-        ray = apply(inverse, arms[vertex])
-        squares = apply(arms, ray) ** 2
-        gamma = _best_on_grid(norms, squares, vertex) if grid else _best_step(norms, squares, vertex)  # line 5
-        if gamma <= 0.0:
-            return weights, norms[worst], step
-        _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma)  # line 6
-        if (step + 1) % REFRESH == 0:
-            inverse, norms = inverse_and_norms(arms, weights)
-    return weights, norms.max(), most
+BLOCK = 4096  # arms measured at a time
+PART = 5_000  # arms in the first working set, at least
+PER_ATOM = 8  # and for each that an optimum can need
+COMING = 1_000  # arms that come in at a time, at least
+SHARE = 4  # or one for so many in the set
 
 
-@njit(cache=True, error_model="numpy")
-def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
-    """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
-    loss = gamma / (1 - gamma + gamma * norms[vertex])
-    for k in range(arms.shape[0]):
-        norms[k] = (norms[k] - loss * squares[k]) / (1 - gamma)
-        weights[k] *= 1 - gamma
-    weights[vertex] += gamma
-    for i in range(ray.shape[0]):
-        for j in range(ray.shape[0]):
-            inverse[i, j] = (inverse[i, j] - loss * ray[i] * ray[j]) / (1 - gamma)
+class WorkingSet(NamedTuple):
+    """Arms `chosen` (k,), the `Span` of these, their `weights` (k,), and the sweeps that took."""
+
+    chosen: np.ndarray
+    space: Span
+    weights: np.ndarray
+    sweeps: int
 
 
-@njit(cache=True, error_model="numpy")
-def value_after(norms, squares, vertex, gamma):
-    """max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
-    loss, most = gamma / (1 - gamma + gamma * norms[vertex]), 0.0
-    for k in range(norms.shape[0]):
-        after = norms[k] - loss * squares[k]
-        if after > most:
-            most = after
-    return most / (1 - gamma)
+def working_set(arms, tol, most):
+    """The `WorkingSet` of a design with x'A^-1x <= (1 + tol) r for all arms (K, d); `most` sweeps at a time."""
+    chosen, sweeps = _spanning_part(arms), 0
+    while True:
+        space = span(arms[chosen])
+        weights, more = d_optimal(space.arms, tol / 2, most)
+        sweeps += more
+        norms, rank = norms_of_all(arms, space, weights), space.arms.shape[1]
+        wider = np.union1d(chosen, _first(norms, (1 + tol / 2) * rank, max(COMING, len(chosen) // SHARE)))
+        if norms.max() <= (1 + tol) * rank or len(wider) == len(chosen):
+            return WorkingSet(chosen, space, weights, sweeps)
+        chosen = wider
 
 
-@njit(cache=True, error_model="numpy")
-def _best_step(norms, squares, vertex):
-    """The step that minimises `value_after`, convex in it, by golden section; 0 if none gains."""
-    low, high = 0.0, 1.0
-    left, right = 1 - GOLDEN, GOLDEN
-    at_left, at_right = value_after(norms, squares, vertex, left), value_after(norms, squares, vertex, right)
-    for _ in range(50):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = value_after(norms, squares, vertex, left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = value_after(norms, squares, vertex, right)
-    gamma, reached = (left, at_left) if at_left <= at_right else (right, at_right)
-    return gamma if reached < norms.max() * (1 - 1e-9) else 0.0
+def norms_of_all(arms, space, weights):
+    """x'A^-1x (K,) of all arms, A of the weights (k,) on those of the `Span`; infinite if A is singular there."""
+    root = inverse_root(space.arms, weights)
+    if len(root) < space.arms.shape[1]:
+        return np.full(len(arms), np.inf)
+    root = product(root, transposed(product(space.basis, inverse_triangle(space.scale))))
+    return _by_blocks(arms, lambda block: squared_norms(block, root))
 
 
-@njit(cache=True, error_model="numpy")
-def _best_on_grid(norms, squares, vertex):
-    """The best step among .75^i, 1 <= i < 24; 0 if none gains. (.75^0 = 1 puts all weight on one arm.)"""
-    best, least, gamma = 0.0, norms.max() * (1 - 1e-9), 1.0
-    for _ in range(1, 24):
-        gamma *= 0.75
-        reached = value_after(norms, squares, vertex, gamma)
-        if reached < least:
-            best, least = gamma, reached
-    return best
+def _by_blocks(arms, measure):
+    return np.concatenate([measure(arms[low : low + BLOCK]) for low in range(0, len(arms), BLOCK)])
+
+
+def _first(values, level, most):
+    """Indices of up to `most` of the values above `level`, of the largest."""
+    above = np.flatnonzero(values > level)
+    return above[largest_first(values[above], most)]
+
+
+def _spanning_part(arms):
+    """Indices of arms at equal steps, and of as many others as it takes for all to be in their span."""
+    rank = min(arms.shape)
+    part = np.arange(0, len(arms), max(1, len(arms) // max(PART, PER_ATOM * rank * (rank + 1) // 2)))
+    if not arms[part].any():
+        part = np.append(part, np.argmax(arms.any(axis=1)))
+    while True:
+        axes = span(arms[part]).basis
+        if axes.shape[1] == arms.shape[1]:
+            return part
+        missing = _first(_by_blocks(arms, lambda block: _angle(block, axes)), RANK_TOL, COMING)  # noqa: B023
+        wider = np.union1d(part, missing)
+        if len(wider) == len(part):
+            return part
+        part = wider
+
+
+def _angle(vectors, axes):
+    """Distances (n,) of vectors (n, d) from the span of `axes`, relative to their lengths."""
+    return outside(vectors, axes) / np.maximum(np.sqrt(squares(vectors)), 1e-300)
+
+
+MAX_SWEEPS = 20_000
+MANY_ARMS = 40_000
+
+
+def solve_g(arms, tol):
+    """`Design` for arms (K, d)."""
+    solve = _of_all if len(arms) < MANY_ARMS else _of_many
+    weights, value, rank, sweeps = solve(arms, tol)
+    if not value <= (1 + tol) * rank:
+        warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
+    return Design(weights, max(value, float(rank)), float(rank), sweeps)
+
+
+def _of_all(arms, tol):
+    """Weights (K,), their value, the rank of the arms and sweeps."""
+    inside = span(arms).arms
+    weights, sweeps = d_optimal(inside, 0.8 * tol, MAX_SWEEPS)
+    weights = on_few_atoms(inside, weights, tol)
+    return weights, value_of(inside, weights, Listed(inside)), inside.shape[1], sweeps
+
+
+def _of_many(arms, tol):
+    """As `_of_all`, by way of a working set."""
+    chosen, space, few, sweeps = working_set(arms, 0.8 * tol, MAX_SWEEPS)
+    few = on_few_atoms(space.arms, few, tol)
+    weights = np.zeros(len(arms))
+    weights[chosen] = few
+    return weights, norms_of_all(arms, space, few).max(), space.arms.shape[1], sweeps

@@ -13,14 +13,13 @@ from bandits_lib.checks import (
     check_some_nonzero,
     check_tolerance,
 )
-from bandits_lib.design._pairs import Differences, Listed, Pairs
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
+from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices
 from bandits_lib.design.far_pairs import ManyDifferences
-from bandits_lib.design.g import solve_g
-from bandits_lib.design.plane import difference_vertices
-from bandits_lib.design.xy import solve_xy
-from bandits_lib.numerics.ordered import squares
+from bandits_lib.design.g_optimal import solve_g
+from bandits_lib.design.xy_optimal import solve_xy
+from bandits_lib.numerics.linear_algebra import squares
 from bandits_lib.numerics.span import span
 
 LIST = 40  # differences of up to this many items are listed

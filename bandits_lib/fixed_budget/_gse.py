@@ -22,20 +22,23 @@ What the paper leaves open, and where its published code differs from its text; 
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_budget,
-    check_option,
-    check_positive,
-    check_ridge,
-    check_sigma,
-)
-from bandits_lib.design.floor import check_floor, evenly
-from bandits_lib.fixed_budget.explorers import EXPLORERS, ROUNDINGS, allocate, draws, plan_of
+from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
+from bandits_lib.design.rounding import check_floor, evenly
 from bandits_lib.fixed_budget.logistic import logistic_fit
-from bandits_lib.fixed_budget.stages import PROJECTIONS, Stage, measure, project, projected
+from bandits_lib.fixed_budget.stages import (
+    EXPLORERS,
+    PROJECTIONS,
+    ROUNDINGS,
+    Stage,
+    allocate,
+    draws,
+    measure,
+    plan_of,
+    project,
+    projected,
+)
 from bandits_lib.numerics.least_squares import norms
-from bandits_lib.numerics.ordered import along, combine
+from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
 from bandits_lib.protocol import Result, Round
 

@@ -25,9 +25,8 @@ from bandits_lib.checks import (
     check_ridge,
     check_sigma,
 )
-from bandits_lib.design.allocations import allocations, enter, find
-from bandits_lib.design.gaps import begin, compare, explore, lagging, shrinking
-from bandits_lib.design.nonnegative import nonnegative_allocations
+from bandits_lib.design.pair_allocations import allocations, enter, find, nonnegative_allocations
+from bandits_lib.fixed_confidence._lingape import begin, compare, explore, lagging, shrinking
 from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis

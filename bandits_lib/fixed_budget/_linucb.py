@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
-from bandits_lib.fixed_budget.spending import spend
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
+from bandits_lib.protocol import Result, spend
 
 DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_sigma
 from bandits_lib.design import g_design
-from bandits_lib.design.floor import check_floor, floored
+from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.fixed_budget.stages import measure, project
-from bandits_lib.numerics.ordered import along, combine, product, squares, transposed
+from bandits_lib.numerics.linear_algebra import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.numerics.ties import argmax, top
 from bandits_lib.protocol import Result, Round

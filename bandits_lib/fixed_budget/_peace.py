@@ -24,8 +24,8 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma, check_told
 from bandits_lib.design import Design, round_design, xy_design
-from bandits_lib.design.width import batch, fewer_atoms, points_in, solve_width
-from bandits_lib.fixed_budget.explorers import rounded
+from bandits_lib.design.gaussian_width import batch, fewer_atoms, points_in, solve_width
+from bandits_lib.fixed_budget.stages import rounded
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax

@@ -26,12 +26,11 @@ from bandits_lib.checks import (
 )
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
-from bandits_lib.fixed_budget.spending import spend
 from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
+from bandits_lib.protocol import Result, spend
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 

@@ -1,17 +1,38 @@
 """What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and pulls of these alone.
 
 The basis of the coordinates is orthonormal, unless the scales of the arms are decades apart.
+
+How a stage of successive elimination spends its pulls: whole counts on the arms that are left (azizi2022, line 3).
+
+Every allocation made here is valid in the sense of Theorem 4.1: the pulled arms span what the arms span. Where a
+random or rounded allocation does not, one pull goes to each of r independent arms, r the rank, and the rest is given
+out again. What is not drawn comes from a cache, so runs in which the same arms survive share it.
+
+Rounding: "regret" is the ROUND of the paper (Allen-Zhu et al. 2017); "ceil", the published code's, takes every n pi_i
+up and so passes n; "multinomial" draws.
+
+"greedy" is the sequential G-optimal allocation (Soare et al. 2014; GSE-Lin-Greedy): each pull minimises
+max_x ||x||^2_{V^-1}. It starts from r independent arms, each the farthest from the span of those before, where the
+original starts from a ridge V = I. Among arms that leave the same maximum, ties="variance" pulls the one of the largest
+x'V^-1x (ours), "first" the first; on the canonical basis no pull lowers the maximum until all arms have as many, and
+"first" stays on the first arm for ever.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from bandits_lib.checks import check_told
+from bandits_lib.checks import check_arms, check_option, check_told
+from bandits_lib.design import clusters_design, fwg_design, g_design, round_design, wynn_design
 from bandits_lib.design.cache import cached
-from bandits_lib.numerics.axes import principal_axes
-from bandits_lib.numerics.ordered import product, squares
+from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
+from bandits_lib.numerics.least_squares import information_inverse, norms
+from bandits_lib.numerics.linear_algebra import principal_axes, product, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
+from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Sample
 
 PROJECTIONS = ("span", "first3", "cumulative")
@@ -56,3 +77,133 @@ def measure(stage, active, asked, K):
     sample = yield counts
     told = Sample(*(field[active] for field in sample))
     return sample, told, check_told(asked, told, stage.arms, stage.arms - stage.arms[0])
+
+
+ROUNDINGS = ("regret", "ceil", "multinomial")
+
+
+class Plan(NamedTuple):
+    """An allocation: counts (m,), inverse (r, r) of its information matrix, value of the design it was made from."""
+
+    counts: np.ndarray
+    inverse: np.ndarray
+    value: float
+
+
+def plan_of(arms, counts, value=None):
+    """The `Plan` of counts (m,) on arms (m, r); without a design its value is that of the counts themselves."""
+    pulled = counts > 0
+    inverse = information_inverse(arms[pulled], counts[pulled])
+    return Plan(counts, inverse, float(counts.sum() * norms(inverse, arms).max() if value is None else value))
+
+
+def by_design(solve, arms, n, rng=None, rounding="regret"):
+    """The `Plan` of n pulls in the shares of the design `solve(arms)`; independent arms (m = r) share equally."""
+    m, rank = arms.shape
+    weights, value = (np.full(m, 1 / m), float(m)) if m == rank else solve(arms)[:2]
+    return plan_of(arms, rounded(arms, weights, n, rounding, rng), value)
+
+
+EXPLORERS: dict[str, Callable] = {  # (arms (m, r), n, rng, rounding) -> counts (m,) or Plan
+    "uniform": lambda arms, n, rng, rounding: uniform_counts(arms, n, rng),
+    "greedy": lambda arms, n, rng, rounding: greedy_counts(arms, n),
+    "fwg": partial(by_design, fwg_design),
+    "wynn": partial(by_design, wynn_design),
+    "certified": partial(by_design, g_design),
+    "clusters": partial(by_design, clusters_design),
+}
+
+
+def allocate(arms, n, design, rounding, rng=None):
+    """The `Plan` of n pulls on the arms (m, r) of a stage, by a name or a function (arms, n, rng) -> counts or Plan."""
+    if callable(design):
+        return _plan(arms, design(arms, n, rng))
+    if draws(design, rounding):
+        return _plan(arms, EXPLORERS[design](arms, n, rng, rounding))
+    return _remembered(arms, n, design, rounding)
+
+
+@cached
+def _remembered(arms, n, design, rounding):
+    """The `Plan` of an allocation that is not drawn, from the cache."""
+    return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
+
+
+def _plan(arms, found):
+    """The `Plan` of what an explorer gave, a Plan or counts (m,)."""
+    return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
+
+
+def draws(design, rounding):
+    """Whether an allocation by name is random."""
+    return design == "uniform" or (rounding == "multinomial" and design != "greedy")
+
+
+def rounded(arms, weights, n, rounding, rng=None):
+    """Whole counts (m,) from weights: they sum to n, but for "ceil", the published code's, which passes it."""
+    if rounding == "ceil":
+        return np.ceil(n * weights - 1e-9).astype(np.int64)
+    if rounding == "multinomial":
+        return _valid(arms, n, lambda pulls: rng.multinomial(pulls, weights))
+    equal = np.ptp(weights) == 0 and len(arms) == arms.shape[1]  # independent arms: nothing to swap
+    method = "largest_remainder" if equal else "regret"
+    return _valid(arms, n, lambda pulls: round_design(weights, pulls, method, arms))
+
+
+def uniform_counts(arms, n, rng):
+    """n // m pulls of each of m arms (m, r) and one more for the rest, drawn at random. Returns counts (m,)."""
+
+    def give_out(pulls):
+        counts = np.full(len(arms), pulls // len(arms))
+        counts[rng.permutation(len(arms))[: pulls % len(arms)]] += 1
+        return counts
+
+    return _valid(arms, n, give_out)
+
+
+def _valid(arms, n, give_out):
+    """give_out(n) if the arms it pulls span the space, else one pull of each of r independent arms and the rest."""
+    counts, rank = give_out(n), arms.shape[1]
+    pulled = arms[counts > 0]
+    if counts.all() or (pulled.any() and basis(pulled).shape[1] == rank):
+        return counts
+    counts = np.zeros(len(arms), np.int64)
+    counts[spanning_arms(arms)] = 1
+    return counts + give_out(n - rank) if n > rank else counts
+
+
+def greedy_counts(arms, n, *, ties="variance"):
+    """Counts (m,) of sum n on arms (m, r) of rank r <= n, by the sequential G-optimal allocation."""
+    arms = check_arms(arms)
+    check_option("ties", ties, ("variance", "first"))
+    counts = np.zeros(len(arms), np.int64)
+    counts[spanning_arms(arms)] = 1
+    inverse, _ = inverse_and_norms(arms, counts.astype(float))
+    return greedy_pulls(product(product(arms, inverse), transposed(arms)), counts, n, ties == "variance")
+
+
+@njit(cache=True, error_model="numpy")
+def greedy_pulls(gram, counts, n, by_variance):
+    """Add pulls to `counts` (m,) up to n, with gram (m, m) = X V^-1 X', both in place."""
+    m = len(counts)
+    score = np.empty(m)
+    for _ in range(n - counts.sum()):
+        for k in range(m):
+            most, share = 0.0, 1 / (1 + gram[k, k])
+            for i in range(m):
+                after = gram[i, i] - gram[k, i] * gram[k, i] * share
+                if after > most:
+                    most = after
+            score[k] = -most
+        arm = argmax(score)
+        if by_variance:
+            floor = score[arm] - 1e-9 * abs(score[arm])
+            for k in range(m):
+                score[k] = gram[k, k] if score[k] >= floor else -np.inf
+            arm = argmax(score)
+        counts[arm] += 1
+        ray, share = gram[arm].copy(), 1 / (1 + gram[arm, arm])
+        for i in range(m):
+            for j in range(m):
+                gram[i, j] -= ray[i] * ray[j] * share
+    return counts

@@ -36,7 +36,7 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.design import g_design
-from bandits_lib.fixed_confidence.elimination import behind, feasible
+from bandits_lib.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
 from bandits_lib.protocol import Result, Round

@@ -18,8 +18,8 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
 from bandits_lib.design import weighted_design
-from bandits_lib.design.floor import check_floor
-from bandits_lib.fixed_confidence.halving import checked_items, halving
+from bandits_lib.design.rounding import check_floor
+from bandits_lib.fixed_confidence._rage_halving import checked_items, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result
 from bandits_lib.variance import burn_in as pulls_of

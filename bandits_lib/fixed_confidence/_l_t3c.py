@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_option
-from bandits_lib.fixed_confidence.evidence import Evidence, arm_norms, compare, leading, toward, update_norms
-from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
 

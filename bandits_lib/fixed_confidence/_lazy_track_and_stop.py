@@ -16,11 +16,9 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.fixed_confidence.evidence import Evidence, tell
-from bandits_lib.fixed_confidence.first_arms import opening
-from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.likelihood_ratio import Evidence, opening, over, stop_by_glr, tell
 from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
-from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT

@@ -18,8 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.fixed_confidence.evidence import Evidence, arm_norms, leading, nearest_rival, toward, update_norms
-from bandits_lib.fixed_confidence.stopping import over, stop_by_glr
+from bandits_lib.likelihood_ratio import (
+    Evidence,
+    arm_norms,
+    leading,
+    nearest_rival,
+    over,
+    stop_by_glr,
+    toward,
+    update_norms,
+)
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
 

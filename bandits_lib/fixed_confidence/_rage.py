@@ -36,8 +36,8 @@ from bandits_lib.checks import (
     check_told,
 )
 from bandits_lib.design import pairs, round_design, xy_design
-from bandits_lib.design.floor import check_floor, floored
-from bandits_lib.fixed_confidence.elimination import eliminated_by, feasible, good_enough
+from bandits_lib.design.rounding import check_floor, floored
+from bandits_lib.elimination import eliminated_by, feasible, good_enough
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
 from bandits_lib.protocol import Result, Round
 

@@ -19,7 +19,7 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.fixed_confidence.fixed_design import check_growth, drawn, pull_until, separated
+from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.numerics.ordered import combine, product, row_products, squares, transposed
+from bandits_lib.numerics.linear_algebra import combine, product, row_products, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics.ordered import (
+from bandits_lib.numerics.linear_algebra import (
     cholesky,
     identity,
     independent,

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
-from bandits_lib.numerics import ordered
-from bandits_lib.numerics.axes import squared_extents
+from bandits_lib.numerics import linear_algebra
+from bandits_lib.numerics.linear_algebra import squared_extents
 from bandits_lib.numerics.span import RANK_TOL, basis
 from bandits_lib.numerics.ties import argmax, ranked
 from bandits_lib.problem import LinearBandit
@@ -261,7 +261,7 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     while True:
         theta = rng.integers(low, high, arms.shape[1]) / 100
         theta[halved] /= 2
-        second, first = np.sort(ordered.along(arms, theta))[-2:]
+        second, first = np.sort(linear_algebra.along(arms, theta))[-2:]
         if first - second >= 1e-5:
             return LinearBandit(arms, theta=theta, sigma=sigma)
 
@@ -321,9 +321,9 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     squared, axes = squared_extents(features)
     kept = squared > max(tol, RANK_TOL) ** 2 * squared.max()
     axes = axes[kept][ranked(-squared[kept])]
-    arms, theta = ordered.product(features, ordered.transposed(axes)), ordered.along(axes, theta)
-    best = argmax(ordered.along(arms, theta))
-    others = np.flatnonzero(ordered.along(arms[best] - arms, theta) >= min_gap)
+    arms, theta = linear_algebra.product(features, linear_algebra.transposed(axes)), linear_algebra.along(axes, theta)
+    best = argmax(linear_algebra.along(arms, theta))
+    others = np.flatnonzero(linear_algebra.along(arms[best] - arms, theta) >= min_gap)
     if len(others) < n - 1 or n < len(theta):
         raise ValueError(
             f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"

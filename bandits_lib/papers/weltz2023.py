@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 
 from bandits_lib.checks import check_dimension, check_option, check_positive
-from bandits_lib.numerics.ordered import along
+from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
 
 

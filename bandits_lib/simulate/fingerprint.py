@@ -2,7 +2,7 @@
 
 What is hashed is a text that describes the values in full and is the same in every process: numbers and arrays by their
 digits, other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this
-package count by name. Those of anyone else count by their code, with everything their names lead to: globals, closures,
+project count by name. Those of anyone else count by their code, with everything their names lead to: globals, closures,
 attributes of modules, base classes; modules of anyone else by their file. So editing a parameter in a notebook or a
 line of a module changes the hash.
 """
@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bandits_lib.numerics.cache import HOME, PACKAGE, digest, digest_of
+from bandits_lib.numerics.kernel_cache import HOME, digest, digest_of
 
+PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this project, installed together
 STDLIB = sysconfig.get_path("stdlib")
 LIBRARIES = {"site-packages", "dist-packages"}
 PLAIN = (bool, int, float, complex, str, bytes)
@@ -57,8 +58,8 @@ def fingerprint(*parts):
 
 @functools.cache
 def source_fingerprint():
-    """A hash, 16 hex digits, of this package's own source: results drawn by other code are never resumed."""
-    return digest_of(sorted(HOME.rglob("*.py")))
+    """A hash, 16 hex digits, of the project's own packages: results drawn by other code are never resumed."""
+    return digest_of(sorted(file for package in PACKAGES for file in (HOME.parent / package).rglob("*.py")))
 
 
 class _Description:
@@ -211,10 +212,10 @@ def _imported(code, namespace):
 
 
 def _of_user(name):
-    """Whether a module, by name, is neither of this package nor of Python nor of an installed library."""
+    """Whether a module, by name, is neither of this project nor of Python nor of an installed library."""
     top = name.partition(".")[0] if isinstance(name, str) else ""
-    if top in (PACKAGE, "__main__"):
-        return top != PACKAGE
+    if top in (*PACKAGES, "__main__"):
+        return top == "__main__"
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
         return top not in sys.stdlib_module_names

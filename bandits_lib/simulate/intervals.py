@@ -2,9 +2,7 @@
 
 import pandas as pd
 
-from bandits_lib.simulate.growth import growth_exponent, mean_growth
-from bandits_lib.simulate.interval import Interval, worst_of
-from bandits_lib.simulate.means import slope_interval, student_interval, wilson_interval
+from bandits_lib.simulate.interval import Interval, slope_interval, student_interval, wilson_interval, worst_of
 from bandits_lib.simulate.proportions import (
     accuracy_difference,
     accuracy_lead,
@@ -12,7 +10,7 @@ from bandits_lib.simulate.proportions import (
     accuracy_trend,
     worst_error_rate,
 )
-from bandits_lib.simulate.ratios import mean_pulls, mean_ratio, paired_ratio
+from bandits_lib.simulate.ratios import growth_exponent, mean_growth, mean_pulls, mean_ratio, paired_ratio
 
 __all__ = [
     "Interval",

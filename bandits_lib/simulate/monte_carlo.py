@@ -1,22 +1,146 @@
-"""Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it."""
+"""Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it.
+
+Finished runs on disk, so that a kill loses none: JSON lines under the hash of the experiment that they belong to.
+
+The first line is the hash, each of the others one finished run. The place is the path of the file, or a folder (it is
+there, or the path ends in /) in which the hash names the file; "" or None for no file.
+
+Where runs are computed: in processes that end with their parent, or on a dask cluster that holds this package.
+"""
 
 import contextlib
 import functools
 import hashlib
 import json
+import os
+import threading
 from numbers import Real
-from time import perf_counter
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import TextIO
 
+import joblib
 import numpy as np
 import pandas as pd
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
-from bandits_lib.simulate.checkpoint import Checkpoint
-from bandits_lib.simulate.cluster import in_parallel
 from bandits_lib.simulate.correct import best_item, correct_level
 from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.simulate.play import play
+
+
+class Checkpoint:
+    """The file, or none, at a `place` of the experiment whose hash is `identity`; as a context open for `append`."""
+
+    def __init__(self, place, identity):
+        self.identity = identity
+        self.path: Path | None = Path(place) if place else None
+        self.file: TextIO | None = None
+        if place and (str(place).endswith(("/", os.sep)) or Path(place).is_dir()):
+            self.path = Path(place) / f"{identity}.jsonl"
+
+    def __enter__(self):
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = not self.path.exists()
+            self.file = open(self.path, "a")
+            if fresh:
+                self._line({"experiment": self.identity})
+        return self
+
+    def __exit__(self, *error):
+        if self.file is not None:
+            self.file.close()
+
+    def append(self, r, rows):
+        """Keep the rows of a finished run."""
+        if self.file is not None:
+            self._line({"run": r, "rows": rows})
+
+    def _line(self, content):
+        print(json.dumps(content), file=self.file, flush=True)
+
+    def read(self):
+        """{run: rows} of the finished runs; a last line cut short by a kill is dropped from the file."""
+        if self.path is None or not self.path.exists():
+            return {}
+        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
+        lines = whole.splitlines()
+        if not lines:
+            self.path.unlink()
+            return {}
+        if json.loads(lines[0]).get("experiment") != self.identity:
+            raise ValueError(
+                f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
+                "the seed or the library differs. Remove the file, or name another"
+            )
+        os.truncate(self.path, len(whole + newline))
+        return {line["run"]: line["rows"] for line in map(json.loads, lines[1:])}
+
+
+ANOTHER = (
+    "holds another version of bandits_lib (one changed byte of the package is another version; a rule of your own"
+    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
+)
+
+
+def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
+    """The results of `function(*task)` for each task as they come, in any order, from processes or a dask scheduler."""
+    with _backend(scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")):
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        yield from parallel(joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
+
+
+@contextlib.contextmanager
+def _backend(scheduler):
+    """joblib's own processes, or a dask cluster whose workers have been seen to hold this very package."""
+    if not scheduler:
+        yield
+        return
+    from distributed import Client
+
+    with Client(scheduler, timeout=10, set_as_default=False) as client:
+        check_workers(client)
+        with joblib.parallel_config(backend="dask", client=client):
+            yield
+
+
+def _below(parent, function, task):
+    end_with(parent)
+    return function(*task)
+
+
+@functools.cache
+def end_with(parent):
+    """End this process when its parent does: a joblib worker does not notice a kill, and would compute on."""
+
+    def watch():
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def check_workers(client):
+    """Refuse dask workers that are not there, or lack this very package: joblib's dask backend would hang."""
+    if not client.scheduler_info()["workers"]:
+        raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
+    ours = source_fingerprint()
+    for worker, theirs in client.run(_worker_source, on_error="return").items():
+        if theirs != ours:
+            failed = isinstance(theirs, Exception)
+            reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
+            raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
+
+
+def _worker_source():
+    import importlib
+
+    return importlib.import_module("bandits_lib.simulate.fingerprint").source_fingerprint()
+
 
 BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # a minute of silence, then a bar
 COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandits_lib.protocol import Loop, Result, checked_batch
+from bandits_lib.simulate.fingerprint import PACKAGES
 from bandits_lib.simulate.play import play
 
 LIBRARIES = ("site-packages", "dist-packages")
@@ -310,7 +311,7 @@ def _check_imports(rule):
 
 
 def _installed(top):
-    if top in sys.stdlib_module_names or top == __name__.partition(".")[0]:
+    if top in sys.stdlib_module_names or top in PACKAGES:
         return True
     spec = importlib.util.find_spec(top) if top else None
     origin = spec.origin if spec is not None else None

@@ -8,7 +8,7 @@ answer has the score infinity.
 import numpy as np
 import pandas as pd
 
-from bandits_lib.simulate.means import wilson_interval
+from bandits_lib.simulate.interval import wilson_interval
 
 DRAWS = 2000  # bootstrap samples
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from bandits_lib.simulate.interval import Interval, worst_of
-from bandits_lib.simulate.means import slope_interval, wilson_interval
+from bandits_lib.simulate.interval import Interval, slope_interval, wilson_interval, worst_of
 
 
 def worst_error_rate(table, *, by=(), level=0.95):

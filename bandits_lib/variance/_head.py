@@ -15,7 +15,7 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_budget, check_told
 from bandits_lib.design import g_design, round_design
 from bandits_lib.numerics.least_squares import least_squares
-from bandits_lib.numerics.ordered import along, product, squares, transposed
+from bandits_lib.numerics.linear_algebra import along, product, squares, transposed
 from bandits_lib.protocol import Result, Round
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
 

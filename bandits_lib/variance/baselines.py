@@ -15,12 +15,12 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
 from bandits_lib.design import Design, round_design
-from bandits_lib.design._pairs import Listed
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
-from bandits_lib.design.d_optimal import spanning_arms
+from bandits_lib.design.directions import Listed
+from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.least_squares import least_squares
-from bandits_lib.numerics.ordered import along, product
+from bandits_lib.numerics.linear_algebra import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result

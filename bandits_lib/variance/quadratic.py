@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_positive
-from bandits_lib.numerics.ordered import combine, product, row_products, transposed
+from bandits_lib.numerics.linear_algebra import combine, product, row_products, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 
 

@@ -5,7 +5,7 @@ from math import inf, nan
 import pandas as pd
 import pytest
 
-from bandits_lib import claims
+from bandits_companion import claims
 
 
 def of(estimate, low, high, holds=(0.0, 1.0), name="nb/x"):

@@ -9,8 +9,8 @@ import pytest
 from browser import page as browser_page
 from bs4 import BeautifulSoup
 
-from bandits_lib.companion import contact_sheet
-from bandits_lib.companion.contact_sheet import Run
+from bandits_companion import notebook_runs
+from bandits_companion.notebook_runs import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES, NOTEBOOKS = ROOT / "figures", ROOT / "notebooks"
@@ -23,7 +23,7 @@ def sheet(tmp_path_factory):
     """The page of the committed figures, which stand for those of a small run, too."""
     file = tmp_path_factory.mktemp("sheet") / "index.html"
     failed = {"fiez2019_3_rage": "ValueError: <no>"}
-    contact_sheet.save(file, Run(ROOT, NOTEBOOKS, NOTEBOOKS, FIGURES, AT_SMALL), failed)
+    notebook_runs.save(file, Run(ROOT, NOTEBOOKS, NOTEBOOKS, FIGURES, AT_SMALL), failed)
     return file
 
 
@@ -61,7 +61,7 @@ def test_links_and_labels_lead_somewhere(soup, sheet):
 
 
 def test_papers_notebooks_and_figures_stand_in_order(soup):
-    assert [heading.get_text() for heading in soup.select("main h2")] == list(contact_sheet.PARTS.values())
+    assert [heading.get_text() for heading in soup.select("main h2")] == list(notebook_runs.PARTS.values())
     names = [heading["id"] for heading in soup.select("main h3")]
     assert [name for name in names if name.startswith("fiez2019_")] == sorted(
         file.stem for file in NOTEBOOKS.glob("fiez2019_*.ipynb")
@@ -97,7 +97,7 @@ def test_figures_of_a_notebook_stand_as_it_saves_them_also_of_ones_own(tmp_path)
         about = {"command": "papermill notebooks/mine2024_1.ipynb", "parameters": {"runs": 3, "seed": 0}}
         (tmp_path / "figures" / "mine" / f"{name}.json").write_text(json.dumps(about | {"alt": f"{name} < b"}))
         (tmp_path / "figures" / "mine" / f"{name}.png").write_bytes(png)
-    assert contact_sheet.save(tmp_path / "index.html", Run(tmp_path, tmp_path, tmp_path, None, AT_SMALL)) == 2
+    assert notebook_runs.save(tmp_path / "index.html", Run(tmp_path, tmp_path, tmp_path, None, AT_SMALL)) == 2
     soup = BeautifulSoup((tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
     assert [article.p.get_text() for article in soup.select("article")] == ["z < b", "a < b"]
     assert soup.h2.get_text() == "mine2024" and soup.h3.get_text() == "My rule & yours"

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bandits_lib import claims
-from bandits_lib.companion import ending, ledger
-from bandits_lib.companion.contact_sheet import Run
-from bandits_lib.companion.ending import Played
+from bandits_companion import claims, ledger, notebook_runs
+from bandits_companion.notebook_runs import Played, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS, OPEN, NOT = (0.5, 0.4, 0.6), (0.9, 0.7, 1.1), (2.0, 1.5, 2.5)
@@ -35,7 +33,7 @@ def close(root, played, beside="large"):
     run = Run(
         root / "build", root / "build" / "notebooks", root / "notebooks", beside and root / beside / "figures", "small"
     )
-    return ending.close(played, 125, run, root / "build", "large")
+    return notebook_runs.close(played, 125, run, root / "build", "large")
 
 
 def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_papers(project):
@@ -73,7 +71,7 @@ def test_without_claims_there_is_no_table_and_no_list(project):
 
 def test_the_list_has_every_claim_and_says_at_which_scale():
     found = ledger.read(ROOT / "figures" / "claims")
-    said = ending.listed(found, "at the papers' scale")
+    said = notebook_runs.listed(found, "at the papers' scale")
     head, _, rows = said.partition("verdict\n")
     assert head.startswith("Every claim, at the papers' scale: ")
     assert [row.split()[0] for row in rows.splitlines()] == found["id"].tolist()
@@ -82,7 +80,7 @@ def test_the_list_has_every_claim_and_says_at_which_scale():
 
 def test_totals_of_the_committed_claims_are_those_of_the_ledger():
     found = ledger.read(ROOT / "figures" / "claims")
-    told, whole = ending.totals(found), ledger.totals(found).drop(index="all")
+    told, whole = notebook_runs.totals(found), ledger.totals(found).drop(index="all")
     assert told.sum(axis=1).tolist() == whole["sentences"].tolist() and (told["fall"] == whole["not reproduced"]).all()
 
 
@@ -95,4 +93,4 @@ def test_totals_of_the_committed_claims_are_those_of_the_ledger():
     ],
 )
 def test_the_last_line_says_what_it_was(error, line):
-    assert ending.last_line(error) == line
+    assert notebook_runs.last_line(error) == line

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from bandits_lib import errata
+from bandits_companion import errata
 
 NEW = {"paper": "fiez2019", "kind": "error", "place": "Lemma 1", "quote": "a b", "correct": "c", "proof": "d"}
 OLD = {"paper": "fiez2019", "place": "Lemma 2", "printed": "p", "correct": "c", "proof": "d"}

@@ -5,8 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from bandits_lib import claims, ledger
-from bandits_lib.companion import explored
+from bandits_companion import claims, exploratory_seed, ledger
 
 THEN = {"a": 0.5, "b": 0.5, "c@text": 2.0, "c@code": 0.5}
 NOW = {"a": 0.6, "b": 1.0, "c@text": 0.5, "c@code": 2.0}
@@ -29,25 +28,25 @@ def run(folder, seed, estimates, holds=(0, 1)):
 @pytest.fixture
 def figures(tmp_path):
     figures = run(tmp_path, 0, THEN)
-    explored.save(figures, tmp_path, never=7)
+    exploratory_seed.save(figures, tmp_path, never=7)
     return figures
 
 
 def compared(figures):
-    return ledger.read(figures / "claims"), explored.before(figures / "explored", figures)
+    return ledger.read(figures / "claims"), exploratory_seed.before(figures / "explored", figures)
 
 
 def test_before_the_confirmatory_run_there_is_nothing_to_compare(figures):
     found, old = compared(figures)
-    assert old.empty and not explored.words(found, old).any() and explored.changed(found, old).empty
-    assert explored.page(found, old).startswith("These claims have the seed with which they were explored")
-    assert "when explored" not in ledger.page(found, explored.words(found, old))
+    assert old.empty and not exploratory_seed.words(found, old).any() and exploratory_seed.changed(found, old).empty
+    assert exploratory_seed.page(found, old).startswith("These claims have the seed with which they were explored")
+    assert "when explored" not in ledger.page(found, exploratory_seed.words(found, old))
 
 
 def test_after_it_both_seeds_stand_in_the_ledger(figures, tmp_path):
     run(tmp_path, 7, NOW)
     found, old = compared(figures)
-    earlier = explored.words(found, old)
+    earlier = exploratory_seed.words(found, old)
     assert earlier.iloc[0] == "0.5 [0.3, 0.7], reproduced"
     ledger.save(found, tmp_path, earlier)
     page = (figures / "ledger.md").read_text(encoding="utf-8")
@@ -58,20 +57,20 @@ def test_after_it_both_seeds_stand_in_the_ledger(figures, tmp_path):
 def test_verdicts_that_changed_are_listed_with_their_sentence(figures, tmp_path):
     run(tmp_path, 7, NOW)
     found, old = compared(figures)
-    listed = explored.changed(found, old).set_index("claim")
+    listed = exploratory_seed.changed(found, old).set_index("claim")
     assert list(listed.index) == ["fiez2019_9/b", "fiez2019_9/c@text", "fiez2019_9/c@code"]
     assert listed.loc["fiez2019_9/b", "now"].startswith("1 [0.8, 1.2], undecided")
     assert listed["its sentence"].tolist() == ["reproduced, now undecided", *["reproduced, as before"] * 2]
     assert (listed["its rule"] == "as before").all()
-    assert explored.page(found, old).startswith("3 of 4 verdicts are other ones")
+    assert exploratory_seed.page(found, old).startswith("3 of 4 verdicts are other ones")
 
 
 def test_a_rule_that_changed_since_is_named(figures, tmp_path):
     run(tmp_path, 7, {"b": 0.5, "new": 0.5}, holds=(1, 2))
     found, old = compared(figures)
-    listed = explored.changed(found, old)
+    listed = exploratory_seed.changed(found, old)
     assert listed["its rule"].item() == "holds_low, holds_high changed; it held for 0 to 1"
-    page = explored.page(found, old)
+    page = exploratory_seed.page(found, old)
     assert "Not measured when it was explored: fiez2019_9/new." in page
     assert "No longer a claim: fiez2019_9/a, fiez2019_9/c@code, fiez2019_9/c@text." in page
 
@@ -79,7 +78,7 @@ def test_a_rule_that_changed_since_is_named(figures, tmp_path):
 def test_a_notebook_that_was_not_run_again_is_not_compared(figures, tmp_path):
     other = {"command": "papermill notebooks/fiez2019_8.ipynb out.ipynb", "parameters": {"seed": 7}}
     (figures / "fiez2019" / "fig_8.json").write_text(json.dumps(other))
-    assert explored.seeds(figures) == {"fiez2019_8": 7, "fiez2019_9": 0}
+    assert exploratory_seed.seeds(figures) == {"fiez2019_8": 7, "fiez2019_9": 0}
     assert compared(figures)[1].empty
 
 
@@ -89,17 +88,17 @@ def test_files_of_two_seeds_are_refused(figures):
     with pytest.raises(
         ValueError, match="table_9.json is of seed 7, other files of fiez2019_9 of seed 0: run it again"
     ):
-        explored.seeds(figures)
+        exploratory_seed.seeds(figures)
 
 
 def test_the_confirmatory_run_and_claims_of_no_known_seed_are_not_kept_as_explored(figures, tmp_path):
     kept = (figures / "explored" / "fiez2019_9.csv").read_text()
     run(tmp_path, 7, NOW)
     with pytest.raises(ValueError, match="fiez2019_9 was run with the confirmatory seed 7"):
-        explored.save(figures, tmp_path, never=7)
+        exploratory_seed.save(figures, tmp_path, never=7)
     (figures / "fiez2019" / "fig_9.json").unlink()
     with pytest.raises(ValueError, match="no json says with which seed fiez2019_9 was run"):
-        explored.save(figures, tmp_path, never=7)
+        exploratory_seed.save(figures, tmp_path, never=7)
     assert (figures / "explored" / "fiez2019_9.csv").read_text() == kept
 
 

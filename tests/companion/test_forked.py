@@ -13,13 +13,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing to do: 
 
 SAY = (
     "import os, sys\nimport pandas as pd\n"
-    "print('bandits_lib.companion.preloaded' in sys.modules, os.getcwd(), os.environ.get('PLACE'),"
+    "print('bandits_companion.preloaded_kernel' in sys.modules, os.getcwd(), os.environ.get('PLACE'),"
     " os.environ.get('MPLBACKEND'), os.getpid(), os.getpgrp(), pd.get_option('display.max_columns'))"
 )
 STARTS = f"""
 import json, os, signal, sys
 from jupyter_client.manager import start_new_kernel
-from bandits_lib.companion.forked import fork_kernels
+from bandits_companion.forked_kernels import fork_kernels
 
 def said(**options):
     manager, client = start_new_kernel(cwd=sys.argv[1], **options)

@@ -7,8 +7,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from bandits_lib import claims, errata, ledger
-from bandits_lib.companion import explored, registry
+from bandits_companion import claims, errata, exploratory_seed, ledger, registry
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -96,7 +95,7 @@ def test_the_committed_ledger_is_of_the_committed_claims():
 
 def test_the_committed_page_of_the_ledger_is_generated():
     merged, figures = ledger.read(ROOT / "figures" / "claims"), ROOT / "figures"
-    earlier = explored.words(merged, explored.before(figures / "explored", figures))
+    earlier = exploratory_seed.words(merged, exploratory_seed.before(figures / "explored", figures))
     assert (figures / "ledger.md").read_text(encoding="utf-8") == ledger.page(merged, earlier)
 
 

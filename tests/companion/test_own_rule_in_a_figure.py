@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandits_lib.companion import profiles
-from bandits_lib.companion.style import look
+from bandits_lib.figures import bars
+from bandits_lib.figures.style import look
 from bandits_lib.simulate.profiles import performance_profile, probability_of_improvement
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -107,7 +107,7 @@ def scores():
 def test_profiles_are_lines_within_their_bands(scores):
     shares = performance_profile(scores, [0.5, 1, 2], draws=50)
     fig, ax = plt.subplots()
-    profiles.profiles(ax, shares)
+    bars.profiles(ax, shares)
     for line, band, name in zip(ax.lines, ax.collections, ("rage", "lingape"), strict=True):
         np.testing.assert_array_equal(line.get_ydata(), shares.loc[name, "share"])
         assert line.get_color() == look(name).colour
@@ -120,7 +120,7 @@ def test_improvements_stand_from_the_top_with_their_intervals(scores):
     mine = scores[scores["algorithm"] == "rage"].assign(algorithm="mine")
     found = probability_of_improvement(pd.concat([scores, mine]), "mine", draws=50)
     fig, ax = plt.subplots()
-    profiles.improvements(ax, found)
+    bars.improvements(ax, found)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["RAGE", "LinGapE"] and ax.yaxis_inverted()
     for container, (_, row) in zip(ax.containers, found.iterrows(), strict=True):
         (segment,) = container.lines[2][0].get_segments()

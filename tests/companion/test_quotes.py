@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import reading_copies as copies
 
-from bandits_lib import errata
-from bandits_lib.companion import registry, tested
-from bandits_lib.companion.faults import PAPERS
-from bandits_lib.companion.saved import read as read_claims
+from bandits_companion import coverage as coverage_page
+from bandits_companion import errata, registry
+from bandits_companion.claims_table import read as read_claims
+from bandits_companion.registry import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -53,12 +53,12 @@ def names(line, item):
 
 def coverage():
     ids = [*registry.find(), *read_claims(ROOT / "figures" / "claims")["id"]]
-    return tested.read(NOTEBOOKS / "coverage.yaml", ids, errata.read(NOTEBOOKS / "errata.yaml"))
+    return coverage_page.read(NOTEBOOKS / "coverage.yaml", ids, errata.read(NOTEBOOKS / "errata.yaml"))
 
 
 def test_the_committed_page_of_the_coverage_is_generated():
     page = (ROOT / "figures" / "coverage.md").read_text(encoding="utf-8")
-    assert page == tested.page(coverage(), read_claims(ROOT / "figures" / "claims"))
+    assert page == coverage_page.page(coverage(), read_claims(ROOT / "figures" / "claims"))
 
 
 # --- the looking up itself

@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from bandits_lib import claims, ledger
-from bandits_lib.companion import registry
-from bandits_lib.companion.sentences import sentences
+from bandits_companion import claims, ledger, registry
+from bandits_companion.claims_table import sentences
 from bandits_lib.simulate.interval import Interval, worst_of
 
 WORDS = {"place": "Figure 1a", "quote": "is below", "reading": "pulls of A over B", "whose": "paper"}

@@ -7,11 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bandits_lib import claims
-from bandits_lib.companion import explored, report
-from bandits_lib.companion.faults import PAPERS
-from bandits_lib.companion.report_tables import TABLES
-from bandits_lib.companion.rows import full
+from bandits_companion import claims, exploratory_seed, report
+from bandits_companion.claims_table import full
+from bandits_companion.registry import PAPERS
+from bandits_companion.report import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
@@ -266,5 +265,5 @@ def test_what_is_written_rests_on_verdicts(paper):
 
 def test_the_committed_report_names_the_seed_of_its_claims():
     for paper in TEMPLATES:
-        seed = explored.of_paper(explored.seeds(FIGURES), paper)
+        seed = exploratory_seed.of_paper(exploratory_seed.seeds(FIGURES), paper)
         assert seed in (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")

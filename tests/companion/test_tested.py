@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from bandits_lib import claims, tested
-from bandits_lib.companion.rows import full
+from bandits_companion import claims, coverage
+from bandits_companion.claims_table import full
 
 IDS = ["fiez2019_x/bound", "fiez2019_x/cell_1@sd", "fiez2019_x/cell_1@var", "fiez2019_x/cell_2"]
 ERRATA = pd.DataFrame([{"paper": "fiez2019", "place": "Lemma 1"}])
@@ -15,7 +15,7 @@ ERRATA = pd.DataFrame([{"paper": "fiez2019", "place": "Lemma 1"}])
 def read(tmp_path):
     def read(items, ids=IDS, paper="fiez2019"):
         (tmp_path / "coverage.yaml").write_text(yaml.safe_dump({paper: items}, sort_keys=False))
-        return tested.read(tmp_path / "coverage.yaml", ids, ERRATA)
+        return coverage.read(tmp_path / "coverage.yaml", ids, ERRATA)
 
     return read
 
@@ -37,7 +37,7 @@ def test_the_page_tells_claims_with_their_verdicts_errata_and_reasons(read):
         claim("fiez2019_x/cell_1@sd", 2, 3),
         claim("fiez2019_x/cell_1@var", 0, 1),
     ]
-    page = tested.page(found, full(measured))
+    page = coverage.page(found, full(measured))
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     assert "[bound](../notebooks/fiez2019_x.ipynb): not reproduced" in lines[1] and "errata.md): Lemma 1" in lines[1]
     assert "[cell_1](../notebooks/fiez2019_x.ipynb): reproduced" in lines[2] and "open: panel c" in lines[2]
@@ -46,7 +46,7 @@ def test_the_page_tells_claims_with_their_verdicts_errata_and_reasons(read):
 
 def test_a_claim_that_was_not_measured_yet_is_told(read):
     found = read({"Theorem 1": {"claims": ["fiez2019_x/bound"]}})
-    assert "[bound](../notebooks/fiez2019_x.ipynb): not yet measured" in tested.page(found, full([]))
+    assert "[bound](../notebooks/fiez2019_x.ipynb): not yet measured" in coverage.page(found, full([]))
 
 
 @pytest.mark.parametrize(

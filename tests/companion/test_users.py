@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib.companion import mishaps, users
-from bandits_lib.companion.bench import Bench
-from bandits_lib.companion.users import KINDS, User, simulate_users, table
-from bandits_lib.companion.versions import DELTA
-from bandits_lib.lab import copies
+from bandits_companion import simulated_users
+from bandits_companion.simulated_users import DELTA, KINDS, Bench, User, simulate_users, table
+from bandits_lab import lab
 
 RUNS = 35
 
@@ -125,13 +123,13 @@ def test_a_measurement_lost_or_counted_twice_is_reported(play, option, tmp_path,
 
 
 def test_without_the_warning_files_read_twice_would_count_twice(monkeypatch):
-    monkeypatch.setattr(copies, "message", lambda *_: "")
+    monkeypatch.setattr(lab, "message", lambda *_: "")
     assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()
 
 
 def test_a_changed_reward_in_the_log_is_seen(tmp_path):
     bench = Bench(np.random.default_rng(0), tmp_path)
-    mishaps.steadily(bench)
+    simulated_users.steadily(bench)
     text = bench.path.read_text()
     row = next(line for line in text.splitlines() if re.match("1,[0-7],0,", line))
     fields = row.split(",")
@@ -146,18 +144,19 @@ def test_whole_numbers_told_twice_are_seen_unless_chance_explains_them():
         return Sample(np.full(8, n), np.full(8, 1.0 * x), np.full(8, 1.0 * x))
 
     few = Sample.of([0, 0, 1, 1, 2], [1.0, 0, 1, 0, 1], 8)
-    assert "request 1, digit by digit" in copies.message(sample(50, 20), [sample(50, 20)], [1])
-    assert copies.message(few, [few], [1]) == ""
-    assert copies.message(sample(50, 20), [sample(50, 21)], [1]) == ""
-    assert copies.message(sample(50, 0), [sample(50, 0)], [1]) == ""  # no successes: nothing to go by
+    assert "request 1, digit by digit" in lab.told_before(sample(50, 20), [sample(50, 20)], [1])
+    assert lab.told_before(few, [few], [1]) == ""
+    assert lab.told_before(sample(50, 20), [sample(50, 21)], [1]) == ""
+    assert lab.told_before(sample(50, 0), [sample(50, 0)], [1]) == ""  # no successes: nothing to go by
     rng, hits = np.random.default_rng(0), 0
     one, n = np.array([6]), np.array([6])
     for _ in range(20_000):
         hits += rng.binomial(6, 0.5) == rng.binomial(6, 0.5)
-    middle = copies.chance_of_the_same(Sample(n, one * 0.5, one * 0.5))
+    middle = lab.chance_of_the_same(Sample(n, one * 0.5, one * 0.5))
     assert middle == pytest.approx(hits / 20_000, rel=0.1)
 
 
 def test_examples_are_short(records):
     assert table(records)["said"].str.len().max() <= 73
-    assert users._example("honest", records[records["kind"] == "decimal commas"].assign(said=[[]] * RUNS)) == ""
+    silent = records[records["kind"] == "decimal commas"].assign(said=[[]] * RUNS)
+    assert simulated_users._example("honest", silent) == ""

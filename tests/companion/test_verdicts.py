@@ -4,18 +4,7 @@ from math import hypot, inf, isnan, nan
 
 import pytest
 
-from bandits_lib.companion.verdicts import (
-    ENOUGH,
-    GRADES,
-    MARGINS,
-    VERDICTS,
-    Rule,
-    close,
-    detects,
-    grade,
-    reach,
-    verdict,
-)
+from bandits_companion.verdicts import ENOUGH, GRADES, MARGINS, VERDICTS, Rule, close, detects, grade, reach, verdict
 
 FEWER = Rule(0, 1)
 FEWER_OR_LEVEL = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)

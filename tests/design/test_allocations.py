@@ -8,10 +8,9 @@ import pytest
 from scipy.optimize import linprog
 
 from bandits_lib import instances
-from bandits_lib.design import allocations
-from bandits_lib.design.allocations import ROWS, Allocations, allocate, enter
-from bandits_lib.design.single import single_direction
-from bandits_lib.design.vertices import signed_program
+from bandits_lib.design import pair_allocations
+from bandits_lib.design.elfving import signed_program, single_direction
+from bandits_lib.design.pair_allocations import ROWS, Allocations, allocate, enter
 
 ARMS = {f"normal {seed}": np.random.default_rng(seed).standard_normal((15, 4)) for seed in range(3)}
 ARMS |= {
@@ -49,7 +48,7 @@ def test_most_pairs_have_no_solution_of_positive_amounts():
 def test_nearly_parallel_arms_fall_back_on_a_general_solver(monkeypatch):
     program = signed_program(np.random.default_rng(0).standard_normal((9, 3)))
     exact = allocate(program, 2, 5)
-    monkeypatch.setattr(allocations, "solve_pair", lambda program, i, j: False)
+    monkeypatch.setattr(pair_allocations, "solve_pair", lambda program, i, j: False)
     general = allocate(program, 2, 5)
     np.testing.assert_allclose(general, exact)
     assert (general > 0).sum() == (exact > 0).sum() == 3

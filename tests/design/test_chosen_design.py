@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from bandits_lib import instances
-from bandits_lib.design import pairs, xy, xy_design
-from bandits_lib.design.newton import MANY, Point, add_kronecker, factor, geometry, growth, pressures, solve
-from bandits_lib.numerics import ordered
+from bandits_lib.design import pairs, xy_design, xy_optimal
+from bandits_lib.design.interior_point import MANY, Point, add_kronecker, factor, geometry, growth, pressures, solve
+from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.span import span
 
 solvers = sys.modules["bandits_lib.design.solvers"]
@@ -24,7 +24,7 @@ def chosen(arms, items):
     """Weights before they are put on few atoms, which of ties takes the first."""
     space = span(arms)
     directions = solvers._few(solvers.in_span(space, items - items[0], "items"))
-    return xy._column_generation(space.arms, directions, 8e-4)[0]
+    return xy_optimal._column_generation(space.arms, directions, 8e-4)[0]
 
 
 ARMS = {
@@ -60,14 +60,14 @@ def test_the_chosen_design_is_reached_where_some_dimension_is_hardly_needed(seed
     corners, rng = np.array(list(product([-1.0, 1.0], repeat=7))), np.random.default_rng([seed, 0])
     directions = corners[rng.integers(128, size=4)] - corners[rng.integers(128, size=4)]
     directions, refused = directions[directions.any(axis=1)], []
-    real = xy._chosen
+    real = xy_optimal._chosen
 
     def watched(arms, directions, found, *rest):
         here = real(arms, directions, found, *rest)
         refused.append(here[0] is found)
         return here
 
-    monkeypatch.setattr(xy, "_chosen", watched)
+    monkeypatch.setattr(xy_optimal, "_chosen", watched)
     design = xy_design(corners, directions)
     assert design.value <= 1.001 * design.lower_bound and not any(refused)
 
@@ -77,8 +77,8 @@ def test_a_stall_on_a_working_set_is_noticed(seed, monkeypatch):
     """128 arms, few items: all arms come in, and the interior point ends within a few rounds."""
     problem, calls = instances.multivariate(7, np.random.default_rng(seed), weights="code"), []
     items = problem.arms[np.argsort(-(problem.arms @ problem.theta))[:8]]
-    real = xy.interior_point
-    monkeypatch.setattr(xy, "interior_point", lambda *given: calls.append(1) or real(*given))
+    real = xy_optimal.interior_point
+    monkeypatch.setattr(xy_optimal, "interior_point", lambda *given: calls.append(1) or real(*given))
     design = xy_design(problem.arms, pairs(items))
     assert len(calls) < 30 and design.value <= 1.001 * design.lower_bound
 
@@ -140,6 +140,6 @@ def test_the_kronecker_form_is_twice_the_trace():
 def test_semidefinite_factor_of_a_singular_matrix():
     rows = np.random.default_rng(0).standard_normal((3, 9))
     gram = rows.T @ rows
-    root = ordered.semidefinite_factor(gram, 1e-13)
+    root = linear_algebra.semidefinite_factor(gram, 1e-13)
     np.testing.assert_allclose(root.T @ root, gram, atol=1e-12)
     assert np.count_nonzero(np.diag(root)) == 3 and not np.tril(root, -1).any()

@@ -4,7 +4,7 @@ import numpy as np
 from arrangements import sphere
 
 from bandits_lib.design import clusters_design, round_design
-from bandits_lib.design.clusters import k_means
+from bandits_lib.design.published_designs import k_means
 
 
 def test_clusters_share_as_in_appendix_h():

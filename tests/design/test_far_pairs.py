@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from arrangements import certified, differences, norms, sphere
 
-from bandits_lib.design import cache_off, far_pairs, pairs, solvers, xy, xy_design
-from bandits_lib.design._pairs import Differences
-from bandits_lib.design.ball_tree import pairs_in_tree
-from bandits_lib.design.far_pairs import ManyDifferences
-from bandits_lib.design.scan import scan
+from bandits_lib.design import cache_off, far_pairs, pairs, solvers, xy_design, xy_optimal
+from bandits_lib.design.directions import Differences, scan
+from bandits_lib.design.far_pairs import ManyDifferences, pairs_in_tree
 
 
 def cube(d):
@@ -60,7 +58,7 @@ def small(monkeypatch):
     monkeypatch.setattr(far_pairs, "KEPT", 3000)
     monkeypatch.setattr(far_pairs, "ROOM", 12_000)
     monkeypatch.setattr(solvers, "MANY_ITEMS", 150)
-    monkeypatch.setattr(xy, "PART_OF_MANY", 50)
+    monkeypatch.setattr(xy_optimal, "PART_OF_MANY", 50)
     make = far_pairs.far_pairs
     monkeypatch.setattr(far_pairs, "far_pairs", lambda *both: made.append(make(*both)) or made[-1])
     with cache_off():

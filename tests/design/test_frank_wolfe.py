@@ -5,7 +5,7 @@ import pytest
 from arrangements import cases, oracle, soare, sphere
 
 from bandits_lib.design import cache_off, frank_wolfe, frank_wolfe_design, pairs, weighted_design, xy_design
-from bandits_lib.design._pairs import Differences
+from bandits_lib.design.directions import Differences
 
 
 @pytest.mark.parametrize("seed", range(4))

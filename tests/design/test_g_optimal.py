@@ -5,7 +5,7 @@ import pytest
 from arrangements import sphere
 
 from bandits_lib.design import clusters_design, design_value, fwg_design, g_design, wolfe_atwood_design, wynn_design
-from bandits_lib.design.wolfe_atwood import kumar_yildirim_start
+from bandits_lib.design.published_designs import kumar_yildirim_start
 
 
 def test_what_the_designs_promise_is_what_they_hold():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, instances
-from bandits_lib.design.allocations import Allocations, allocate, find
-from bandits_lib.design.vertices import signed_program
+from bandits_lib.design.elfving import signed_program
+from bandits_lib.design.pair_allocations import Allocations, allocate, find
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.fixed_confidence import lingape
 from bandits_lib.numerics.ties import argmax

@@ -5,17 +5,17 @@ import pytest
 from arrangements import certified, norms, sphere
 
 from bandits_lib.checks import BLOCK
-from bandits_lib.design import cache_off, g, g_design, many_arms
+from bandits_lib.design import cache_off, g_design, g_optimal
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Working sets of a size for few arms."""
-    monkeypatch.setattr(g, "MANY_ARMS", 200)
-    monkeypatch.setattr(many_arms, "PART", 40)
-    monkeypatch.setattr(many_arms, "PER_ATOM", 1)
-    monkeypatch.setattr(many_arms, "COMING", 20)
-    monkeypatch.setattr(many_arms, "BLOCK", 77)
+    monkeypatch.setattr(g_optimal, "MANY_ARMS", 200)
+    monkeypatch.setattr(g_optimal, "PART", 40)
+    monkeypatch.setattr(g_optimal, "PER_ATOM", 1)
+    monkeypatch.setattr(g_optimal, "COMING", 20)
+    monkeypatch.setattr(g_optimal, "BLOCK", 77)
     with cache_off():
         yield
 
@@ -49,7 +49,7 @@ def test_working_set_is_certified_over_all_arms(small, monkeypatch, name):
     assert design.lower_bound == rank
     assert design.value == pytest.approx(max(rank, norms(arms, design.weights, arms).max()), rel=1e-6)
     assert np.count_nonzero(design.weights) <= rank * (rank + 1) // 2
-    monkeypatch.setattr(g, "MANY_ARMS", 10**9)
+    monkeypatch.setattr(g_optimal, "MANY_ARMS", 10**9)
     assert design.value == pytest.approx(g_design(arms).value, rel=1e-3)
 
 
@@ -70,17 +70,17 @@ def test_a_set_that_misses_arms_grows_until_none_is_beyond(small):
     """Long arms between the steps: the first part has none of them, and the value is that of all all the same."""
     arms = sphere(2001, 6)
     arms[1::2] *= np.linspace(1, 3, 1000)[:, None]
-    found = many_arms.working_set(arms, 8e-4, 1000)
-    longest = many_arms.norms_of_all(arms, found.space, found.weights).max()
+    found = g_optimal.working_set(arms, 8e-4, 1000)
+    longest = g_optimal.norms_of_all(arms, found.space, found.weights).max()
     assert longest <= (1 + 8e-4) * 6
     assert 40 < len(found.chosen) < 1000 and (found.chosen % 2).any()
 
 
 def test_norms_are_infinite_where_the_weights_leave_a_dimension_out(small):
     arms = sphere(300, 3)
-    space = many_arms.span(arms[:2])
-    assert np.isfinite(many_arms.norms_of_all(arms, space, np.array([0.5, 0.5]))).all()
-    assert np.isinf(many_arms.norms_of_all(arms, space, np.array([1.0, 0.0]))).all()
+    space = g_optimal.span(arms[:2])
+    assert np.isfinite(g_optimal.norms_of_all(arms, space, np.array([0.5, 0.5]))).all()
+    assert np.isinf(g_optimal.norms_of_all(arms, space, np.array([1.0, 0.0]))).all()
 
 
 def test_a_number_that_is_none_is_named_wherever_it_is():

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from bandits_lib import instances
-from bandits_lib.design import nonnegative
-from bandits_lib.design.nonnegative import Pairs, least_weights, nonnegative_allocations
+from bandits_lib.design import pair_allocations
+from bandits_lib.design.pair_allocations import Pairs, least_weights, nonnegative_allocations
 
 ADAPTIVE = instances.benchmark(5, angle=0.1, scale=1.0).arms
 SPHERE = instances.sphere(60, np.random.default_rng(1), d=3).arms
@@ -58,13 +58,13 @@ def test_pairs_are_ordered():
 PRINT_POINTS = """
 import numpy as np
 from bandits_lib import instances
-from bandits_lib.design.nonnegative import least_weights
+from bandits_lib.design.pair_allocations import least_weights
 arms = instances.sphere(16, np.random.default_rng(1), d=10, mix=0.01).arms
 print(b"".join(least_weights(arms, arms[i] - arms[0]).tobytes() for i in range(1, 16)).hex())
 """
 
 
-@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="nothing to do: no PySLSQP for this system")
+@pytest.mark.skipif(not pair_allocations.is_here(), reason="nothing to do: no PySLSQP for this system")
 def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeypatch):
     printed = set()
     for processor in ("SkylakeX", "Nehalem"):
@@ -74,20 +74,20 @@ def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeyp
     assert len(printed) == 1 and len(printed.pop()) > 1_000
 
 
-@pytest.mark.skipif(not nonnegative.kraft.is_here(), reason="nothing to do: no PySLSQP for this system")
+@pytest.mark.skipif(not pair_allocations.is_here(), reason="nothing to do: no PySLSQP for this system")
 @pytest.mark.parametrize(("draw", "solved", "alike"), [(2, True, 1.0), (1, False, 0.7)])
 def test_kraft_s_program_ends_where_scipy_s_ends(draw, solved, alike):
     """Always where there is a solution; where there is none, wherever rounding errors did not grow."""
     arms = instances.sphere(16, np.random.default_rng(draw), d=10, mix=0.01).arms
     directions = [arms[i] - arms[j] for i in range(16) for j in range(16) if i != j]
     assert all((linprog(np.ones(16), A_eq=arms.T, b_eq=y).status == 0) == solved for y in directions)
-    ours = np.array([nonnegative._last_of_kraft(arms, y) for y in directions])
-    theirs = np.array([nonnegative._last_of_scipy(arms, y) for y in directions])
+    ours = np.array([pair_allocations._last_of_kraft(arms, y) for y in directions])
+    theirs = np.array([pair_allocations._last_of_scipy(arms, y) for y in directions])
     assert np.mean(np.abs(ours - theirs).max(axis=1) < 1e-5) >= alike
 
 
 def test_no_figure_is_moved_to_a_window():
-    asked = "import matplotlib.pyplot as plt; plt.switch_backend('svg'); from bandits_lib.numerics import kraft; "
-    asked += "kraft.is_here() and kraft._optimize(); import matplotlib; print(matplotlib.get_backend())"
+    asked = "from matplotlib import pyplot as plt; plt.switch_backend('svg'); from bandits_lib.design import pair_allocations"
+    asked += "; pair_allocations.is_here() and pair_allocations._optimize();print(plt.get_backend())"
     found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "svg" and not found.stderr

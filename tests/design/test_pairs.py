@@ -5,8 +5,7 @@ import pytest
 from arrangements import certified, differences, many_arms, norms, sphere
 
 from bandits_lib.design import design_value, pairs, xy_design
-from bandits_lib.design._pairs import Differences, Listed
-from bandits_lib.design.plane import difference_vertices
+from bandits_lib.design.directions import Differences, Listed, difference_vertices
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6])

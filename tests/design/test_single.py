@@ -5,7 +5,7 @@ import pytest
 from arrangements import soare, sphere
 
 from bandits_lib.design import design_value, pairs, xy_design
-from bandits_lib.design.single import single_direction
+from bandits_lib.design.elfving import single_direction
 
 
 @pytest.mark.parametrize("seed", range(10))

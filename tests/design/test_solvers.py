@@ -8,18 +8,9 @@ from arrangements import cases, certified, differences, many_arms, norms, oracle
 
 from bandits_lib import instances, play
 from bandits_lib.complexity import oracle_design
-from bandits_lib.design import (
-    cache_off,
-    design_value,
-    frank_wolfe_design,
-    g_design,
-    pairs,
-    weighted_design,
-    xy_design,
-)
-from bandits_lib.design.certificate import inverse_root, lower_bound
-from bandits_lib.design.sparsify import basic_weights, drop_small_leverages
-from bandits_lib.design.two_players import two_players
+from bandits_lib.design import cache_off, design_value, frank_wolfe_design, g_design, pairs, weighted_design, xy_design
+from bandits_lib.design.certificate import basic_weights, drop_small_leverages, inverse_root, lower_bound
+from bandits_lib.design.xy_optimal import two_players
 from bandits_lib.fixed_confidence import rage
 
 

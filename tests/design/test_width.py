@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from bandits_lib import LinearBandit, instances
 from bandits_lib.design import design_value, xy_design
-from bandits_lib.design.width import (
+from bandits_lib.design.gaussian_width import (
     batch,
     fewer_atoms,
     points_in,

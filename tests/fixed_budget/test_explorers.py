@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandits_lib.design import cache_off, design_value, fwg_design, g_design
-from bandits_lib.fixed_budget.explorers import (
+from bandits_lib.fixed_budget.stages import (
     EXPLORERS,
     allocate,
     by_design,
     greedy_counts,
+    project,
     rounded,
     uniform_counts,
 )
-from bandits_lib.fixed_budget.stages import project
 
 
 def test_greedy_by_its_letter_never_leaves_the_first_unit_vector():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, instances, play
-from bandits_lib.design import allocations
-from bandits_lib.design.nonnegative import Pairs
+from bandits_lib.design import pair_allocations
+from bandits_lib.design.pair_allocations import Pairs
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
@@ -16,11 +16,11 @@ SPHERE = instances.sphere(30, np.random.default_rng(1), d=4, mix=0.01)
 @pytest.mark.parametrize("rows", [1, 64])
 def test_tables_shared_or_not_make_the_same_pulls(rows, monkeypatch):
     problem = SPHERE
-    monkeypatch.setattr(allocations, "ROWS", rows)
-    monkeypatch.setattr(allocations, "_tables", type(allocations._tables)())
+    monkeypatch.setattr(pair_allocations, "ROWS", rows)
+    monkeypatch.setattr(pair_allocations, "_tables", type(pair_allocations._tables)())
     alone = []
     for seed in range(4):
-        allocations.allocations_clear()
+        pair_allocations.allocations_clear()
         run = play(lingape_budget(problem.arms, budget=300, delta=0.1), problem, np.random.default_rng(seed))
         alone.append(run.counts)
     shared = [
@@ -32,20 +32,20 @@ def test_tables_shared_or_not_make_the_same_pulls(rows, monkeypatch):
         arms = instances.sphere(8, np.random.default_rng(seed), d=3).arms
         next(lingape_budget(arms, budget=50, delta=0.1))
         play(lingape_budget(arms, budget=50, delta=0.1), LinearBandit(arms, theta=np.ones(3)), np.random.default_rng(0))
-    assert len(allocations._tables) == allocations.TABLES
+    assert len(pair_allocations._tables) == pair_allocations.TABLES
 
 
 def test_two_runs_side_by_side_do_not_disturb_each_other(monkeypatch):
     """A table that grows under another run's hands must not be read beyond its old end."""
     problem = SPHERE
-    monkeypatch.setattr(allocations, "ROWS", 1)
-    monkeypatch.setattr(allocations, "_tables", type(allocations._tables)())
+    monkeypatch.setattr(pair_allocations, "ROWS", 1)
+    monkeypatch.setattr(pair_allocations, "_tables", type(pair_allocations._tables)())
 
     def fresh():
         return unroll(lingape_budget(problem.arms, budget=200, delta=0.1))
 
     alone = [play(fresh(), problem, np.random.default_rng(seed)).counts for seed in range(2)]
-    allocations.allocations_clear()
+    pair_allocations.allocations_clear()
     runs, rngs, counts = [fresh(), fresh()], [np.random.default_rng(seed) for seed in range(2)], [0, 0]
     asked = [next(run) for run in runs]
     for _ in range(171):  # the first request is of one pull for each of the 30 arms

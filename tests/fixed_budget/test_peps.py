@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import pairs, xy_design
-from bandits_lib.design.d_optimal import spanning_arms
+from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.fixed_budget import peps
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, instances, play
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import ucb_glm
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.numerics.ties import argmax

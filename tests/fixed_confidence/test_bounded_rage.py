@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib import Lab, LinearBandit, Sample, monte_carlo, play
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, Sample, monte_carlo, play
 from bandits_lib.fixed_confidence import _bounded_rage, bounded_rage, rage
-from bandits_lib.fixed_confidence.betting import LEADS, WEIGHTS, Guess, log_growth, log_wealth
+from bandits_lib.fixed_confidence._bounded_rage import LEADS, WEIGHTS, Guess, log_growth, log_wealth
 
 PAGES = np.array([[1.0, a == 0, a == 1, b, c] for a in range(3) for b in (0, 1) for c in (1, 0)])
 SHOP = LinearBandit(PAGES, theta=[0.1, 0.08, -0.03, -0.04, 0.05], noise="bernoulli")

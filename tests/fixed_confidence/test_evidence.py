@@ -5,9 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, Sample
 from bandits_lib.fixed_confidence import l_t3c
-from bandits_lib.fixed_confidence.evidence import begin, nearest_rival, tell
-from bandits_lib.fixed_confidence.first_arms import Opening, opening
-from bandits_lib.fixed_confidence.stopping import check_stopping
+from bandits_lib.likelihood_ratio import Opening, begin, check_stopping, nearest_rival, opening, tell
 
 
 def exact(evidence, arms, counts, sums):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib import Lab, LinearBandit, instances, monte_carlo, play
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import weighted_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving
 from bandits_lib.protocol import unroll

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bandits_lib import instances, play
-from bandits_lib.design import allocations
+from bandits_lib.design import pair_allocations
 from bandits_lib.fixed_confidence import lingape
 
 PROBLEMS = {
@@ -26,7 +26,7 @@ def test_the_table_of_allocations_grows(monkeypatch):
     problem = PROBLEMS["sphere"]
     make = {"delta": 0.05, "theta_bound": 1.0}
     before = play(lingape(problem.arms, **make), problem, np.random.default_rng(3), max_pulls=5000)
-    monkeypatch.setattr(allocations, "ROWS", 1)
+    monkeypatch.setattr(pair_allocations, "ROWS", 1)
     after = play(lingape(problem.arms, **make), problem, np.random.default_rng(3), max_pulls=5000)
     np.testing.assert_array_equal(before.counts, after.counts)
 

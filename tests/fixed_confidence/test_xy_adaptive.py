@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
-from bandits_lib.design.d_optimal import spanning_arms
-from bandits_lib.fixed_confidence import greedy, lingape, xy_adaptive
+from bandits_lib.design.g_optimal import spanning_arms
+from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive
 from bandits_lib.plain.xy_adaptive import greedy as greedy_arm
 from bandits_lib.plain.xy_adaptive import norms
 
@@ -80,9 +80,9 @@ def test_counts_are_those_of_the_twin(name, options):
 
 def allocation(problem, pulls, at_once=10**9):
     """Counts after so many pulls in all, of which so many at a time begin with a fresh inversion."""
-    phase = greedy.begin(problem.arms, problem.items - problem.items[0], "pull", problem.arms.shape[1])
+    phase = _xy_adaptive.begin(problem.arms, problem.items - problem.items[0], "pull", problem.arms.shape[1])
     while (left := pulls - phase.counts.sum()) > 0:
-        greedy.pull_greedily(phase, 0.0, False, min(at_once, left))
+        _xy_adaptive.pull_greedily(phase, 0.0, False, min(at_once, left))
     return phase.counts
 
 

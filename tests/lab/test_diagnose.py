@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bandits_lab.diagnosis import Diagnosis, detectable, diagnose, fit, replicates
 from bandits_lib import LinearBandit, Sample
 from bandits_lib.fixed_confidence import lazy_track_and_stop, rage
-from bandits_lib.lab.diagnose import Diagnosis, diagnose
-from bandits_lib.lab.lack_of_fit import detectable, fit, replicates
 from bandits_lib.protocol import Loop, total
 
 RNG = np.random.default_rng

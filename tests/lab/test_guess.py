@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
+from bandits_lab.planning import closest, hardest
 from bandits_lib.complexity import characteristic_time
 from bandits_lib.design import xy_design
-from bandits_lib.lab.guess import closest, hardest
 
 RNG = np.random.default_rng(0)
 PAGES = np.array([[1, *head, *rest] for head in ((0, 0), (1, 0), (0, 1)) for rest in np.ndindex(2, 2)], dtype=float)

@@ -4,7 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, Result, Sample
+from bandits_lab import Lab
+from bandits_lab.anytime_intervals import intervals, standings
+from bandits_lib import LinearBandit, Result, Sample
 from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
 from bandits_lib.fixed_confidence import (
     bounded_rage,
@@ -14,7 +16,6 @@ from bandits_lib.fixed_confidence import (
     rage_halving,
     sphere_track_and_stop,
 )
-from bandits_lib.lab.standings import intervals, standings
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])

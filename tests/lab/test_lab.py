@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, Result, Sample
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, Result, Sample
 from bandits_lib.simulate.play import play
 
 ARMS = np.eye(3)

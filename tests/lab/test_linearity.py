@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib import Lab, LinearBandit, LinearityWarning, Result, Sample, SigmaWarning
+from bandits_lab import Lab, diagnosis
+from bandits_lab.diagnosis import LEVEL, LinearityWarning, diagnose
+from bandits_lab.noise import SigmaWarning
+from bandits_lib import LinearBandit, Result, Sample
 from bandits_lib.fixed_budget import bayes_gap, gse, linucb, ucb_glm
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, lazy_track_and_stop, rage
-from bandits_lib.lab import linearity
-from bandits_lib.lab.diagnose import diagnose
-from bandits_lib.lab.linearity import LEVEL
 from bandits_lib.protocol import total
 
 RNG = np.random.default_rng
@@ -119,7 +119,7 @@ def test_where_linearity_assumes_nothing_nothing_is_said():
             assert said(lambda arms=arms: rage(arms, delta=0.1, sigma=0.1), problem, RNG(0)) == []
         else:
             twins = problem.pull(np.full(len(arms), 5), RNG(0))
-            assert linearity.message(Lab(one_batch(arms, [5] * len(arms))).experiment, [twins]) == ""
+            assert diagnosis.message(Lab(one_batch(arms, [5] * len(arms))).experiment, [twins]) == ""
 
 
 def test_duplicated_arms_do_not_hide_that_a_fit_goes_through_all_means():
@@ -166,7 +166,7 @@ def test_one_bound_on_unequal_noise_is_no_reason_to_cry_wolf():
     for r in range(1_000):
         sample = problem.pull(counts, RNG(r))
         pooled += diagnose(rows, sample, level=LEVEL).p_value < LEVEL
-        both += linearity._tested(rows, [sample], 0.5)[0] < LEVEL
+        both += diagnosis._tested(rows, [sample], 0.5)[0] < LEVEL
     assert pooled > 100 and both < 10
 
 
@@ -217,7 +217,7 @@ def test_rewards_whose_squares_add_up_to_no_number_end_an_experiment_all_the_sam
     large = Sample(np.full(5, 2), np.full(5, 1.2e154), np.full(5, 1.5e308))
     experiment = Lab(one_batch(LINE, [4] * 5)).experiment
     with np.errstate(over="ignore"):
-        assert linearity.message(experiment, [large, large]) == ""
+        assert diagnosis.message(experiment, [large, large]) == ""
 
 
 # --- when it is said

@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandits_lib import Lab, ReplayWarning, Result, Sample
+from bandits_lab import Lab, log
+from bandits_lab import log as lock_module
+from bandits_lab import log as logs
+from bandits_lab.experiment import Experiment, differences, identify
+from bandits_lab.lab import ReplayWarning
+from bandits_lab.log import locked
+from bandits_lib import Result, Sample
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab import lock as lock_module
-from bandits_lib.lab import log as logs
-from bandits_lib.lab import saving
-from bandits_lib.lab.experiment import Experiment, differences, identify
-from bandits_lib.lab.lock import locked
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
 
@@ -155,7 +156,7 @@ def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
     torn = b"1" * (added.index(b"\n") + 1) + b"\n1,2,0,1,0.2"  # what is left of it could end the first row of the new
     for end in range(len(added)):
         path.write_bytes(before + torn)
-        saving._append(path, len(before), added[:end])
+        log._append(path, len(before), added[:end])
         assert logs.read(path).entries in known
     assert logs.read(path).entries == known[0]
 

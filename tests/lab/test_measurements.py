@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, Sample
+from bandits_lab import Lab
+from bandits_lab.arms import read_arms
+from bandits_lab.measurements import read, read_each
+from bandits_lib import Sample
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab.arms import read_arms
-from bandits_lib.lab.measurements import read, read_each
 from bandits_lib.numerics.span import basis
 
 NAMES = ["plain", "bold", "picture"]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bandits_lib import Lab, LinearBandit, Sample, SigmaWarning
+from bandits_lab import Lab
+from bandits_lab.noise import ALPHA, SigmaWarning, Watch, log_evidence, promised, within
+from bandits_lib import LinearBandit, Sample
 from bandits_lib.fixed_budget import gse, linucb
 from bandits_lib.fixed_confidence import h_rage, lazy_track_and_stop, rage
-from bandits_lib.lab.noise import ALPHA, Watch, log_evidence, promised
-from bandits_lib.lab.replicates import within
 from bandits_lib.protocol import total
 
 RNG = np.random.default_rng

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bandits_lab.noise import chi_square, pilot_size, sigma_upper, within
 from bandits_lib import LinearBandit, Sample
-from bandits_lib.lab.pilot import pilot_size, sigma_upper
-from bandits_lib.lab.replicates import chi_square, within
 
 COUNTS = np.array([3, 2, 1, 0, 2])  # 4 degrees of freedom
 WORLD = LinearBandit(np.eye(5), theta=[5.0, -1.0, 0.0, 2.0, 100.0], sigma=0.3)

@@ -6,14 +6,13 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
+from bandits_lab import planning
+from bandits_lab.arms import read_arms
+from bandits_lab.planning import hardest, plan
 from bandits_lib import LinearBandit, Result, monte_carlo, play
 from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_budget import gse, linucb
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab import players
-from bandits_lib.lab.arms import read_arms
-from bandits_lib.lab.guess import hardest
-from bandits_lib.lab.plan import plan
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
 QUIET = {"progress": False}
@@ -60,7 +59,7 @@ def test_a_delta_of_a_half_has_no_floor():
 
 def test_what_is_tried_first_depends_on_what_is_given():
     def names(**options):
-        return list(players.players(None, LinearBandit(ARMS, theta=[1, 0, 0]), GIVEN | options))
+        return list(planning.players(None, LinearBandit(ARMS, theta=[1, 0, 0]), GIVEN | options))
 
     sure = ["rage", "xy_static", "lazy_track_and_stop"]
     assert names() == sure
@@ -77,8 +76,8 @@ GIVEN |= {"theta_star": np.array([1.0, 0, 0]), "sigma_min": 1.0, "sigma_max": 1.
 
 
 def test_every_rule_for_arms_can_be_planned():
-    for name in set(players.ADVICE) - {"sphere_track_and_stop"}:
-        make = players.maker(name, GIVEN | {"budget": 200})
+    for name in set(planning.ADVICE) - {"sphere_track_and_stop"}:
+        make = planning.maker(name, GIVEN | {"budget": 200})
         assert next(make(LinearBandit(ARMS, theta=[1, 0, 0]), np.random.default_rng(0))) is not None
 
 
@@ -110,7 +109,7 @@ SHORT = {"runs": 2, **QUIET}
 
 
 def test_a_rule_that_cannot_end_is_not_played(monkeypatch):
-    monkeypatch.setattr(players, "_timed", None)  # nothing is tried out
+    monkeypatch.setattr(planning, "_timed", None)  # nothing is tried out
     planned = plan(np.eye(2), gap=1e-3, rules=["lazy_track_and_stop"], **SHORT)
     assert planned.table[["runs", "cut"]].loc["lazy_track_and_stop"].tolist() == [0, 1.0]
     assert "not played" in repr(planned) and planned.floor > 1e6
@@ -118,27 +117,27 @@ def test_a_rule_that_cannot_end_is_not_played(monkeypatch):
 
 
 def test_a_long_plan_says_so_before_it_begins(monkeypatch):
-    monkeypatch.setattr(players, "perf_counter", iter(np.arange(1e6) * 100).__next__)  # every trial takes 100 s
+    monkeypatch.setattr(planning, "perf_counter", iter(np.arange(1e6) * 100).__next__)  # every trial takes 100 s
     with pytest.warns(UserWarning, match=r"rage will take about 3 minutes \(2 runs of about"):
-        players.limit("rage", rage_counted, LinearBandit(np.eye(2), theta=[1, 0]), 0, 2, 1, 1000)
+        planning.limit("rage", rage_counted, LinearBandit(np.eye(2), theta=[1, 0]), 0, 2, 1, 1000)
     with pytest.warns(UserWarning, match=r"\d+ hours \(1000 runs of about 300,000 pulls\)"):
-        most = players.limit("linucb", linucb_counted, LinearBandit(np.eye(2), theta=[1, 0]), 300_000, 1000, 1, 10**6)
+        most = planning.limit("linucb", linucb_counted, LinearBandit(np.eye(2), theta=[1, 0]), 300_000, 1000, 1, 10**6)
     assert most == 10**6
 
 
 def rage_counted(problem, rng, loops):
-    return players.counted(rage_for_plan, problem, rng, loops)
+    return planning.counted(rage_for_plan, problem, rng, loops)
 
 
 def linucb_counted(problem, rng, loops):
-    return players.counted(lambda problem, rng: linucb(problem.arms, budget=10**9), problem, rng, loops)
+    return planning.counted(lambda problem, rng: linucb(problem.arms, budget=10**9), problem, rng, loops)
 
 
 def test_counting_changes_no_pull():
     problem = LinearBandit(ARMS, theta=[1.0, 0.2, 0.0])
     for make in (rage_for_plan, linucb_for_plan):
         plain = play(make(problem, None), problem, np.random.default_rng(1))
-        counted = play(players.counted(make, problem, None), problem, np.random.default_rng(1))
+        counted = play(planning.counted(make, problem, None), problem, np.random.default_rng(1))
         assert (plain.counts == counted.counts).all()
         assert plain.result.recommendation == counted.result.recommendation
 
@@ -218,7 +217,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("message", "options"), REFUSED.items(), ids=REFUSED)
 def test_what_cannot_be_planned_is_refused_before_any_run(message, options, monkeypatch):
-    monkeypatch.setattr(players, "_timed", None)
+    monkeypatch.setattr(planning, "_timed", None)
     with pytest.raises(ValueError, match=message):
         plan(np.eye(3), **options)
 

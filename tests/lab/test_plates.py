@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandits_lib import Lab, LinearBandit
+from bandits_lab import Lab
+from bandits_lab.plate_layout import ROWS, plates, read_plates, wells
+from bandits_lib import LinearBandit
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab.plates import ROWS, plates, read_plates, wells
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])
 NAMES = ["buffer", "salt", "acid", "both"]

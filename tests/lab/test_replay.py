@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import test_contract as contract
 
-from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, variance
+from bandits_lab import Lab, log
+from bandits_lab.lab import ReplayWarning
+from bandits_lib import LinearBandit, Result, Sample, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
@@ -20,7 +22,6 @@ from bandits_lib.fixed_confidence import (
     rage_halving,
     sphere_track_and_stop,
 )
-from bandits_lib.lab import entries
 from bandits_lib.protocol import Loop, Round, one_pull, total
 
 FEW = 40  # requests after which a rule that pulls one by one is left alone
@@ -49,7 +50,7 @@ def other(asked, step):
 def as_elsewhere(lab, step):
     """Let the open request of a Lab be what another machine would have computed."""
     lab._missing = other(lab._missing, step)
-    lines = entries.text(entries.entry(lab._request - 1, asked=lab._missing))
+    lines = log.text(log.entry(lab._request - 1, asked=lab._missing))
     kept = [line for line in lab._texts[-1].splitlines() if line.split(",")[2:3] == ["0"]]
     lab._texts[-1] = "".join(f"{line}\n" for line in kept) + lines
 

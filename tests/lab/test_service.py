@@ -11,10 +11,10 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, play
+from bandits_lab import Lab, log
+from bandits_lib import LinearBandit, play
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.lab import saving
 
 FILE = Path(__file__).resolve().parents[2] / "notebooks" / "example_service.py"
 ARMS = np.vstack([np.eye(2), [0.6, 0.8]])
@@ -82,8 +82,8 @@ def test_what_was_told_twice_counts_once(address, tmp_path):
 def test_of_two_at_the_same_time_one_is_refused_and_nothing_is_lost(address, tmp_path, monkeypatch):
     """Both have opened the log before either saves."""
     Lab(rage(ARMS, delta=0.05)).save(tmp_path / "shop.csv")
-    both, save = threading.Barrier(2, timeout=60), saving.save
-    monkeypatch.setattr(saving, "save", lambda *arguments: (both.wait(), save(*arguments)))
+    both, save = threading.Barrier(2, timeout=60), log.save
+    monkeypatch.setattr(log, "save", lambda *arguments: (both.wait(), save(*arguments)))
     bodies = [{"told": 0, "arms": [arm], "rewards": [0.5 + arm]} for arm in (0, 1)]
     answers = {}
     def post(body):
@@ -134,7 +134,7 @@ def test_a_log_that_another_holds_is_said_to_be_busy(address, tmp_path, monkeypa
     def busy(path, patience=0.0):
         raise TimeoutError(f"{path} is being written by another program")
 
-    monkeypatch.setattr(saving, "locked", busy)
+    monkeypatch.setattr(log, "locked", busy)
     status, answer = call(f"{address}/shop", {"told": 0, "arms": [0], "rewards": [1.0]})
     assert status == 503 and "another program" in answer["error"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bandits_lab.anytime_intervals import intervals
 from bandits_lib import LinearBandit, Sample
-from bandits_lib.lab.standings import intervals
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.6, 0.8, 0.0]])

@@ -12,7 +12,11 @@ import test_contract as contract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bandits_lib import Lab, LinearBandit, ReplayWarning, Result, Sample, fixed_budget, fixed_confidence, variance
+from bandits_lab import Lab, dropping, log
+from bandits_lab import log as logs
+from bandits_lab.lab import ReplayWarning
+from bandits_lab.requests import recipe
+from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (
     bounded_rage,
@@ -27,9 +31,6 @@ from bandits_lib.fixed_confidence import (
     xy_adaptive,
     xy_static,
 )
-from bandits_lib.lab import entries, guarantees
-from bandits_lib.lab import log as logs
-from bandits_lib.lab.recipe import recipe
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8], [0.7, 0.0, 0.7], [0.6, 0.8, 0.0]])
@@ -323,7 +324,7 @@ def test_a_drop_in_a_log_of_another_processor(name, tmp_path):
     lab = Lab(make())
     moved = np.roll(lab.ask(), 1) + lab.ask()
     lab._missing = moved
-    lab._texts[-1] = entries.text(entries.entry(0, asked=moved))
+    lab._texts[-1] = log.text(log.entry(0, asked=moved))
     lab.tell(WORLD.pull(lab.ask(), rng))
     lab.drop(2)
     with pytest.warns(ReplayWarning, match="another request 1"):
@@ -430,7 +431,7 @@ def test_a_budget_rule_says_that_nothing_was_promised_and_ends_where_nothing_can
 
 def test_every_rule_is_in_the_table():
     rules = {*fixed_confidence.__all__, *fixed_budget.__all__, "head", "uniform_estimator", "separate_arm_estimator"}
-    assert {name for name in rules if inspect.isgeneratorfunction(contract_function(name))} == guarantees.TABLE.keys()
+    assert {name for name in rules if inspect.isgeneratorfunction(contract_function(name))} == dropping.TABLE.keys()
 
 
 def contract_function(name):
@@ -715,7 +716,7 @@ def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, nam
             stack.append(before)
     lab.save(path)
     same(lab, Lab(make(), path))
-    effective = entries.standing(logs.read(path).entries)
+    effective = log.standing(logs.read(path).entries)
     told = [row for e in effective for row in e.told]
     assert sum(row.count for row in told) == sum(int(s.counts.sum()) for s in lab.log)
 

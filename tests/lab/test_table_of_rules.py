@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 
+from bandits_lab import planning, rules
+from bandits_lab.rules import ADVICE, rule_named, rules_for
 from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play
-from bandits_lib.lab import players, rules
-from bandits_lib.lab.rules import ADVICE, rule_named, rules_for
 from bandits_lib.protocol import Loop
 
 TABLE = rules_for()
@@ -25,7 +25,7 @@ each_on_arms = pytest.mark.parametrize("name", [name for name in ADVICE if name 
 def fresh(name, problem=PROBLEM, **given):
     if name == "sphere_track_and_stop":
         return rule_named(name)(3, epsilon=0.3, delta=0.05, sigma=given.get("sigma", 0.5))
-    return players.maker(name, GIVEN | given)(problem, np.random.default_rng(0))
+    return planning.maker(name, GIVEN | given)(problem, np.random.default_rng(0))
 
 
 def requests(name, **given):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandits_lib.numerics.axes import jacobi, principal_axes
+from bandits_lib.numerics.linear_algebra import jacobi, principal_axes
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bandits_lib
-from bandits_lib.numerics import cache
+from bandits_lib.numerics import kernel_cache
 
 PACKAGE = Path(bandits_lib.__file__).parent
 
@@ -136,7 +136,7 @@ def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "kernel.nbi").touch()
         os.utime(tmp_path / name, (now - age, now - age))
-    ours = cache.choose_folder()
+    ours = kernel_cache.choose_folder()
     left = {folder.name for folder in tmp_path.iterdir()}
     assert left == {ours.name, "of_numba_itself", *(f"bandits_lib-{k:016x}" for k in range(4))}
     for k in range(4):
@@ -144,7 +144,7 @@ def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
     for k in range(4, 9):
         (tmp_path / f"bandits_lib-{k:016x}").mkdir()  # just begun: nobody knows for how long they are used
     shutil.rmtree(ours)
-    cache.choose_folder()
+    kernel_cache.choose_folder()
     assert len(list(tmp_path.iterdir())) == 11
 
 

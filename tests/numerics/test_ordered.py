@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandits_lib.numerics import in_place, ordered
+from bandits_lib.numerics import in_place, linear_algebra
 
 SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300), (300, 9, 5), (600, 4, 3), (4, 0, 2)]
 
@@ -41,21 +41,21 @@ def by_eight(terms):
 def test_products_are_summed_term_by_term(rng, n, k, m):
     left, right = wide(rng, n, k), wide(rng, k, m)
     expected = [[in_turn(left[i] * right[:, j]) for j in range(m)] for i in range(n)]
-    assert (ordered.product(left, right) == np.array(expected)).all()
+    assert (linear_algebra.product(left, right) == np.array(expected)).all()
 
 
 @pytest.mark.parametrize("n, k", [(1, 1), (6, 5), (33, 12), (300, 9)])
 def test_lower_product_is_the_lower_triangle_of_the_product(rng, n, k):
     left, right = wide(rng, n, k), wide(rng, k, n)
-    assert (np.tril(ordered.lower_product(left, right)) == np.tril(ordered.product(left, right))).all()
+    assert (np.tril(linear_algebra.lower_product(left, right)) == np.tril(linear_algebra.product(left, right))).all()
 
 
 @pytest.mark.parametrize("n", [1, 5, 7, 8, 9, 16, 50])
 def test_inner_products_are_eight_sums(rng, n):
     x, y = wide(rng, n), wide(rng, n)
     assert in_place.inner(x, y) == by_eight(x * y)
-    assert ordered.squares(x[None])[0] == by_eight(x * x)
-    assert ordered.total(x) == in_turn(x)
+    assert linear_algebra.squares(x[None])[0] == by_eight(x * x)
+    assert linear_algebra.total(x) == in_turn(x)
 
 
 def test_another_order_would_be_noticed(rng):
@@ -65,15 +65,15 @@ def test_another_order_would_be_noticed(rng):
 
 def test_combine_and_apply(rng):
     matrix, vector, other = wide(rng, 6, 11), wide(rng, 6), wide(rng, 11)
-    assert ordered.combine(vector, matrix).tolist() == [in_turn(vector * matrix[:, j]) for j in range(11)]
-    assert ordered.apply(matrix, other).tolist() == [by_eight(matrix[i] * other) for i in range(6)]
+    assert linear_algebra.combine(vector, matrix).tolist() == [in_turn(vector * matrix[:, j]) for j in range(11)]
+    assert linear_algebra.apply(matrix, other).tolist() == [by_eight(matrix[i] * other) for i in range(6)]
 
 
 def test_information_is_the_weighted_sum_and_leaves_zeros_out(rng):
     rows, weights = rng.standard_normal((40, 5)), rng.uniform(size=40)
     weights[::3] = 0.0
     rows[0] = np.nan
-    out = ordered.information(rows, weights)
+    out = linear_algebra.information(rows, weights)
     assert np.allclose(out, sum(w * np.outer(x, x) for w, x in zip(weights[1:], rows[1:], strict=True)))
     assert (out == out.T).all()
 
@@ -82,29 +82,29 @@ def test_information_is_the_weighted_sum_and_leaves_zeros_out(rng):
 def test_factors_inverses_and_solutions(rng, n):
     rows = rng.standard_normal((2 * n, n))
     matrix, vector = rows.T @ rows, rng.standard_normal(n)
-    upper, regular = ordered.cholesky(matrix)
+    upper, regular = linear_algebra.cholesky(matrix)
     assert regular and (np.tril(upper, -1) == 0).all() and np.allclose(upper.T @ upper, matrix)
-    assert np.allclose(ordered.inverse_triangle(upper) @ upper, np.eye(n))
-    assert np.allclose(matrix @ ordered.solve_factored(upper, vector), vector)
-    assert np.allclose(rows[:n] @ ordered.solve(rows[:n].copy(), vector), vector)
-    assert np.allclose(ordered.triangle(rows), upper)
+    assert np.allclose(linear_algebra.inverse_triangle(upper) @ upper, np.eye(n))
+    assert np.allclose(matrix @ linear_algebra.solve_factored(upper, vector), vector)
+    assert np.allclose(rows[:n] @ linear_algebra.solve(rows[:n].copy(), vector), vector)
+    assert np.allclose(linear_algebra.triangle(rows), upper)
 
 
 def test_what_has_no_factor_or_solution_is_said(rng):
-    assert not ordered.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))[1]
-    assert not ordered.cholesky(np.full((5, 5), np.nan))[1]
-    assert np.isnan(ordered.solve(np.ones((2, 2)), np.ones(2))).all()
+    assert not linear_algebra.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))[1]
+    assert not linear_algebra.cholesky(np.full((5, 5), np.nan))[1]
+    assert np.isnan(linear_algebra.solve(np.ones((2, 2)), np.ones(2))).all()
 
 
 def test_solve_takes_the_largest_pivot():
     matrix = np.array([[1e-20, 1.0], [1.0, 1.0]])
-    assert np.allclose(ordered.solve(matrix, np.array([1.0, 2.0])), [1.0, 1.0])
+    assert np.allclose(linear_algebra.solve(matrix, np.array([1.0, 2.0])), [1.0, 1.0])
 
 
 @pytest.mark.parametrize("n, k, rank", [(5, 3, 3), (3, 5, 3), (40, 6, 4), (600, 4, 4), (1, 1, 1)])
 def test_independent_rows_span_what_the_rows_span(rng, n, k, rank):
     rows = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, k))
-    chosen, basis = ordered.independent(rows, 1e-9)
+    chosen, basis = linear_algebra.independent(rows, 1e-9)
     assert len(chosen) == len(basis) == rank == np.linalg.matrix_rank(rows[chosen])
     assert np.allclose(basis @ basis.T, np.eye(rank), atol=1e-14)
     assert np.allclose(rows @ basis.T @ basis, rows)
@@ -112,8 +112,8 @@ def test_independent_rows_span_what_the_rows_span(rng, n, k, rank):
 
 def test_independent_takes_the_farthest_and_of_equal_ones_the_first():
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0 + 1e-13], [0.5, 0.5]])
-    assert ordered.independent(rows, 1e-9)[0].tolist() == [0, 1]
-    assert ordered.independent(rows[::-1].copy(), 1e-9)[0].tolist() == [1, 3]
+    assert linear_algebra.independent(rows, 1e-9)[0].tolist() == [0, 1]
+    assert linear_algebra.independent(rows[::-1].copy(), 1e-9)[0].tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("dependent", [False, True])
@@ -121,7 +121,7 @@ def test_projector_onto_what_is_orthogonal_to_all_columns(rng, dependent):
     columns = rng.standard_normal((12, 5))
     if dependent:
         columns[:, 4] = columns[:, 0] - columns[:, 1]
-    projector, dimension = ordered.outside_projector(columns)
+    projector, dimension = linear_algebra.outside_projector(columns)
     assert dimension == (8 if dependent else 7) == round(np.trace(projector))
     assert np.allclose(projector @ columns, 0, atol=1e-12)
     assert np.allclose(projector @ projector, projector, atol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import instances
-from bandits_lib.numerics import ordered, zeros
+from bandits_lib.numerics import linear_algebra, sparse
 
 
 def sparse_rows(n, k, seed, most=3):
@@ -28,8 +28,8 @@ def test_the_inverse_factor_has_the_bits_of_the_dense_one(arms):
     rng = np.random.default_rng(0)
     for _ in range(5):
         weights = rng.dirichlet(np.ones(len(arms)))
-        dense = ordered.inverse_triangle(ordered.cholesky(ordered.information(arms, weights))[0])
-        found = zeros.inverse_factor(arms, weights)
+        dense = linear_algebra.inverse_triangle(linear_algebra.cholesky(linear_algebra.information(arms, weights))[0])
+        found = sparse.inverse_factor(arms, weights)
         np.testing.assert_array_equal(found, dense)
         np.testing.assert_allclose(found @ found.T, np.linalg.inv((arms.T * weights) @ arms), rtol=1e-8, atol=1e-8)
 
@@ -38,8 +38,8 @@ def test_the_inverse_factor_has_the_bits_of_the_dense_one(arms):
 def test_products_have_the_bits_of_the_dense_ones(columns):
     right = np.random.default_rng(0).standard_normal((33, columns))
     for left in (sparse_rows(41, 33, 1), np.random.default_rng(2).standard_normal((41, 33)), np.zeros((4, 33))):
-        np.testing.assert_array_equal(zeros.product(left, right), ordered.product(left, right))
+        np.testing.assert_array_equal(sparse.product(left, right), linear_algebra.product(left, right))
 
 
 def test_what_counts_as_sparse():
-    assert zeros.sparse(ARMS["benchmark"]) and not zeros.sparse(ARMS["dense"])
+    assert sparse.sparse(ARMS["benchmark"]) and not sparse.sparse(ARMS["dense"])

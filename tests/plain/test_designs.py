@@ -8,9 +8,9 @@ from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design
 from bandits_lib.design import fwg_design as fast_fwg_design
 from bandits_lib.design import width_design as fast_width_design
 from bandits_lib.design import wynn_design as fast_wynn_design
-from bandits_lib.design.sparsify import snapped
-from bandits_lib.design.width import batch, points_in, width_and_pressures
-from bandits_lib.fixed_budget import explorers
+from bandits_lib.design.certificate import snapped
+from bandits_lib.design.gaussian_width import batch, points_in, width_and_pressures
+from bandits_lib.fixed_budget import stages
 from bandits_lib.numerics.span import span
 from bandits_lib.plain import fwg, gse_explorers
 from bandits_lib.plain.frank_wolfe import frank_wolfe
@@ -95,7 +95,7 @@ def test_explorers(arms, n, design):
     rng = {"rng": RNG(3)} if design == "uniform" else {}
     plain = getattr(gse_explorers, design)(arms, n, **rng)
     name = {"g_optimal": "certified"}.get(design, design)
-    np.testing.assert_array_equal(plain, explorers.allocate(arms, n, name, "regret", RNG(3)).counts)
+    np.testing.assert_array_equal(plain, stages.allocate(arms, n, name, "regret", RNG(3)).counts)
     assert plain.sum() == n
 
 

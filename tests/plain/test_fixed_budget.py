@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, fixed_budget, instances, play
-from bandits_lib.design.width import solve_width
+from bandits_lib.design.gaussian_width import solve_width
 from bandits_lib.plain import gse_explorers
 from bandits_lib.plain.bayes_gap import bayes_gap
 from bandits_lib.plain.gse import gse, logistic

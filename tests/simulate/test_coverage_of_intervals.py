@@ -24,7 +24,6 @@ import pytest
 from scipy.special import stdtrit
 from scipy.stats import binom
 
-from bandits_lib.simulate.growth import growth_exponent
 from bandits_lib.simulate.interval import runs_needed
 from bandits_lib.simulate.intervals import (
     accuracy_lead,
@@ -36,7 +35,7 @@ from bandits_lib.simulate.intervals import (
     worst_error_rate,
 )
 from bandits_lib.simulate.proportions import _bounded
-from bandits_lib.simulate.unseen import limits
+from bandits_lib.simulate.ratios import growth_exponent, limits
 
 RUNS = (20, 40, 100, 200)
 SAMPLES, DRAWS = 1_000, 1_000

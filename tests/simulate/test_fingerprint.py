@@ -16,9 +16,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bandits_lib import Lab, instances
+from bandits_lab import Lab
+from bandits_lib import instances
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.numerics.cache import HOME, kernel_sources
+from bandits_lib.numerics.kernel_cache import HOME, kernel_sources
 from bandits_lib.protocol import unroll
 from bandits_lib.simulate.fingerprint import _Description, fingerprint
 
@@ -418,7 +419,7 @@ def test_kernels_are_keyed_by_what_they_are_made_of_and_by_nothing_else(tmp_path
     pack = tmp_path / "pack"
     found = [file.relative_to(pack).with_suffix("").as_posix() for file in kernel_sources(pack)]
     assert found == ["constants", "deep/__init__", "deep/last", "deep/more", "kernels", "of_kernels"]
-    assert {"span.py", "play.py", "ordered.py"} <= {file.name for file in kernel_sources(HOME)}
+    assert {"span.py", "play.py", "linear_algebra.py"} <= {file.name for file in kernel_sources(HOME)}
     assert "_rage.py" not in {file.name for file in kernel_sources(HOME)}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.simulate import cluster as where
+from bandits_lib.simulate import monte_carlo as where
 from bandits_lib.simulate import own_rule
 
 distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")

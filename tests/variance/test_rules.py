@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bandits_lib import Lab, LinearBandit, instances, play, variance
+from bandits_lab import Lab
+from bandits_lib import LinearBandit, instances, play, variance
 from bandits_lib.design import design_value, frank_wolfe_design, g_design
 from bandits_lib.protocol import unroll
 from bandits_lib.variance import (

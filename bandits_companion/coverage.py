@@ -1,0 +1,188 @@
+"""What of each paper is tested: every theorem, figure, table and experiment with claims, errata, or a reason."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from bandits_companion.claims_table import sentences
+from bandits_companion.ledger import markdown
+from bandits_companion.registry import PAPERS, sentence
+
+KINDS = ("claims", "errata", "not testable", "open")
+
+
+def read(path, ids, errata):
+    """The coverage table of a yaml file, checked against the claims and the errata that there are.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File {paper: {item: {kind: what}}}: an item is a theorem, lemma, figure, table, experiment or section, by its
+        name in the paper. `claims` is a list of ids, with or without reading, or of patterns with asterisks;
+        `errata` a list of places of errata.yaml; `not testable` and `open` (testable, and not yet tested) are reasons.
+    ids : collection of str
+        Ids of the claims, of claims.yaml and of what was saved.
+    errata : DataFrame
+        As `errata.read` returns them.
+
+    Returns
+    -------
+    DataFrame
+        One row per item: paper, item, and for each kind a list.
+
+    Raises
+    ------
+    ValueError
+        For an item of which nothing is said, an unknown paper or kind, or an id or a place that does not exist; it
+        names them all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pathlib import Path
+    >>> said = {"fiez2019": {"Theorem 1": {"claims": ["fiez2019_x/bound"]}, "Lemma 2": {"not testable": "arithmetic"}}}
+    >>> _ = Path("coverage.yaml").write_text(str(said))
+    >>> read("coverage.yaml", ["fiez2019_x/bound"], pd.DataFrame(columns=["paper", "place"]))["item"].tolist()
+    ['Theorem 1', 'Lemma 2']
+    """
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+    rows, faults = [], [f"unknown paper {paper}" for paper in content if paper not in PAPERS]
+    for paper, items in content.items():
+        places = set(errata.loc[errata["paper"] == paper, "place"])
+        for item, given in items.items():
+            faults += [f"{paper}, {item}: {fault}" for fault in _faults(given, ids, places)]
+            rows.append((paper, item, *(_listed(given, kind) for kind in KINDS)))
+    if faults:
+        raise ValueError("\n".join([f"{Path(path).name} has {len(faults)} faults:", *faults]))
+    return pd.DataFrame(rows, columns=["paper", "item", *KINDS])
+
+
+def _listed(given, kind):
+    """What is said of an item, as a list."""
+    what = given.get(kind, []) if isinstance(given, dict) else []
+    return what if isinstance(what, list) else [what]
+
+
+def _faults(given, ids, places):
+    """What is wrong with one item, in words."""
+    if not isinstance(given, dict) or not any(_listed(given, kind) for kind in KINDS):
+        yield f"one of {', '.join(KINDS)} is needed"
+        return
+    if unknown := [name for name in given if name not in KINDS]:
+        yield f"unknown {', '.join(unknown)}"
+    yield from (f"no claim {wanted}" for wanted in _listed(given, "claims") if not matching(wanted, ids))
+    yield from (f"no erratum at {place!r}" for place in _listed(given, "errata") if place not in places)
+
+
+def matching(wanted, ids):
+    """The sentences that an id or a pattern names.
+
+    Parameters
+    ----------
+    wanted : str
+        An id with or without its reading, or a pattern with asterisks.
+    ids : collection of str
+        Ids of claims.
+
+    Returns
+    -------
+    list of str
+        Their sentences, each once, in the order of the ids.
+
+    Examples
+    --------
+    >>> matching("a/cell_*", ["a/cell_1@sd", "a/cell_1@var", "a/cell_2", "a/other"])
+    ['a/cell_1', 'a/cell_2']
+    """
+    found = [sentence(id) for id in ids if fnmatchcase(id, wanted) or fnmatchcase(sentence(id), wanted)]
+    return list(dict.fromkeys(found))
+
+
+def page(tested, claims, notebooks="../notebooks", errata="[erratum](errata.md)"):
+    """Markdown: for each paper a table of what it says, which claims test it and with which verdict, and what is open.
+
+    Parameters
+    ----------
+    tested : DataFrame
+        As `read` returns it.
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+    notebooks : str, default "../notebooks"
+        Folder that links to notebooks point to.
+    errata : str, default "[erratum](errata.md)"
+        What stands before an erratum: a link to their page.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bandits_companion.claims import claim
+    >>> from bandits_companion.claims_table import full
+    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> row = {"paper": "fiez2019", "item": "Figure 1", "claims": ["fiez2019_demo/a"], "errata": []}
+    >>> said = page(pd.DataFrame([row | {"not testable": [], "open": []}]), found)
+    >>> "[a](../notebooks/fiez2019_demo.ipynb): reproduced" in said
+    True
+    """
+    verdicts = sentences(claims)["verdict"].to_dict()
+    others = dict(zip(claims["id"].map(sentence), claims["verdict"], strict=True))
+    parts = ["# What is tested"]
+    for paper, rows in tested.groupby("paper", sort=False):
+        shown = [
+            (row["item"], _tests(row, others | verdicts, notebooks), _rest(row, errata))
+            for row in rows.to_dict("records")
+        ]
+        parts += [
+            f"## {paper}",
+            markdown(pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tests(row, verdicts, notebooks):
+    """Claims with their verdicts, those of one notebook and verdict together."""
+    groups: dict[tuple, list] = {}
+    for wanted in row["claims"]:
+        for id in matching(wanted, verdicts) or [wanted]:
+            notebook, _, name = id.partition("/")
+            groups.setdefault((notebook, verdicts.get(id, "not yet measured")), []).append(name)
+    return "; ".join(
+        f"[{', '.join(dict.fromkeys(names))}]({notebooks}/{notebook}.ipynb): {verdict}"
+        for (notebook, verdict), names in groups.items()
+    )
+
+
+def _rest(row, errata):
+    """Errata and reasons."""
+    parts = [f"{errata}: {place}" for place in row["errata"]]
+    parts += [f"not testable: {reason}" for reason in row["not testable"]]
+    return ". ".join([*parts, *(f"open: {reason}" for reason in row["open"])])
+
+
+def save(tested, claims, out):
+    """Write <out>/figures/coverage.md.
+
+    Parameters
+    ----------
+    tested : DataFrame
+        As `read` returns it.
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+    out : str or path-like
+        Folder to write to.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bandits_companion.claims_table import full
+    >>> save(pd.DataFrame(columns=["paper", "item"]), full([]), ".")
+    """
+    path = Path(out) / "figures" / "coverage.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(tested, claims), encoding="utf-8")

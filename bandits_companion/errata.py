@@ -1,0 +1,214 @@
+"""The papers' errors, each with what is true instead and its proof, or the notebook whose run shows it."""
+
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from bandits_companion.claims_table import position
+from bandits_companion.ledger import markdown, quoted
+from bandits_companion.registry import PAPERS
+
+KINDS = {  # in the order of the page; an entry of the first edition has none
+    "error": "Errors: false as printed",
+    "gap in a proof": "Gaps in proofs: true, or true with what is said here",
+    "misprint": "Misprints",
+    "remark": "Remarks: true, with something to know",
+    "": "Not yet sorted",
+}
+SAID = ("quote", "paraphrase", "printed")  # the paper's own words, ours for them, or (of the first edition) either
+HOW_TO_READ = (
+    "What is printed in the papers, what is correct, and why: a proof, or a run that shows it, or both. Words in "
+    "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed; a *gap in a "
+    "proof* leaves the statement true, or true with what is said here; a *misprint* misleads nobody who knows what is "
+    "meant; a *remark* is about something true."
+)
+COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "printed", "correct", "proof", "run"]
+
+
+def read(path):
+    """The entries of a yaml file of errata.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File of a list of mappings.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, with columns paper, kind, place, quote, paraphrase, printed, correct, proof and run.
+
+    Raises
+    ------
+    ValueError
+        For an entry that lacks a field, has another, has neither proof nor run, or is of another paper or kind.
+
+    Notes
+    -----
+    Every entry has `proof` (an argument in words and formulas), `run` (the notebook that shows it), or both. It has a
+    `kind` and a `quote`, verbatim, or a list of these; where no words can be quoted, a `paraphrase`. Entries of the
+    first edition have no kind, and `printed` for either.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count", run="demo")
+    >>> _ = Path("errata.yaml").write_text(str([found]))
+    >>> read("errata.yaml")["place"].tolist()
+    ['Lemma 1']
+    """
+    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    for entry in entries:
+        if faults := list(_faults(entry)):
+            wanted = f"paper ({', '.join(PAPERS)}), kind, place, quote or paraphrase, correct, and proof or run"
+            raise ValueError(f"an erratum needs {wanted}: {'; '.join(faults)}; got {entry}")
+    return pd.DataFrame([{name: entry.get(name, "") for name in COLUMNS} for entry in entries], columns=COLUMNS)
+
+
+def _faults(entry):
+    """What is wrong with one entry, in words."""
+    if unknown := set(entry) - set(COLUMNS):
+        yield f"unknown {', '.join(sorted(unknown))}"
+    if missing := {"paper", "place", "correct"} - set(entry):
+        yield f"no {', '.join(sorted(missing))}"
+    if entry.get("paper") not in PAPERS:
+        yield f"paper is {entry.get('paper')!r}"
+    said = [name for name in SAID if entry.get(name)]
+    if len(said) != 1:
+        yield f"one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
+    if (entry.get("kind", "") == "") != (said == ["printed"]) or entry.get("kind", "") not in KINDS:
+        yield f"kind must be one of {', '.join(filter(None, KINDS))}; it is {entry.get('kind')!r}"
+    if not {"proof", "run"} & set(entry):
+        yield "neither proof nor run"
+
+
+def quotes(errata):
+    """The verbatim quotations, so that they can be looked up in the papers.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+
+    Returns
+    -------
+    list of tuple
+        (key of the paper, place, words), one for each quotation.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> quotes(pd.DataFrame([dict(paper="fiez2019", place="Lemma 1", quote=["5", "6"])]))
+    [('fiez2019', 'Lemma 1', '5'), ('fiez2019', 'Lemma 1', '6')]
+    """
+    return [(row.paper, row.place, words) for row in errata.itertuples() for words in _listed(row.quote)]
+
+
+def _listed(quote):
+    """The quotations of an entry: none, one, or several."""
+    return quote if isinstance(quote, list) else [quote] * bool(quote)
+
+
+def page(errata, notebooks="../notebooks"):
+    """Markdown: how many of which kind, then paper by paper and kind by kind what is printed, what is correct, and why.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+    notebooks : str, default "../notebooks"
+        Folder that links to runs point to.
+
+    Returns
+    -------
+    str
+        The page; words in quotation marks are the paper's own.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bandits_companion.errata import read
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
+    >>> _ = Path("errata.yaml").write_text(str([found]))
+    >>> page(read("errata.yaml")).splitlines()[-3:]
+    ['- *Printed:* “5”.', '- *Correct:* 4.', '- *Why:* count.']
+    """
+    parts = ["# Errata", HOW_TO_READ, markdown(counts(errata).reset_index(names="paper"))]
+    for paper in sorted(errata["paper"].unique(), key=position):
+        parts.append(f"## {paper}")
+        for kind, title in KINDS.items():
+            rows = errata[(errata["paper"] == paper) & (errata["kind"] == kind)]
+            parts += [f"### {title}"] * bool(len(rows))
+            parts += [_entry(row, notebooks) for row in rows.itertuples()]
+    return "\n\n".join(parts) + "\n"
+
+
+def counts(errata):
+    """How many entries of each kind a paper has.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+
+    Returns
+    -------
+    DataFrame
+        One row per paper and a last row "all"; one column per kind, the last of which, entries without a kind, is
+        there only if there are any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> counts(pd.DataFrame([dict(paper="fiez2019", kind="error")])).loc["all"].tolist()
+    [1, 0, 0, 0]
+    """
+    kinds = [kind for kind in KINDS if kind or (errata["kind"] == "").any()]
+    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(columns=kinds, fill_value=0)
+    found = found.loc[sorted(found.index, key=position)]
+    found.loc["all"] = found.sum()
+    return found.rename(columns={"": "not yet sorted"}).rename_axis(columns=None)
+
+
+def _entry(row, notebooks):
+    """One entry: the place, and a line each for what is printed, what is correct, and why, with a link to the run."""
+    run = f"Run: [{row.run}]({notebooks}/{row.run}.ipynb)." if row.run else ""
+    why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
+    lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")
+    return "\n".join([lines[0], "", *(_ended(" ".join(line.split())) for line in lines[1:])])
+
+
+def _ended(text):
+    """A text with a full stop at its end."""
+    return text if text.endswith((".", "?", "!", ".)")) else f"{text}."
+
+
+def _printed(row):
+    """What the paper says: its own words in quotation marks, or ours for them."""
+    if row.quote:
+        return "; ".join(f"“{quoted(words)}”" for words in _listed(row.quote))
+    return f"(in our words) {row.paraphrase}" if row.paraphrase else row.printed
+
+
+def save(errata, out):
+    """Write <out>/figures/errata.md.
+
+    Parameters
+    ----------
+    errata : DataFrame
+        Errata as `read` returns them.
+    out : str or path-like
+        Folder to write to.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bandits_companion.errata import read
+    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
+    >>> _ = Path("errata.yaml").write_text(str([found]))
+    >>> save(read("errata.yaml"), ".")
+    """
+    path = Path(out) / "figures" / "errata.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(errata), encoding="utf-8")

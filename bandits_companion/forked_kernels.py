@@ -1,0 +1,98 @@
+"""Kernels of notebooks, forked from one process that has imported and loaded what they use.
+
+A kernel of its own takes five seconds to its first cell: imports, and compiled kernels read from their cache. Many
+notebooks share them where a process can be forked (Linux); elsewhere each has a kernel of its own, as in JupyterLab.
+"""
+
+import atexit
+import os
+import sys
+from importlib.metadata import EntryPoint
+from multiprocessing import forkserver, get_context, parent_process
+from threading import Thread
+
+from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+NAME = "bandits-lib-forked"
+LAUNCHER = "ipykernel_launcher"  # its arguments follow in a kernel's command
+MODULES = os.environ.get("PYTHONPATH")  # a fork has the modules that were found with it
+
+
+def fork_kernels():
+    """Let every Python kernel that this process starts from now on be a fork; without effect but on Linux.
+
+    Notes
+    -----
+    The process they are forked from, the fork server of ``multiprocessing``, starts at once and ends with this one.
+
+    Examples
+    --------
+    >>> fork_kernels()
+    """
+    if sys.platform != "linux":  # forks of processes that have used Apple's frameworks crash
+        return
+    forkserver.set_forkserver_preload(["__main__", "bandits_companion.preloaded_kernel"])
+    forkserver.ensure_running()
+    factory = KernelProvisionerFactory.instance()
+    factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkedProvisioner", KernelProvisionerFactory.GROUP_NAME)
+    factory.default_provisioner_name = NAME
+
+
+class ForkedProvisioner(LocalProvisioner):
+    """A provisioner of ``jupyter_client`` that forks kernels of this environment's Python and launches others."""
+
+    async def launch_kernel(self, cmd, **options):
+        """Fork the kernel that `cmd` would launch; standard error goes nowhere where `options` redirect it."""
+        environment = dict(options.get("env") or os.environ)
+        if cmd[0] != sys.executable or LAUNCHER not in cmd or environment.get("PYTHONPATH") != MODULES:
+            return await super().launch_kernel(cmd, **options)
+        arguments = cmd[cmd.index(LAUNCHER) + 1 :]
+        self.cwd = str(options.get("cwd") or os.getcwd())
+        silent = options.get("stderr") is not None
+        process = get_context("forkserver").Process(target=_serve, args=(arguments, self.cwd, environment, silent))
+        process.start()
+        self.process = _Popen(process)  # type: ignore[assignment]
+        self.pid = self.pgid = process.pid  # it leads a group of its own
+        return self.connection_info
+
+
+class _Popen:
+    """A process of ``multiprocessing`` with the methods of one of ``subprocess``."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, process):
+        self.pid, self.kill, self.terminate, self._process = process.pid, process.kill, process.terminate, process
+
+    def poll(self):
+        return self._process.exitcode
+
+    def wait(self):
+        self._process.join()
+        return self._process.exitcode
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+
+def _serve(arguments, folder, environment, silent):
+    """Be the kernel, in the fork."""
+    from ipykernel.kernelapp import launch_new_instance
+
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    if silent:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    Thread(target=_end_with_parent, daemon=True).start()
+    # the kernel's own watch over its parent would end it: that is the fork server
+    launch_new_instance([*arguments, "--IPKernelApp.parent_handle=1"])
+    atexit._run_exitfuncs()  # multiprocessing leaves them out
+
+
+def _end_with_parent():
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

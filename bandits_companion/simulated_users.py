@@ -1,0 +1,698 @@
+"""Simulated users: a thousand experiments in which things go wrong as they do in laboratories.
+
+Each kind of user works in a folder, through files, as a person would (`Bench`). At the end it is known whether the
+answer is right, what was warned of, and whether a measurement is missing from the log or counted twice. Where a kind
+keeps all conditions of a rule's promise, it is to be right with probability 1 - delta, whatever was warned of. Where it
+breaks one, `must` names the warnings one of which is to be heard whenever it is wrong.
+
+The small experiments of the simulated users: eight versions in four dimensions, and what is true of them.
+
+A laboratory in a folder, for the simulated users: rewards are measured, written to files, told, and the log saved.
+
+What was measured is counted here as well, without the Lab, so that a measurement that is lost, or counted twice, shows.
+
+What happens to people in laboratories, each as a function of a `Bench` that works until its experiment is over.
+"""
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bandits_lab import log as logs
+from bandits_lab.lab import Lab
+from bandits_lab.measurements import read, read_each
+from bandits_lib.design import xy_design
+from bandits_lib.fixed_confidence import bounded_rage, lazy_track_and_stop, rage, xy_static
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import total
+from bandits_lib.simulate.correct import best_item
+from bandits_lib.simulate.monte_carlo import in_parallel
+
+HALVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
+ARMS = np.vstack([np.eye(4), HALVES])
+NAMES = [f"version {letter}" for letter in "ABCDEFGH"]
+DELTA, SIGMA = 0.1, 0.5
+MACHINE = np.zeros(len(ARMS))  # by how much this machine computes other weights than the first
+
+
+def design_here(arms, directions, **more):
+    """`xy_design` as this machine computes it: weights that differ in the third digit, and a value that allows for it.
+
+    Parameters
+    ----------
+    arms : (K, d) array
+        Arms, one per row; the last of eight if arms were dropped.
+    directions : (n, d) array
+        As for `xy_design`.
+    **more
+        As for `xy_design`.
+
+    Returns
+    -------
+    Design
+        Weights off by up to .3 %, with a value that is .6 % larger, which bounds what they do.
+
+    Examples
+    --------
+    >>> from bandits_lib.design import pairs
+    >>> design_here(np.eye(2), pairs(np.eye(2))).weights.tolist()
+    [0.5, 0.5]
+    """
+    found = xy_design(arms, directions, **more)
+    weights = found.weights * (1 + MACHINE[: len(arms)])
+    return found._replace(weights=weights / weights.sum(), value=found.value * (1 + 2 * np.abs(MACHINE).max()))
+
+
+def world(rng, size=0.2, least=0.2, curved=0.0, odd=0.0, noise="gaussian"):
+    """Eight versions in four dimensions whose best leads by `least`: a `LinearBandit`, or with `curved` none.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws the parameter.
+    size, least : float
+        Standard deviation of its entries and the smallest gap, in units of reward.
+    curved : float, default 0.0
+        Standard deviation of the coefficients of a quadratic form that is added to the means.
+    odd : float, default 0.0
+        What one version is better by than its features say, and so the best.
+    noise : {"gaussian", "bernoulli"}, default "gaussian"
+        Law of the rewards; 0 and 1 have means about 1/2.
+
+    Returns
+    -------
+    LinearBandit
+        The truth.
+
+    Examples
+    --------
+    >>> bool(np.sort(world(np.random.default_rng(0)).gaps)[1] >= 0.2)
+    True
+    """
+    arms = np.column_stack([ARMS, np.ones(len(ARMS))]) if noise == "bernoulli" else ARMS
+    while True:
+        theta = size * rng.standard_normal(4)
+        form = curved * rng.standard_normal((4, 4))
+        means = ARMS @ theta + np.einsum("ki,ij,kj->k", ARMS, form, ARMS) + 0.5 * (noise == "bernoulli")
+        one = rng.integers(len(ARMS)) if odd else np.argmax(means)
+        means[one] += odd
+        inside = noise == "gaussian" or 0 < means.min() < means.max() < 1
+        if inside and np.argmax(means) == one and np.subtract(*np.sort(means)[:-3:-1]) >= least:
+            return LinearBandit(arms, means=means, sigma=SIGMA, noise=noise)
+
+
+PLATE = 50  # pulls in a row of a file that has more than SINGLE pulls
+PLATES = 20  # rows of an arm in one file, at most: larger plates then
+SINGLE = 200  # up to so many pulls a row is one pull
+PATIENCE = 5_000  # steps after which an experiment is given up
+
+
+class Bench:
+    """A person at work, in a folder of her own.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+        Draws the truth, the rewards and what happens.
+    folder : pathlib.Path
+        Empty folder.
+    rule : callable, default rage
+        Function (arms, delta=, ...) -> a fresh algorithm.
+    told : float or None, default 1.0
+        The sigma that the rule is told, over the true one; None for a rule without.
+    truth : dict, optional
+        Options of `world`.
+    **options
+        Of the rule; its `rng` as a function that makes one.
+
+    Attributes
+    ----------
+    problem : LinearBandit
+        The truth.
+    lab : Lab
+        The experiment.
+    path : pathlib.Path
+        Its log.
+    counts, sums : (K,) array
+        What was measured for it, counted by hand.
+    heard : list of warnings
+        What was warned of.
+    refused : list of str
+        Messages of what was refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bench = Bench(np.random.default_rng(0), Path(folder))
+    ...     bench.finish()
+    ...     bench.record("honest")["lost"]
+    0
+    """
+
+    def __init__(self, stream, folder, *, rule=rage, told=1.0, truth=None, **options):
+        self.rng, self.folder, self.path = stream, folder, folder / "log.csv"
+        self.problem, self.options = world(stream, **(truth or {})), {"delta": DELTA, **options}
+        self.rule, self.units = rule, 1.0
+        if told is not None:
+            self.options["sigma"] = told * SIGMA
+        self.counts, self.sums = np.zeros(len(ARMS), np.int64), np.zeros(len(ARMS))
+        self.heard: list = []
+        self.refused: list[str] = []
+        self.files = 0
+        with self.listening():
+            self.lab = Lab(self.make())
+
+    def make(self, arms=None):
+        """A fresh algorithm."""
+        options = {key: value() if key == "rng" else value for key, value in self.options.items()}
+        return self.rule(self.problem.arms if arms is None else arms, **options)
+
+    def listening(self):
+        """A context that keeps what is warned of."""
+        return _Listening(self.heard)
+
+    def measure(self, counts, *, keep=True):
+        """Rewards of so many pulls (K,), as a table in an order of its own; counted if they are to be kept."""
+        if counts.sum() <= SINGLE:
+            arm = np.repeat(np.arange(len(counts)), counts)
+            size = np.ones(len(arm), np.int64)
+        else:
+            plates = np.minimum(-(-counts // PLATE), PLATES)
+            arm = np.repeat(np.arange(len(counts)), plates)
+            size = np.concatenate(
+                [np.diff(np.linspace(0, n, p + 1).astype(int)) for n, p in zip(counts, plates, strict=True)]
+            )
+        sums, squares = self._pull(arm, size)
+        frame = pd.DataFrame({"arm": arm, "count": size, "sum": sums, "squares": squares})
+        frame = frame.iloc[self.rng.permutation(len(frame))].reset_index(drop=True)
+        return self.enter(frame) if keep else frame
+
+    def _pull(self, arm, n):
+        """Sums and squares of n pulls (rows,) of arms (rows,)."""
+        mean = self.problem.means[arm]
+        if self.problem.noise == "bernoulli":
+            sums = squares = self.rng.binomial(n, mean).astype(float)
+        else:
+            sums = n * mean + np.sqrt(n) * SIGMA * self.rng.standard_normal(len(n))
+            squares = sums**2 / n + SIGMA**2 * 2 * self.rng.standard_gamma((n - 1) / 2)
+        return self.units * sums, self.units**2 * squares
+
+    def enter(self, frame, sign=1):
+        """Count the rows of a table as measured, or with sign=-1 as not."""
+        np.add.at(self.counts, frame["arm"], sign * frame["count"])
+        np.add.at(self.sums, frame["arm"], sign * frame["sum"])
+        return frame
+
+    def file(self, frame, **how):
+        """A table as a file, a row per pull if there are no plates; `how` it is written (`DataFrame.to_csv`)."""
+        self.files += 1
+        path, named = self.folder / f"day {self.files}.csv", frame.assign(arm=[NAMES[a] for a in frame["arm"]])
+        if (frame["count"] == 1).all() and len(frame):
+            named = named[["arm", "sum"]].rename(columns={"sum": "reward"})
+        named.to_csv(path, index=False, **how)
+        return path
+
+    def tell(self, path, names=NAMES):
+        """Read a file, tell it and save the log; whether it was taken."""
+        with self.listening():
+            try:
+                self.lab.tell(read(path, names, self.lab.ask()))
+            except ValueError as error:
+                self.refused.append(str(error))
+                return False
+        self.lab.save(self.path)
+        return True
+
+    def step(self):
+        """Answer what is asked for now."""
+        wanted = self.lab.ask()
+        if wanted.sum() == 1:
+            (arm,) = np.flatnonzero(wanted)
+            row = self.measure(wanted).iloc[0]
+            fields = np.zeros((2, len(ARMS)))
+            fields[:, arm] = row["sum"], row["squares"]
+            with self.listening():
+                self.lab.tell(total([self.lab.log[0]._replace(counts=wanted, sums=fields[0], squares=fields[1])]))
+            return
+        self.tell(self.file(self.measure(wanted)))
+
+    def finish(self, each=None):
+        """Answer all requests, by `each` or as they are."""
+        for _ in range(PATIENCE):
+            if self.lab.ask() is None:
+                break
+            (each or Bench.step)(self)
+        self.lab.save(self.path)
+
+    def reopen(self, arms=None):
+        """Make the Lab again from its log."""
+        with self.listening():
+            self.lab = Lab(self.make(arms), self.path)
+
+    def heard_since(self, start, text):
+        """Whether a warning with this text was heard after the first `start` ones."""
+        return any(text in str(found.message) for found in self.heard[start:])
+
+    def record(self, kind):
+        """What came of it: see `simulate_users`."""
+        found, result = pd.read_csv(self.path, comment="#"), self.lab.result
+        there = found.groupby("arm")[["count", "sum"]].sum().reindex(range(len(ARMS)), fill_value=0)
+        lost = int(np.abs(there["count"].to_numpy() - self.counts).sum())
+        if not np.allclose(there["sum"], self.sums, rtol=1e-9, atol=1e-6 * self.units):
+            lost = max(lost, 1)
+        logs.read(self.path)
+        return {
+            "kind": kind,
+            "right": result is None or best_item(self.problem, result.recommendation),
+            "ended": result is not None,
+            "warned": sorted({found.category.__name__ for found in self.heard}),
+            "said": [self._said(f"{found.category.__name__}: {found.message}") for found in self.heard],
+            "lost": lost,
+            "refused": list(map(self._said, self.refused)),
+            "pulls": int(self.counts.sum()),
+        }
+
+    def _said(self, text):
+        """A message without the folder."""
+        return text.replace(f"{self.folder}{os.sep}", "")
+
+
+class _Listening(warnings.catch_warnings):
+    """Every warning, once for each time, into a list."""
+
+    def __init__(self, heard):
+        super().__init__(record=True)
+        self.heard = heard
+
+    def __enter__(self):
+        self.found = super().__enter__()
+        warnings.simplefilter("always")
+        return self.found
+
+    def __exit__(self, *why):
+        super().__exit__(*why)
+        self.heard.extend(self.found)
+
+
+def steadily(bench):
+    """Answer every request with one file."""
+    bench.finish()
+
+
+def change_units(bench):
+    """Millivolts in the place of volts from the second day on."""
+    by_halves(bench, lambda: setattr(bench, "units", 1000.0))
+
+
+def by_halves(bench, between=lambda: None):
+    """The first request in two files."""
+    frame = bench.measure(half(bench.lab.ask()))
+    bench.tell(bench.file(frame))
+    between()
+    bench.finish()
+
+
+def half(wanted):
+    """Half of what is wanted, rounded up."""
+    return -(-wanted // 2)
+
+
+def drop_an_arm(bench):
+    """An arm runs out, in the middle of a request that has nothing to do with rewards."""
+    for _ in range(int(bench.rng.integers(0, 3 if bench.lab.ask().sum() > 8 else 30))):
+        if bench.lab.ask() is not None:
+            bench.step()
+    if (wanted := bench.lab.ask()) is not None:
+        if wanted.sum() > 1 and bench.rng.random() < 0.7:
+            bench.tell(bench.file(bench.measure(half(wanted))))
+        with bench.listening():
+            try:
+                bench.lab.drop(int(bench.rng.integers(len(ARMS))), "out of stock")
+            except ValueError as error:
+                bench.refused.append(str(error))
+        bench.lab.save(bench.path)
+        bench.reopen()
+    bench.finish()
+
+
+def tell_again(bench, parts):
+    """Every file is told twice; who is warned takes it back."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask())
+        for rows in np.array_split(np.arange(len(frame)), parts):
+            path = bench.file(frame.iloc[rows])
+            bench.tell(path)
+            start = len(bench.heard)
+            if bench.tell(path) and bench.heard_since(start, "has the same file been read twice"):
+                bench.lab.undo("read twice")
+                bench.lab.save(bench.path)
+
+    bench.finish(each)
+
+
+def shuffled_days(bench):
+    """The rows of a request in files of several days, told in any order."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask())
+        days = bench.rng.integers(0, 4, len(frame))
+        paths = [bench.file(frame[days == day]) for day in bench.rng.permutation(4) if (days == day).any()]
+        for path in paths:
+            bench.tell(path)
+
+    bench.finish(each)
+
+
+def restart(bench):
+    """After every file the log is opened on another machine: last digits of the arms and the designs differ."""
+
+    def each(bench):
+        wanted = bench.lab.ask()
+        bench.tell(bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted)))
+        MACHINE[:] = 3e-3 * bench.rng.uniform(-1, 1, len(MACHINE))
+        bench.reopen(bench.problem.arms * (1 + 1e-14 * bench.rng.standard_normal(ARMS.shape)))
+
+    try:
+        bench.finish(each)
+    finally:
+        MACHINE[:] = 0
+
+
+def two_people(bench):
+    """Two Labs of one log, each told a part: the second save is refused, and the second part told once more."""
+    bench.lab.save(bench.path)
+
+    def each(bench):
+        bench.reopen()
+        with bench.listening():
+            other = Lab(bench.make(), bench.path)
+        wanted = bench.lab.ask()
+        mine, theirs = (bench.file(bench.measure(n)) for n in (half(wanted), wanted - half(wanted)))
+        bench.tell(mine)
+        if not (wanted - half(wanted)).any():
+            return
+        with bench.listening():
+            other.tell(read(theirs, NAMES, other.ask()))
+        try:
+            other.save(bench.path)
+        except ValueError as error:
+            bench.refused.append(str(error))
+            bench.reopen()
+            bench.tell(theirs)
+
+    bench.finish(each)
+
+
+def killed_save(bench):
+    """A save is cut short at any byte; who sees pulls missing tells the file once more."""
+    bench.lab.save(bench.path)
+
+    def each(bench):
+        wanted = bench.lab.ask()
+        path = bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted))
+        before = bench.path.read_bytes()
+        bench.tell(path)
+        after = bench.path.read_bytes()
+        bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
+        bench.reopen()
+        if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
+            bench.tell(path)
+
+    bench.finish(each)
+
+
+def empty_cells(bench):
+    """Some measurements fail and leave an empty cell."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask(), keep=False)
+        failed = bench.rng.random(len(frame)) < 0.1
+        bench.enter(frame[~failed])
+        frame.loc[failed, ["sum", "squares"]] = np.nan
+        bench.tell(bench.file(frame))
+
+    bench.finish(each)
+
+
+def typing_error(bench):
+    """A number is typed ten times too large, told, found, taken back, and told as it is."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask())
+        wrong, row = frame.copy(), int(bench.rng.integers(len(frame)))
+        wrong.loc[row, ["sum", "squares"]] *= [10, 100]
+        if bench.tell(bench.file(wrong)):
+            bench.lab.undo("a point was forgotten")
+            bench.tell(bench.file(frame))
+
+    bench.finish(each)
+
+
+def history_first(bench):
+    """Single rewards of a pilot, told before the experiment."""
+    pilot = bench.measure(np.full(len(ARMS), 20))
+    bench.units = 1.0
+    with bench.listening():
+        bench.lab.tell_history(read_each(bench.file(pilot), NAMES))
+    bench.lab.save(bench.path)
+    bench.reopen()
+    bench.finish()
+
+
+def other_order(bench):
+    """Two names are swapped where files are read; who is refused puts them right."""
+    one, other = bench.rng.choice(len(ARMS), 2, replace=False)
+    names, wrong = list(NAMES), [True]
+    names[one], names[other] = names[other], names[one]
+
+    def each(bench):
+        wanted = bench.lab.ask()
+        frame = bench.measure(half(wanted), keep=False)
+        path = bench.file(frame)
+        if wrong[0] and bench.tell(path, names):
+            bench.enter(frame.assign(arm=[names.index(NAMES[a]) for a in frame["arm"]]))
+            return
+        wrong[0] = False
+        if bench.tell(path):
+            bench.enter(frame)
+
+    bench.finish(each)
+
+
+def from_the_first_day(bench, units):
+    """Rewards in another unit than sigma from the beginning."""
+    bench.units = units
+    bench.finish()
+
+
+def squares_left_out(bench):
+    """Zeros in the column of squares; who is refused fills them in."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask())
+        taken = frame["count"].max() > 1 and bench.tell(bench.file(frame.assign(squares=0.0)))
+        if not taken:
+            bench.tell(bench.file(frame))
+
+    bench.finish(each)
+
+
+def decimal_commas(bench):
+    """Files of a spreadsheet that writes fractions with commas."""
+    bench.finish(lambda bench: bench.tell(bench.file(bench.measure(bench.lab.ask()), sep=";", decimal=",")))
+
+
+def made_up_squares(bench):
+    """Means are typed in, and squares made up from them."""
+
+    def each(bench):
+        frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
+        bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
+
+    bench.finish(each)
+
+
+def history_in(bench, units):
+    """A pilot in another unit, told before the experiment."""
+    bench.units = units
+    history_first(bench)
+
+
+CLOSE = {"size": 0.05, "least": 0.05}  # gaps among which half a sigma is fatal
+FAR = {"size": 0.8, "least": 0.8}  # gaps for rules that pull one by one
+BENT = {"size": 0.2, "least": 0.2, "curved": 0.3}
+ODD = {"odd": 1.0}
+LEVEL = 0.95
+
+
+class User(NamedTuple):
+    """A kind of user.
+
+    Attributes
+    ----------
+    play : callable
+        Function (bench) -> None: works until the experiment is over.
+    setup : dict
+        Options of `Bench`.
+    must : tuple of str
+        Warnings of which one must be heard if the answer is wrong; none: it must not be wrong more often than delta.
+
+    Examples
+    --------
+    >>> KINDS["honest"].must
+    ()
+    """
+
+    play: Callable
+    setup: dict = {}
+    must: tuple = ()
+
+
+SIGMA_SAID, LINEARITY_SAID = ("SigmaWarning",), ("LinearityWarning",)
+BERNOULLI = {"rule": bounded_rage, "told": None, "truth": {"size": 0.1, "least": 0.2, "noise": "bernoulli"}}
+STATIC = {"rule": xy_static, "rng": partial(np.random.default_rng, 0)}
+ONE_BY_ONE = {"rule": lazy_track_and_stop, "truth": FAR}
+KINDS = {
+    "honest": User(steadily),
+    "sigma told half": User(steadily, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
+    "sigma told a quarter": User(steadily, {"told": 0.25, "truth": CLOSE}, SIGMA_SAID),
+    "sigma told twice": User(steadily, {"told": 2.0, "truth": FAR}),
+    "millivolts from the second day": User(change_units, {}, SIGMA_SAID),
+    "percent told as shares": User(partial(from_the_first_day, units=100.0), {}, SIGMA_SAID),
+    "quadratic truth, floor .1": User(steadily, {"truth": BENT, "floor": 0.1}, LINEARITY_SAID),
+    "quadratic truth, no floor": User(steadily, {"truth": BENT}, LINEARITY_SAID),
+    "one version unlike its features, floor .1": User(steadily, {"truth": ODD, "floor": 0.1}, LINEARITY_SAID),
+    "one version unlike its features, no floor": User(steadily, {"truth": ODD}, LINEARITY_SAID),
+    "names in another order": User(other_order, {"floor": 0.1}, LINEARITY_SAID),
+    "arm dropped, rage": User(drop_an_arm),
+    "arm dropped, xy_static": User(drop_an_arm, STATIC),
+    "arm dropped, bounded_rage": User(drop_an_arm, BERNOULLI),
+    "arm dropped, lazy_track_and_stop": User(drop_an_arm, ONE_BY_ONE),
+    "whole files told twice": User(partial(tell_again, parts=1)),
+    "parts told twice": User(partial(tell_again, parts=3)),
+    "shuffled files of several days": User(shuffled_days),
+    "restarts on another machine": User(restart, {"design": design_here}),
+    "two people, one log": User(two_people),
+    "saves that were killed": User(killed_save),
+    "empty cells": User(empty_cells),
+    "a typing error taken back": User(typing_error),
+    "history told first": User(history_first),
+    "history told in millivolts": User(partial(history_in, units=1000.0), {}, SIGMA_SAID),
+    "clicks, files told twice": User(partial(tell_again, parts=1), BERNOULLI),
+    "half of sigma, squares made up": User(made_up_squares, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
+    "squares left out": User(squares_left_out),
+    "decimal commas": User(decimal_commas),
+}
+
+
+def one_user(number, kind, seed):
+    """One experiment of a kind of user, as a record."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(kind.encode()), number)))
+    user = KINDS[kind]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(rng, Path(folder), **user.setup)
+        user.play(bench)
+        return {"run": number, **bench.record(kind)}
+
+
+def simulate_users(runs, seed=0, *, kinds=None, n_jobs=1):
+    """`runs` experiments of every kind of user, a row each.
+
+    Parameters
+    ----------
+    runs : int
+        Experiments of each kind.
+    seed : int, default 0
+        Experiment r of a kind has a stream of its own, so other kinds or more experiments change none of it.
+    kinds : sequence of str, optional
+        Some of KINDS; by default all.
+    n_jobs : int, default 1
+        Number of processes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns kind, run, right (no answer is no wrong one), ended (with an answer), warned (names of warnings), said
+        (their texts), lost (pulls that were measured and are missing from the log, or are in it twice), refused
+        (messages), pulls.
+
+    Raises
+    ------
+    ValueError
+        For a kind that is none.
+
+    Examples
+    --------
+    >>> found = simulate_users(2, kinds=["honest"])
+    >>> found["right"].all(), found["lost"].sum()
+    (np.True_, np.int64(0))
+    """
+    kinds = list(KINDS) if kinds is None else list(kinds)
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise ValueError(f"{unknown[0]!r} is no kind of user; they are {', '.join(KINDS)}")
+    tasks = [(number, kind, seed) for kind in kinds for number in range(runs)]
+    rows = sorted(in_parallel(one_user, tasks, n_jobs=n_jobs), key=lambda row: (kinds.index(row["kind"]), row["run"]))
+    return pd.DataFrame(rows)
+
+
+def table(records):
+    """Of every kind of user how often it was wrong, and wrong without a word, with a bound to hold against delta.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        As `simulate_users` returns it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per kind: experiments, wrong, silent (wrong without a warning that the kind must hear; for kinds that keep the
+        conditions of the promise, wrong), bound (the upper end of the 95 % Clopper-Pearson interval of silent), warned
+        (of those), caveat (experiments that ended with the remark that linearity could not be seen, or hardly: a
+        warning where the truth is not linear), lost (pulls), said (the beginning of a warning or of a refusal).
+
+    Examples
+    --------
+    >>> table(simulate_users(2, kinds=["honest"]))["silent"].tolist()
+    [0]
+    """
+    rows = []
+    for kind, some in records.groupby("kind", sort=False):
+        heard = some["warned"].map(lambda names, must=KINDS[kind].must: bool({*must} & {*names}))
+        silent = int((~some["right"] & ~heard).sum())
+        row = {"kind": kind, "experiments": len(some), "wrong": int((~some["right"]).sum()), "silent": silent}
+        bound = stats.binomtest(silent, len(some)).proportion_ci(LEVEL, method="exact").high
+        row |= {
+            "bound": bound,
+            "warned": int(heard.sum()),
+            "caveat": int(some["said"].map(_has_caveat).sum()),
+            "lost": int(some["lost"].sum()),
+            "said": _example(kind, some),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("kind")
+
+
+def _has_caveat(said):
+    return any(text.startswith("LinearityWarning: whether") for text in said)
+
+
+def _example(kind, records, width=70):
+    """The beginning of a warning that the kind must hear, or else of any, or of a refusal."""
+    texts = [text for found in records["said"] for text in found]
+    of_note = [text for text in texts if text.startswith(KINDS[kind].must or ("LinearityWarning: r", "User", "Replay"))]
+    refused = [f"refused: {text}" for found in records["refused"] for text in found]
+    text = next(iter(of_note + refused + texts), "")
+    return text if len(text) <= width else f"{text[:width]}..."

@@ -1,0 +1,298 @@
+"""A table of arms, in words and numbers, as features: what `get_dummies` does, with its traps closed.
+
+Numbers that are codes, such as 1, 2, 3 for three suppliers, must not become a slope, and it cannot be seen from them
+whether they are: where it matters it has to be said. `lab.described` finds what is wrong with the words.
+
+What is wrong with a table that describes arms: cells, words and arms that cannot be meant so. With the lines.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bandits_lab.measurements import MISSING, UNIT, Numbers, table
+
+FEW = 6  # arms, up to which most may have a word of their own
+SHARE = 0.75  # of more arms, above which different words are taken for names
+
+
+def check_cells(path, columns, rows):
+    """Refuse columns without a name, empty cells and two arms of one name."""
+    for number, name in enumerate(columns[1:], start=2):
+        if not name:
+            raise ValueError(f"column {number} of {path} has no name: write one into its first line")
+    for line, row in rows:
+        for name in columns:
+            if row[name].lower() in MISSING:
+                way_out = "" if name == columns[0] else f": fill it, or leave the column out, ignore=[{name!r}]"
+                raise ValueError(f"line {line} of {path}: {name} is empty{way_out}")
+    for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
+        raise ValueError(f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}")
+
+
+def check_words(path, rows, name, said):
+    """Refuse words that differ in nothing that matters and, unless it is `said` that they are codes, all others that
+    are hardly meant as categories: numbers with a unit, and as many words as arms.
+    """
+    words: dict[str, int] = {}
+    for line, row in rows:
+        words.setdefault(row[name], line)
+    firsts = [(line, word) for word, line in words.items()]
+    for (before, one), (line, other) in _twice(firsts, lambda word: "".join(word.split()).casefold()):
+        raise ValueError(
+            f"column {name!r} of {path}: {one!r} (line {before}) and {other!r} (line {line}) differ in capitals or "
+            "blanks only: write them alike"
+        )
+    if said:
+        return
+    units = [found[2] for word in words if (found := UNIT.fullmatch(word))]
+    if len(units) == len(words) > 1:
+        raise ValueError(
+            f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
+            f"first line ('{name} [{units[0]}]') and the numbers alone below, or say codes=[{name!r}] if they are words"
+        )
+    if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
+        raise ValueError(
+            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms: leave it out, "
+            f"ignore=[{name!r}], or say codes=[{name!r}]"
+        )
+
+
+def check_alike(path, columns, rows, described):
+    """Refuse two arms of one description."""
+    alike = list(zip(*described.values(), strict=True))
+    lines = [(line, (row[columns[0]], values)) for (line, row), values in zip(rows, alike, strict=True)]
+    for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1]):
+        raise ValueError(
+            f"{path}: {one!r} (line {before}) and {other!r} (line {line}) are alike in all columns: leave one out, or "
+            "add the column in which they differ"
+        )
+
+
+def _twice(rows, key):
+    """(row before, row), each with its line, for all that have a key again."""
+    seen: dict = {}
+    for row in rows:
+        before = seen.setdefault(key(row[1]), row)
+        if before is not row:
+            yield before, row
+
+
+MANY_CODES = 20  # a column of whole numbers with more different ones is taken for numbers
+SCALED = " (scaled)"
+
+
+class Arms(NamedTuple):
+    """Arms as `read_arms` finds them.
+
+    Attributes
+    ----------
+    names : list of str
+        K labels.
+    features : (K, d) pandas.DataFrame
+        A column of ones, the numbers, and for every word but the first of its column a column of 0 and 1.
+    described : pandas.DataFrame
+        The table as it was.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bandits_lab.arms import read_arms
+    >>> _ = Path("arms.csv").write_text("vial,dose\\nA,0.5\\nB,1.5\\n")
+    >>> isinstance(read_arms("arms.csv"), Arms)
+    True
+    """
+
+    names: list[str]
+    features: pd.DataFrame
+    described: pd.DataFrame
+
+    def with_squares(self, *columns):
+        """The arms with the squares of some features beside them: an effect that has a top or a bottom in between.
+
+        Parameters
+        ----------
+        *columns : str
+            Columns of numbers, such as "rpm"; that "rpm (scaled)" is meant is understood.
+
+        Returns
+        -------
+        Arms
+            With one more feature for each.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, and for one of fewer than three values, whose square says nothing new.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from bandits_lab.arms import read_arms
+        >>> _ = Path("arms.csv").write_text("run,rpm\\nA,1000\\nB,2000\\nC,3000\\n")
+        >>> read_arms("arms.csv").with_squares("rpm").features.loc["A"].to_dict()
+        {'ones': 1.0, 'rpm (scaled)': -1.0, 'rpm (scaled)^2': 1.0}
+        """
+        for name in columns:
+            if (different := self.features[self._feature(name)].nunique()) < 3:
+                raise ValueError(f"{name!r} has {different} different values: its square says nothing that it does not")
+        return self._with({f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)})
+
+    def with_products(self, *pairs):
+        """The arms with products of features beside them: an effect of one that depends on the other.
+
+        Parameters
+        ----------
+        *pairs : tuple of two str
+            Features, such as ("rpm", "solvent_water"); that "rpm (scaled)" is meant is understood.
+
+        Returns
+        -------
+        Arms
+            With one more feature for each pair.
+
+        Raises
+        ------
+        ValueError
+            For a feature that is not there, and for a product that is the same for all arms.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from bandits_lab.arms import read_arms
+        >>> _ = Path("arms.csv").write_text("run,rpm,bar\\nA,1000,1\\nB,3000,2\\nC,1000,2\\n")
+        >>> read_arms("arms.csv").with_products(("rpm", "bar")).features.iloc[:, -1].to_dict()
+        {'A': 1.0, 'B': 1.0, 'C': -1.0}
+        """
+        new = {}
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"pairs must be two features each, such as ('rpm', 'bar'); got {pair!r}")
+            one, other = map(self._feature, pair)
+            new[f"{one}*{other}"] = self.features[one] * self.features[other]
+            if new[f"{one}*{other}"].nunique() < 2:
+                raise ValueError(f"the product of {pair[0]!r} and {pair[1]!r} is the same for all arms")
+        return self._with(new)
+
+    def _feature(self, name):
+        """A feature by its name, with or without `SCALED`."""
+        for known in (name, f"{str(name).strip().lower()}{SCALED}"):
+            if known in self.features:
+                return known
+        raise ValueError(f"there is no feature {name!r}; there are {', '.join(self.features)}")
+
+    def _with(self, new):
+        return self._replace(features=self.features.assign(**new))
+
+
+def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
+    """The arms that a file describes, with a first column of names, as features of a linear model.
+
+    Parameters
+    ----------
+    path : path or str
+        A csv: one row per arm, the first column names it, the others describe it in words or numbers.
+    numbers, codes, ignore : str or sequence of str, default ()
+        Columns of numbers that are to be slopes, such that stand for categories, and such that are left out.
+    scale : bool, default True
+        Whether numbers are scaled to -1 ... 1: their middle is subtracted, and they are divided by half their range.
+        Then no unit is too large or too small beside the others, and an effect is that of half the range. Leads,
+        intervals and answers are not changed by it.
+
+    Returns
+    -------
+    Arms
+        Names, features and the table. Scaled features are called such as "rpm (scaled)"; a column that is the same for
+        all arms is no feature.
+
+    Raises
+    ------
+    ValueError
+        With the line, for an empty cell, two arms of one name, arms or words that are alike; for a column of a few
+        whole numbers that neither `numbers` nor `codes` name, and for words that look like names or like numbers.
+
+    Notes
+    -----
+    `with_squares` and `with_products` add curves and effects of two columns together.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("arms.csv").write_text("vial;solvent;dose\\nA;water;0,5\\nB;ethanol;1,0\\nC;water;1,5\\n")
+    >>> read_arms("arms.csv").features.to_numpy().tolist()
+    [[1.0, 1.0, -1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
+    [0.5, 1.0, 1.5]
+    """
+    columns, rows, delimiter = table(path, (set(),))
+    numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
+    for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
+        raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
+    columns = [name for name in columns if name not in ignore]
+    if len(columns) < 2 or not rows:
+        raise ValueError(f"{path} must have a column of names, one more at least, and a row for every arm")
+    check_cells(path, columns, rows)
+    read = Numbers([row[name] for _, row in rows for name in columns[1:] if name not in codes], delimiter)
+    features, described = {"ones": np.ones(len(rows))}, {}
+    for name in columns[1:]:
+        texts = [row[name] for _, row in rows]
+        values = None if name in codes else _numbers(path, rows, name, read)
+        described[name] = texts if values is None else values
+        if values is None:
+            check_words(path, rows, name, name in codes)
+            new = {f"{name}_{word}": np.array([text == word for text in texts]) for word in sorted(set(texts))[1:]}
+        else:
+            if name not in numbers:
+                _check_slope(path, name, values)
+            new = _slope(name, np.array(values), scale)
+        for feature in features.keys() & new.keys():
+            raise ValueError(f"{path} gives two features the name {feature!r}: rename a column")
+        features |= {feature: column.astype(float) for feature, column in new.items()}
+    check_alike(path, columns, rows, described)
+    names = [row[columns[0]] for _, row in rows]
+    return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
+
+
+def _listed(given):
+    """One name or several, in small letters."""
+    listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
+    if wrong := [name for name in listed if not isinstance(name, str)]:
+        raise ValueError(f"columns are given by their names; got {wrong[0]!r}")
+    return [name.strip().lower() for name in listed]
+
+
+def _numbers(path, rows, name, read):
+    """A column as numbers, or None if it holds words."""
+    values, errors = [], []
+    for line, row in rows:
+        try:
+            values.append(read(row[name], name, f"line {line} of {path}"))
+        except ValueError as error:
+            errors.append(error)
+    if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
+        unit = ", the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
+        raise ValueError(f"{errors[0]}{unit}; or say codes=[{name!r}] if the column holds words")
+    return None if errors else values
+
+
+def _slope(name, values, scale):
+    """{feature: column} of a column of numbers; none if they are all the same."""
+    low, high = values.min(), values.max()
+    if low == high:
+        return {}
+    if not scale:
+        return {name: values}
+    half = high / 2 - low / 2
+    return {f"{name}{SCALED}": (values - (low / 2 + high / 2)) / half}
+
+
+def _check_slope(path, name, values):
+    """Refuse numbers that may be categories: a few whole ones, more than two, some of them several times."""
+    different = set(values)
+    few = 2 < len(different) <= MANY_CODES and len(different) < len(values)
+    if few and all(value % 1 == 0 for value in values):
+        raise ValueError(
+            f"column {name!r} of {path} holds {len(different)} different whole numbers: say numbers=[{name!r}] if "
+            f"equal steps have equal effects, codes=[{name!r}] if they stand for categories"
+        )

@@ -1,0 +1,325 @@
+"""How a rule goes on without an arm (`guarantees` says which way, and what stands), and what can be said if it cannot.
+
+A generator cannot be told that an arm is gone, but it can be made once more and led to where it was by what it was
+told: with a design that looks at the arms that are left, or on these arms alone with all pulls so far as its history.
+
+What stands of a rule's guarantee when an arm is dropped, or a request is closed with fewer pulls than it asked for.
+
+In every line it is supposed that neither has to do with the rewards: a bottle broke, a page was taken down. Then the
+pulls of a phase are as fixed as if they had been planned that way, and so is what can be pulled from then on. An arm
+that is dropped because it did badly, or a reading that is missing because it was too high, voids all of them.
+
+How a rule goes on:
+- "anew"     the open request and all later ones are designed for the arms that are left
+- "as if"    the one design of the rule is made as if the arm had never been there; what was pulled counts
+- "restart"  the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
+             measure what some items differ in, without those that the same bound has put out
+- "without"  it asks as before, and the arm is left out of what it asks
+"""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lab.anytime_intervals import intervals
+from bandits_lab.measurements import nothing
+from bandits_lib.design.certificate import Design
+from bandits_lib.design.g_optimal import spanning_arms
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
+from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
+
+WIDTHS = (
+    "stands: items go by the widths of the pulls that were made, which the union bound covers whatever their number"
+)
+HALVING = "stands: a phase decides by 2^-l or by the widths of the pulls that were made, whichever is wider"
+STOPPING = "stands: eq. 9 of jedra2020 holds at all times for any choice of arms, with all pulls so far"
+SHARES = "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
+BETS = "stands: bets are settled by the pulls that were made"
+ENDS = "stands: the end is told by the widths of all pulls made, whose number does not depend on rewards"
+RIDGE = "stands: the ridge regression's ellipsoid holds at all times for any choice of arms"
+BUDGET = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
+ENTRIES = "it measures every entry of a matrix of variances, and few arms can stand in for another there"
+ONE_BY_ONE = "it asks arm by arm, and would ask for the one that is dropped for ever"
+
+
+class After(NamedTuple):
+    """What comes after a drop or an early end of a request."""
+
+    how: str  # "anew", "as if", "restart" or "without"; "" if it cannot be
+    why: str  # what stands, or why it cannot be
+    closes: bool = True  # whether a request may be closed with fewer pulls
+
+
+TABLE = {
+    "rage": After("anew", WIDTHS),
+    "rage_halving": After("anew", HALVING),
+    "h_rage": After("anew", HALVING),
+    "bounded_rage": After("anew", BETS),
+    "xy_static": After("as if", ENDS),
+    "xy_oracle": After("as if", ENDS),
+    "lingape": After("as if", RIDGE),
+    "lazy_track_and_stop": After("restart", STOPPING),
+    "lin_game": After("restart", STOPPING),
+    "fws": After("restart", STOPPING),
+    "l_t3c": After("restart", STOPPING),
+    "alba": After("without", SHARES),
+    "gse": After("without", BUDGET),
+    "od_linbai": After("without", BUDGET),
+    "peace": After("without", BUDGET),
+    "uniform_estimator": After("", ENTRIES),
+    "separate_arm_estimator": After("", ENTRIES),
+    "head": After("", ENTRIES),
+    "xy_adaptive": After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
+    "linucb": After("", ONE_BY_ONE),
+    "bayes_gap": After("", ONE_BY_ONE),
+    "ucb_glm": After("", ONE_BY_ONE),
+    "lingape_budget": After("", ONE_BY_ONE),
+    "peps": After("", ONE_BY_ONE),
+    "sphere_track_and_stop": After("", "its blocks measure every coordinate alike", closes=False),
+}
+UNKNOWN = After("without", "whether its guarantee stands is not known, for it is not in the table of lab.guarantees")
+UNPROVED = (BUDGET, UNKNOWN.why)
+GREEDY = "with rule='greedy' it looks at all arms at every pull, and would ask for the one that is dropped for ever"
+DRAWN = "with initial='random' the constant of its threshold was drawn, and would be drawn anew"
+BURN_IN = "the variances must be known up to half of themselves, and the burn-in is as long as that takes"
+
+
+def after(experiment, request):
+    """The `After` of an `Experiment` whose request of this number is open."""
+    rule, arguments = experiment.rule, experiment.arguments
+    found = TABLE.get(rule, UNKNOWN)
+    if rule == "lingape" and arguments.get("rule") == "greedy":
+        return found._replace(how="", why=GREEDY)
+    if rule == "lazy_track_and_stop" and arguments.get("initial") == "random":
+        return found._replace(how="", why=DRAWN)
+    if rule == "h_rage" and request <= 2 and np.ndim(arguments.get("burn_in", "")) == 0:
+        return After("", BURN_IN, closes=False)
+    return found
+
+
+def going_on(experiment, request):
+    """The `After` of a rule that goes on without an arm; ValueError with the reason for one that cannot."""
+    found = after(experiment, request)
+    if not found.how:
+        raise ValueError(
+            f"{experiment.rule} cannot go on without an arm: {found.why}. The way out is another experiment without "
+            f"these arms, {experiment.rule}(arms left, ...), whose probability of error is its own"
+        )
+    return found
+
+
+IN_VAIN = 100  # requests in a row that want dropped arms alone
+LISTED = 12
+
+
+class CannotGoOn(ValueError):
+    """Without the arms that were dropped, nothing that a rule could ask for is of use."""
+
+
+class Without:
+    """A design (arms, directions, ...) -> Design on the arms that are not in `gone`, a list that may change."""
+
+    def __init__(self, design, gone):
+        self.design, self.gone = design, gone
+
+    def __call__(self, arms, directions, **more):
+        if not self.gone:
+            return self.design(arms, directions, **more)
+        left = np.setdiff1d(np.arange(len(arms)), self.gone)
+        more = {name: value[left] if np.ndim(value) else value for name, value in more.items()}
+        found = self.design(arms[left], directions, **more)
+        weights = np.zeros(len(arms))
+        weights[left] = found.weights
+        return Design(weights, *found[1:])
+
+
+def following(algorithm, reply, without=None):
+    """The next request (K,) that is not empty, `without` arms that are gone; empty ones are answered at once."""
+    in_vain = 0
+    while True:
+        request = checked_batch(algorithm.send(reply))
+        left = request if without is None else without(request)
+        if left.any():
+            return left
+        in_vain = in_vain + 1 if request.any() else 0
+        if in_vain == IN_VAIN:
+            raise ValueError(f"the algorithm asks for nothing but dropped arms, {IN_VAIN} times in a row")
+        reply = nothing(len(request))
+
+
+def left_out(request, had, gone, arms=None, may=None):
+    """A request (K,) without the arms that are gone; others get their pulls if the rest measures fewer dimensions.
+
+    had : (K,) pulls told in answer to it; arms : (K, d), None if they are not known; may : rows that may be pulled
+    """
+    left = request.copy()
+    left[list(gone)] = 0
+    if arms is None or (left == request).all():
+        return left
+    wanted, measured = arms[request + had > 0], np.flatnonzero(left + had)
+    if within(wanted, arms[measured]):
+        return left
+    pool = np.concatenate([measured, np.setdiff1d(may, gone)])
+    if within(wanted, arms[pool]):
+        more = np.setdiff1d(pool[spanning_arms(arms[pool] @ basis(arms[pool]))], measured)
+        left[more] = -(-(request - left).sum() // len(more))
+    elif not within(arms[may] - arms[may[0]], arms[pool]):
+        raise CannotGoOn(
+            f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and "
+            "the others do not tell them apart"
+        )
+    return left
+
+
+def within(directions, arms):
+    """Whether the arms span the directions."""
+    scale = np.linalg.norm(directions, axis=1).max()
+    axes = basis(arms) if len(arms) else np.zeros((directions.shape[1], 0))
+    return bool((outside(directions, axes) <= RANK_TOL * scale).all())
+
+
+def led(recipe, samples, requests, drops, number, from_start):
+    """An algorithm whose design leaves dropped arms out, led to the request `number`: (algorithm, that request).
+
+    samples, requests : what was told, and in answer to which; drops : [(request, arms), ...], when the arms were gone
+    """
+    gone: list[int] = []
+    algorithm = unroll(recipe.make(design=Without(recipe.arguments["design"], gone)))
+    told: dict[int, list[Sample]] = {}
+    for sample, request in zip(samples, requests, strict=True):
+        told.setdefault(request, []).append(sample)
+    reply = asked = None
+    for step in range(1, number + 1):
+        gone[:] = [arm for at, arms in drops if at <= step or from_start for arm in arms]
+        asked = following(algorithm, reply, lambda request: left_out(request, 0, gone))
+        reply = total(told[step]) if step in told else nothing(len(asked))
+    return algorithm, asked
+
+
+def restarted(recipe, samples, gone, K):
+    """The rule on the arms that are left, with all pulls so far as its history."""
+    given = recipe.arguments
+    arms = np.asarray(given["arms"], dtype=float)
+    left = np.setdiff1d(np.arange(K), gone)
+    features, sample = arms, total([nothing(K), *samples])
+    if given.get("history") is not None:
+        pair = isinstance(given["history"], tuple | list) and len(given["history"]) == 2
+        earlier, known = given["history"] if pair else (arms, given["history"])
+        features = np.vstack([features, np.asarray(earlier, dtype=float)])
+        sample = Sample(*map(np.concatenate, zip(sample, known, strict=True)))
+    items = arms if given["items"] is None else np.asarray(given["items"], dtype=float)
+    active = np.arange(len(items))
+    if not within(items - items[0], arms[left]):
+        active = proved(given, arms, items, samples)
+    changes = {"arms": arms[left], "items": items[active]}
+    changes |= {"history": (features, sample), "sigma": float(np.max(given["sigma"]))}
+    if given.get("allocation") is not None:
+        changes["allocation"] = np.asarray(given["allocation"])[left]
+    return _embedded(unroll(recipe.make(**changes)), left, active, K)
+
+
+def proved(given, arms, items, samples):
+    """Rows of the items that eq. 9 has not put out by the time of `samples`, in the same event as the stopping rule."""
+    told = {"items": items, "sigma": given["sigma"], "delta": given["delta"], "u": given.get("u", 1.0)}
+    return np.flatnonzero(intervals(arms, total(samples), **told)["in_play"])
+
+
+def _embedded(algorithm, left, active, K):
+    """An algorithm for the arms `left` and the items `active` as one for all."""
+    reply = None
+    while True:
+        try:
+            request = algorithm.send(reply)
+        except StopIteration as stop:
+            looks = tuple(look._replace(leader=int(active[look.leader])) for look in stop.value.history)
+            return Result(int(active[stop.value.recommendation]), looks)
+        counts = np.zeros(K, np.int64)
+        counts[left] = request
+        sample = yield counts
+        reply = Sample(*(field[left] for field in sample))
+
+
+# --- whether what is left will do
+
+
+def checked_arms(arms, K, dropped):
+    """Rows of arms that are to be dropped, as a tuple without repetitions; ValueError for what is none."""
+    given = np.atleast_1d(arms)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
+    if ((given < 0) | (given >= K)).any():
+        raise ValueError(f"arms must lie in 0..{K - 1}; got {arms!r}")
+    if again := sorted({*given.tolist()} & {*dropped}):
+        raise ValueError(f"arm {again[0]} was dropped before")
+    return tuple(sorted(set(given.tolist())))
+
+
+def check_left(lab, gone):
+    """Refuse a drop after which items that are in play can never be told apart, and say what can be said."""
+    given, how = lab._recipe.arguments, after(lab.experiment, lab._request).how
+    if how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
+        raise ValueError(
+            f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; a second "
+            "time would set it anew. Begin another experiment, with history=(arms, total(lab.log))"
+        )
+    arms = np.asarray(given.get("arms", np.ones((0, 1))), dtype=float)
+    left = np.setdiff1d(np.arange(len(arms)), gone)
+    if len(arms) and not arms[left].any():
+        raise ValueError(f"arms {_listed(gone)} cannot be dropped: no other arm is left to be measured")
+    if not len(arms) or lab.experiment.rule not in TABLE:
+        return
+    items = arms if given.get("items") is None else np.asarray(given["items"], dtype=float)
+    active, level = in_play(lab, arms, items), given.get("objective") == "level"
+    compared = items if how == "as if" else items[active]
+    view = compared if level else compared - compared[0]
+    if not within(view, arms[left]):
+        scale = np.linalg.norm(view, axis=1).max()
+        kept = _alike(items[active], basis(arms[left]), scale)[0]
+        raise ValueError(_what_stands(lab, gone, active, active[kept], level))
+
+
+def _what_stands(lab, gone, active, kept, level):
+    """The end of an experiment that cannot go on, in words."""
+    rule, delta = lab.experiment.rule, lab._recipe.arguments.get("delta")
+    apart = "an item in play from the threshold" if level else "the items in play apart"
+    comparable = f"; the arms left compare items {_listed(kept)} with each other" if 1 < len(kept) < len(active) else ""
+    error = "" if delta is None else ", whose probability of error is added to this one's"
+    return (
+        f"arms {_listed(gone)} cannot be dropped here: without them nothing tells {apart}. What can be said: in play "
+        f"are items {_listed(active)}{comparable}. To go on with some of them is another experiment, {rule}(arms "
+        f"without {_listed(gone)}, items=those{'' if delta is None else f', delta={delta}'}, ...){error}. "
+        "Nothing was changed"
+    )
+
+
+def in_play(lab, arms, items):
+    """Rows of the items that the rule, or what is known, has not put out."""
+    found, rule = None, inspect.getgeneratorlocals(lab._algorithm).get("algorithm")
+    while rule is not None:
+        found = inspect.getgeneratorlocals(rule).get("active", found)
+        rule = rule.gi_yieldfrom
+    if isinstance(found, np.ndarray) and len(found):
+        return found
+    given = lab._recipe.arguments
+    if lab.log and given.get("delta") and "sigma" in given and given.get("objective", "best") == "best":
+        return proved(given, arms, items, lab.log)
+    return np.arange(len(items))
+
+
+def _alike(items, axes, scale):
+    """Groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
+    rest = items - (items @ axes) @ axes.T
+    groups: list[list[int]] = []
+    for row in range(len(items)):
+        same = (g for g in groups if np.linalg.norm(rest[row] - rest[g[0]]) <= RANK_TOL * scale)
+        if (group := next(same, None)) is None:
+            groups.append([row])
+        else:
+            group.append(row)
+    return sorted(groups, key=len, reverse=True)
+
+
+def _listed(rows):
+    rows = list(map(int, rows))
+    return ", ".join(map(str, rows[:LISTED])) + (f", ... ({len(rows)} in all)" if len(rows) > LISTED else "")

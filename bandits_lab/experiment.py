@@ -1,0 +1,214 @@
+"""What an experiment is: a rule and its arguments, as the head of a log writes them, and in what two of them differ.
+
+The arguments themselves are written, all numbers to 17 digits, and compared within a tolerance. A hash of rounded
+numbers would not do: however many digits are kept, some number lies where the rounding goes up or down by its last bit.
+Two arrays are the same if no entry differs by more than 1e-12 of the largest in its column (a feature has its own unit)
+or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
+the same numbers are the same.
+Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
+log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
+"""
+
+import hashlib
+import inspect
+import json
+import textwrap
+import types
+from functools import partial
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+
+from bandits_lib.design import g_design
+from bandits_lib.simulate.fingerprint import PACKAGES
+
+COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
+GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the values by which it still goes
+    "alba": {"design": g_design},
+    "peace": {"offset": 1.0},
+    "rage": {"rule": "widths", "objective": "best", "threshold": None},
+    "separate_arm_estimator": {"ddof": 0},
+}
+
+
+class Experiment(NamedTuple):
+    """A rule and what it was called with, in terms of JSON."""
+
+    rule: str  # name of the generator function
+    arguments: dict[str, Any]  # all of them, arrays as lists
+    defaults: dict[str, Any] = {}  # of those that have one
+
+
+def identify(algorithm):
+    """The `Experiment` of a fresh generator, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
+    if not inspect.isgenerator(algorithm):
+        raise ValueError(
+            f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
+        )
+    if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
+        raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
+    arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
+    return Experiment(rule, _describe(arguments), _defaults(algorithm))
+
+
+def differences(logged, here):
+    """What tells two `Experiment`s apart, as a list of clauses, empty if they are the same."""
+    if logged.rule != here.rule:
+        return [f"the rule is {logged.rule} in the log and {here.rule} here"]
+    gone = _describe(GONE.get(here.rule, {}))
+    known, now = gone | here.defaults | logged.arguments, gone | here.arguments
+    return [clause for name in {**known, **now} for clause in _compare(name, known, now)]
+
+
+# --- in what two arguments differ
+
+
+def _compare(name, logged, here):
+    """Clauses on the entry `name` of two dicts."""
+    if name not in logged or name not in here:
+        return [f"there is no {name} {'in the log' if name in here else 'here'}"]
+    return _differ(name, logged[name], here[name])
+
+
+def _differ(name, logged, here):
+    one, other = _numbers(logged), _numbers(here)
+    if one is not None and other is not None:
+        return _numbers_differ(name, one, other)
+    if isinstance(logged, dict) and isinstance(here, dict) and logged.keys() == here.keys():
+        if "rng" in logged:
+            state = f"{name} is in another state than in the log: another seed, or it has been drawn from"
+            return [] if logged == here else [state]
+        return [clause for key in logged for clause in _differ(_inside(name, key), logged[key], here[key])]
+    if isinstance(logged, list) and isinstance(here, list) and len(logged) == len(here):
+        pairs = enumerate(zip(logged, here, strict=True))
+        return [clause for i, pair in pairs for clause in _differ(f"{name}[{i}]", *pair)]
+    return [] if logged == here else [f"{name} is {_short(logged)} in the log and {_short(here)} here"]
+
+
+def _inside(name, key):
+    return name if key in ("function", "arguments") else f"{name}'s {key}"
+
+
+def _numbers(value):
+    """A number or nested lists of numbers as an array; None for anything else."""
+    if isinstance(value, bool | str | dict) or value is None:
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged lists
+        return None
+    return array if array.dtype.kind in "iuf" and array.size else None
+
+
+def _numbers_differ(name, logged, here):
+    if logged.shape != here.shape:
+        return [f"{name} has shape {logged.shape} in the log and {here.shape} here"]
+    wrong = ~_close(logged, here)
+    if not wrong.any():
+        return []
+    if logged.ndim == 0:
+        return [f"{name} is {logged.item()!r} in the log and {here.item()!r} here"]
+    at = tuple(map(int, np.unravel_index(np.argmax(wrong), wrong.shape)))
+    entry = f"{name}[{', '.join(map(str, at))}] is {logged[at].item()!r} in the log and {here[at].item()!r} here"
+    return [f"{entry} ({wrong.sum()} of {wrong.size} numbers differ)"]
+
+
+def _close(one, other):
+    """Which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
+    if one.dtype.kind in "iu" and other.dtype.kind in "iu":
+        return one == other
+    size = np.maximum(np.abs(one), np.abs(other))
+    size = np.where(np.isfinite(size), size, 0.0)
+    column = size.max(axis=0) if size.ndim > 1 else size
+    with np.errstate(invalid="ignore"):
+        near = np.abs(one - other) <= np.maximum(COLUMN * column, WHOLE * size.max())
+    return near | (one == other) | (np.isnan(one) & np.isnan(other))
+
+
+def _short(value):
+    if isinstance(value, dict) and "function" in value:
+        return _short(value["function"])
+    text = value if isinstance(value, str) else str(value) if value is None else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# --- arguments in terms of JSON
+
+
+def _describe(value, seen=()):
+    """`value` as numbers, strings, lists and dicts."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, np.generic):
+        return _describe(value.item())
+    if id(value) in seen:
+        return "<seen>"
+    seen = (*seen, id(value))
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        return array.tolist() if array.dtype.kind in "biuf" else _describe(array.tolist(), seen)
+    if isinstance(value, list | tuple):
+        return [_describe(item, seen) for item in value]
+    if isinstance(value, set | frozenset):
+        return {"set": sorted(json.dumps(_describe(item, seen)) for item in value)}
+    if isinstance(value, dict):
+        return {str(key): _describe(item, seen) for key, item in value.items()}
+    if isinstance(value, np.random.Generator):
+        return {"rng": _describe(value.bit_generator.state)}
+    return _describe_code(value, seen)
+
+
+def _describe_code(value, seen):
+    if isinstance(value, partial):
+        bound = {"positional": _describe(value.args, seen), **_describe(value.keywords, seen)}
+        return {"function": _describe(value.func, seen), "bound": bound}
+    if inspect.isgenerator(value):
+        return {"function": value.__qualname__, "arguments": _describe(inspect.getgeneratorlocals(value), seen)}
+    if inspect.ismethod(value):
+        return {"function": _describe(value.__func__, seen), "object": _describe(value.__self__, seen)}
+    if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func"):
+        return _describe_function(value, seen)
+    name = type(value).__qualname__
+    if getattr(value, "__dict__", None):
+        return {"object": name, "fields": _describe(vars(value), seen)}
+    return {"object": name, "hash": joblib.hash(value)}
+
+
+def _describe_function(function, seen):
+    function = getattr(function, "py_func", inspect.unwrap(function))
+    home, name = str(getattr(function, "__module__", "")).partition(".")[0], function.__qualname__
+    if not isinstance(function, types.FunctionType) or home in PACKAGES:
+        return {"function": name, "package": home}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    names = sorted(_names(function.__code__) & function.__globals__.keys())
+    values = {key: function.__globals__[key] for key in names} | {key: cell.cell_contents for key, cell in cells}
+    values = {key: value for key, value in values.items() if not isinstance(value, types.ModuleType)}
+    defaults = _describe([function.__defaults__, function.__kwdefaults__], seen)
+    used = {"defaults": defaults, **_describe(values, seen)}
+    return {"function": name, "source": _source(function), "values": used}
+
+
+def _names(code):
+    inner = (item for item in code.co_consts if isinstance(item, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _source(function):
+    """A hash of a function's text, or, where there is none, of its compiled code."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function)).encode()
+    except (OSError, TypeError):
+        text = function.__code__.co_code + repr(function.__code__.co_names).encode()
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _defaults(algorithm):
+    """The defaults of the function that made a fresh generator, if it can be found by its name."""
+    function = inspect.unwrap(algorithm.gi_frame.f_globals.get(algorithm.__qualname__, lambda: None))
+    if getattr(function, "__code__", None) is not algorithm.gi_code:
+        return {}
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}

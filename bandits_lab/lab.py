@@ -1,0 +1,715 @@
+"""What happens in a laboratory beside results: mistakes, arms that run out, pulls that fail, earlier measurements.
+
+Every step is tried on a copy, made once more from the log, which takes the Lab's place when all went well.
+
+Whether a Sample was told before, digit by digit, as when a file is read twice.
+
+A log read back into an algorithm: what was asked and told holds, whatever the algorithm computes today.
+
+A person or a laboratory in the place of the simulator: ask what to pull, tell what came back.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from bandits_lab import diagnosis
+from bandits_lab import log as logs
+from bandits_lab.diagnosis import LinearityWarning
+from bandits_lab.dropping import UNPROVED, after, check_left, checked_arms, going_on
+from bandits_lab.measurements import rows_of
+from bandits_lab.noise import SigmaWarning
+from bandits_lab.requests import Drive, checked_sample
+from bandits_lib.protocol import Algorithm, Sample
+
+FEW = 3  # pulls of which the same sums may come twice by chance
+CHANCE = 0.1  # that whole numbers do, above which nothing is said
+
+
+def told_before(sample, log, requests):
+    """What to warn of when a Sample is told after those of the log, or an empty text."""
+    if sample.counts.sum() < FEW:
+        return ""
+    chance = chance_of_the_same(sample) if not (sample.sums % 1).any() else 0.0
+    if chance > CHANCE:
+        return ""
+    likely = f" (other whole numbers would agree with probability {chance:.2g})" if chance else ""
+    for told, request in zip(log, requests, strict=False):
+        if all(map(np.array_equal, told, sample)):
+            return (
+                f"these {sample.counts.sum()} pulls are those told in answer to request {request}, digit by digit: "
+                f"has the same file been read twice{likely}? Then lab.undo() takes them back"
+            )
+    return ""
+
+
+def chance_of_the_same(sample):
+    """About the probability that other rewards, whole numbers as these, have the same sums.
+
+    Two sums of n with variance v each are equal with probability about 1 / sqrt(4 pi n v).
+    """
+    n, sums, squares = (field[sample.counts > 0] for field in sample)
+    spread = 4 * np.pi * np.maximum(squares - sums * (sums / n), 0.0)
+    return float(np.prod(1 / np.sqrt(np.maximum(spread, 1.0))))
+
+
+def replay(lab, log, path):
+    """Take a `Log` into a `Lab` that was told nothing: what to warn of. A ValueError names the line in `path`."""
+    story = _Story(lab, log)
+    try:
+        logs.check_same(log, lab.experiment)
+        standing = logs.standing(log.entries)
+        for entry in standing:
+            story.take(entry)
+        if len(standing) < len(log.entries):
+            lab._texts = list(map(logs.text, log.entries))
+    except ValueError as error:
+        raise ValueError(f"{path}, {error}") from None
+    return [f"{path}: {message}" for message in story.finish()]
+
+
+class _Story:
+    """One replay: the Lab that relives it, and where it goes otherwise than it went."""
+
+    def __init__(self, lab, log):
+        self.lab, self.log = lab, log
+        self.differing: list[tuple[int, int, int]] = []  # request, pulls that differ, pulls asked for
+        self.outlived: int | None = None  # pulls that the log holds after the algorithm was done here
+        self.undone = False  # the algorithm was done there, but not here
+        self.asked = 0  # the last request in the log
+        lab._head = log.head
+
+    def take(self, entry):
+        """One entry: what was told or changed, then what was asked."""
+        lab = self.lab
+        lab._stock.move(entry.stock)
+        lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
+        if lab.result is not None:
+            self._outlive(entry)
+        elif entry.told:
+            self._tell(entry.told)
+        elif entry.changed:
+            self._change(entry)
+        if entry.asked and lab.result is None:
+            self._hold(entry)
+        elif entry.asked:
+            self.outlived = self.outlived or 0
+        self.undone = entry.done is not None and lab.result is None
+        if entry != logs.Entry(()):
+            lab._texts.append(logs.text(entry))
+
+    def _tell(self, rows):
+        self._check_request(rows)
+        try:
+            self.lab._take(self.lab._check(_sample(rows, len(self.lab._missing))))
+        except ValueError as error:
+            cause = f" (the log's requests differ from those computed here: {logs.MACHINE})" if self.differing else ""
+            raise ValueError(f"line {rows[0].line}: {error}{cause}") from None
+
+    def _change(self, entry):
+        """What the open request wants more or less, since arms were dropped or it was closed."""
+        self._check_request(entry.changed)
+        lab, line = self.lab, entry.changed[0].line
+        held = lab._missing + _dense(entry.changed, "asked", lab._K)
+        if (held < 0).any():
+            raise ValueError(f"line {line}: asks for {held.min()} pulls of arm {int(np.argmin(held))}")
+        try:
+            if entry.dropped:
+                lab._plan_without(entry.dropped)
+            if lab.result is None:
+                self._compare(held, np.zeros_like(held) if not entry.dropped else lab._missing)
+                lab._missing = held
+                if not held.any():
+                    lab._end()
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+
+    def _compare(self, held, computed):
+        """Note where a request in the log is another than the one computed here."""
+        apart = max(np.maximum(held - computed, 0).sum(), np.maximum(computed - held, 0).sum())
+        if apart:
+            self.differing.append((self.lab._request, int(apart), int(held.sum())))
+
+    def _hold(self, entry):
+        """Let the request in the log stand for the one computed."""
+        lab, rows = self.lab, entry.asked
+        self._check_request(rows)
+        computed, asked = lab._missing, _dense(rows, "asked", len(lab._missing))
+        self._compare(asked, computed)
+        lab._missing, self.asked = asked, lab._request
+
+    def _check_request(self, rows):
+        row = next((row for row in rows if row.request != self.lab._request), None)
+        if row is not None:
+            verb = "answers" if row.count > 0 else "makes"
+            at = self.lab._request
+            raise ValueError(f"line {row.line}: {verb} request {row.request} where the algorithm is at request {at}")
+
+    def _outlive(self, entry):
+        """Keep what was told after the algorithm was done."""
+        if entry.told:
+            log = self.lab.log
+            sample = _sample(entry.told, len(log[0].counts) if log else 1 + max(row.arm for row in entry.told))
+            log.append(sample)
+            self.lab.requests.append(entry.told[0].request)
+            self.outlived = (self.outlived or 0) + int(sample.counts.sum())
+
+    def finish(self):
+        """Enter a request that the log does not have; returns the warnings."""
+        lab = self.lab
+        if lab.result is None and self.asked < lab._request:
+            lab._texts.append(logs.text(logs.entry(lab._request - 1, asked=lab._missing)))
+        elif lab.result is not None and lab._request and not any(e.done is not None for e in self.log.entries):
+            if self.outlived is None:
+                lab._texts.append(logs.text(logs.entry(lab._request, done=True)))
+        return [message for message in (self._torn(), self._differs(), self._ends()) if message]
+
+    def _torn(self):
+        if not self.log.torn:
+            return ""
+        return (
+            f"its end, {self.log.torn!r}, is left out: no empty line follows, so the save that wrote it was cut short. "
+            "Tell again what ask() still wants; the next save makes a remark of this"
+        )
+
+    def _differs(self):
+        if not self.differing:
+            return ""
+        (request, apart, pulls), *later = self.differing
+        more = f" and {len(later)} later ones" if later else ""
+        return (
+            f"the log holds another request {request}{more} than the algorithm computes here ({apart} of its {pulls} "
+            "pulls differ). What was asked and told holds, and the rule fits that. "
+            f"Likely causes: {logs.MACHINE}"
+        )
+
+    def _ends(self):
+        end = f"after request {self.lab._request}"
+        if self.outlived is not None:
+            return (
+                f"here the algorithm is done {end}, though the log goes on: its {self.outlived} further pulls are kept "
+                f"and have no part in the result. Likely causes: {logs.MACHINE}"
+            )
+        if self.undone:
+            before = f"after request {self.asked}"
+            return f"the algorithm was done {before}, but here it asks for more. Likely causes: {logs.MACHINE}"
+        return ""
+
+
+def _sample(rows, K):
+    counts = _dense(rows, "count", K)
+    return Sample(counts, _dense(rows, "sum", K), _dense(rows, "squares", K))
+
+
+def _dense(rows, field, K):
+    """One field of rows as an array (K,)."""
+    values = np.zeros(K, np.int64 if field in ("asked", "count") else float)
+    for row in rows:
+        if row.arm >= K:
+            raise ValueError(f"line {row.line}: arm {row.arm} is not one of 0..{K - 1}")
+        values[row.arm] += getattr(row, field)
+    return values
+
+
+class Steps(Drive):
+    """The steps of a `Lab` that are no results."""
+
+    def undo(self, reason=""):
+        """Take the last step back: what was told last, or a drop, a closed request, or what was measured before.
+
+        Parameters
+        ----------
+        reason : str, default ""
+            Why, for the log.
+
+        Returns
+        -------
+        str
+            What was taken back.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to take back.
+
+        Notes
+        -----
+        For an error that is found in the records, such as a typing error, not for a result that one does not like:
+        which results stand must not depend on what they are. The step stays in the log, with its sign turned after it.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell(Sample.of([0, 1], [18.0, 2.3], 2))
+        >>> lab.undo("1.8 was meant")
+        'taken back: 2 pulls told in answer to request 1'
+        >>> lab.ask().tolist()
+        [78, 77]
+        """
+        self._check_going()
+        standing = logs.standing(self._log_so_far().entries)
+        last = next((i for i in range(len(standing) - 1, 0, -1) if not (standing[i].told and standing[i].stock)), 0)
+        if last == 0:
+            raise ValueError("nothing was told: there is nothing to undo")
+        text = logs.text(logs.undoing(standing[last:], _one_line(reason)))
+        if self._recipe.obstacle:
+            self._texts.append(text)
+            self._refusal = f"it was taken back in the log, but {self._recipe.obstacle}"
+            warnings.warn(
+                f"the last step is taken back in the log, but this Lab cannot go on: {self._recipe.obstacle}. Save it, "
+                "and open the log with Lab(algorithm, path) and a fresh algorithm",
+                stacklevel=2,
+            )
+        else:
+            self._become(self._again(text))
+        return f"taken back: {_told(standing[last:])}"
+
+    def drop(self, arms, reason=""):
+        """Ask for some arms no more; the open request is planned anew without them, and what was told of it counts.
+
+        Parameters
+        ----------
+        arms : int or (n,) sequence of int
+            Rows of the arms that are not available any more. They are still ranked, by what the others tell of them.
+        reason : str, default ""
+            Why, for the log.
+
+        Raises
+        ------
+        ValueError
+            For a rule whose guarantee would fall or that cannot go on (`bandits_lab.dropping` has all of them),
+            and where the arms left cannot tell the items in play apart: it says what is known. Nothing is changed.
+
+        Warns
+        -----
+        UserWarning
+            If the rule promises no confidence that could stand.
+
+        Notes
+        -----
+        For reasons that have nothing to do with the rewards: a bottle broke, a page was taken down. An arm that is
+        dropped because it did badly takes the guarantee with it.
+
+        Examples
+        --------
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
+        >>> lab.drop(1, "out of stock")
+        >>> lab.ask()[1].item()
+        0
+        """
+        self._check_open()
+        found = going_on(self.experiment, self._request)
+        gone = checked_arms(arms, self._K, self.dropped)
+        check_left(self, (*self.dropped, *gone))
+        lab = self._again()
+        before, request = lab._missing, lab._request
+        lab._plan_without(gone)
+        lab._changed(request, before, dropped=gone, reason=_one_line(reason))
+        self._become(lab)
+        self._warn_unproved(found)
+
+    def close(self, reason=""):
+        """Answer the open request with the pulls that were told: the others can never be made.
+
+        Parameters
+        ----------
+        reason : str, default ""
+            Why, for the log.
+
+        Raises
+        ------
+        ValueError
+            If nothing was told in answer to it, if the rule needs all of its pulls, or cannot use those it has. Nothing
+            is changed.
+
+        Warns
+        -----
+        UserWarning
+            If the rule promises no confidence that could stand.
+
+        Notes
+        -----
+        That they are missing must not depend on what they would have been: readings beyond the range of an instrument
+        are not missing, they are large.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell(Sample(np.array([78, 71]), np.array([156.0, 0.0]), np.array([390.0, 71.0])))
+        >>> lab.close("six wells spilt")
+        >>> lab.result.recommendation
+        0
+        """
+        self._check_open()
+        found = after(self.experiment, self._request)
+        if not found.closes:
+            raise ValueError(f"{self.experiment.rule} needs all pulls of this request: {found.why}")
+        if not self._parts:
+            raise ValueError(
+                f"nothing was told in answer to request {self._request}: there is nothing to close it with"
+            )
+        lab = self._again()
+        before, request = lab._missing, lab._request
+        lab._missing = np.zeros_like(before)
+        lab._changed(request, before, reason=_one_line(reason))
+        self._become(lab)
+        self._warn_unproved(found)
+
+    def tell_history(self, samples, *, planned=False):
+        """Hand over measurements made before the experiment; each answers a request that asks for it, once.
+
+        Parameters
+        ----------
+        samples : Sample or iterable of Sample
+            Single rewards in the order in which they were made, none left out (`measurements.read_each`), or sums.
+        planned : bool, default False
+            The number of pulls of every arm was fixed before the first of them. Sums of several pulls need that.
+
+        Raises
+        ------
+        ValueError
+            After the first result of the experiment itself, for numbers that cannot be rewards, and for sums whose
+            numbers were not planned. Nothing is changed.
+
+        Warns
+        -----
+        UserWarning
+            For sums, if the rule asks for one pull at a time: it cannot use them.
+
+        Notes
+        -----
+        Any rule keeps its guarantee: it reads the rewards of an arm one after the other, whoever measured them when.
+        The conditions: the same arms, the same noise, and neither the rule nor its arguments were chosen by what the
+        rewards were. What no request asks for is not used; a sum is told whole, when it fits.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
+        >>> lab.ask().tolist()
+        [76, 76]
+        """
+        self._check_open()
+        if self._by_hand:
+            raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
+        rows = rows_of(samples, self._K, planned, checked_sample)
+        if not rows:
+            raise ValueError("there is no measurement in what was handed over")
+        lab = self._again(logs.text(logs.Entry((), stock=rows)))
+        lab._fill()
+        self._become(lab)
+        if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
+            warnings.warn(
+                f"{self.experiment.rule} asks for one pull at a time and cannot use sums of several: they are kept, "
+                "unused. Rules that take them from the beginning have an argument history=",
+                stacklevel=2,
+            )
+
+    # --- steps on a copy, which takes this Lab's place when all went well
+
+    def _log_so_far(self, more=""):
+        return logs.parse((self._head + "".join(self._texts) + more).encode())
+
+    def _again(self, more=""):
+        """This Lab once more, from its log and perhaps an entry more."""
+        lab = object.__new__(type(self))
+        Drive.__init__(lab, self._recipe.make(), self.experiment)
+        replay(lab, self._log_so_far(more), "the log")
+        return lab
+
+    def _become(self, lab):
+        lab._watch.message()
+        lab._watch.said &= self._watch.said  # what still holds was said before, what is new was not
+        self.__dict__ = lab.__dict__
+        self._look(above=2)
+
+    def _look(self, above=1):
+        """Warn of what the measurements contradict: a Lab does."""
+
+    def _changed(self, request, before, dropped=(), reason=""):
+        """Enter what the open request wants more or less than `before`, and go on if nothing is missing."""
+        missing = np.zeros_like(before) if self._missing is None else self._missing
+        if not missing.any() and self._missing is not None:
+            self._end()
+        changed = logs.changes(request, missing - before, dropped)
+        self._write(request, changed=changed, dropped=tuple(dropped), reason=reason)
+        self._fill()
+
+    # --- what is refused, and what is warned of
+
+    def _check_going(self):
+        if self._refusal:
+            self._check(None)
+
+    def _check_open(self):
+        self._check_going()
+        if self._missing is None:
+            raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
+
+    def _warn_unproved(self, found):
+        if found.why in UNPROVED:
+            warnings.warn(f"{self.experiment.rule} goes on; {found.why}", stacklevel=3)
+
+
+def _told(steps):
+    """What entries of a log that belong together say, in words."""
+    told = [row for entry in steps if not entry.stock for row in entry.told]
+    before = [row for entry in steps if not entry.told for row in entry.stock]
+    if told:
+        return f"{sum(row.count for row in told)} pulls told in answer to request {told[0].request}"
+    pulls = sum(row.count for row in before)
+    return f"{pulls} pulls measured before" if pulls else "a step that changed what is asked"
+
+
+def _one_line(reason):
+    return " ".join(str(reason).split())
+
+
+class ReplayWarning(UserWarning):
+    """A log was replayed, but not all is as when it was written.
+
+    Parameters
+    ----------
+    message : str
+        Which, where, and why, as a rule.
+
+    Notes
+    -----
+    The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", ReplayWarning)
+    """
+
+    def __init__(self, message):
+        super().__init__(message)
+
+
+SHOWN = ("delta", "budget", "sigma")
+
+
+class Lab(Steps):
+    """Drive any algorithm by hand. The log is the state: `Lab(algorithm, log)` continues where you stopped.
+
+    Parameters
+    ----------
+    algorithm : generator
+        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    log : iterable of Sample, or path, default ()
+        Samples told before, or the path of a csv written by `save`; replayed into the algorithm.
+
+    Attributes
+    ----------
+    log : list of Sample
+        What was told so far.
+    requests : list of int
+        Number of the request that each of them answered.
+    result : Result or None
+        None until the algorithm is done.
+    dropped : tuple of int
+        Arms that are asked for no more.
+    ended : str
+        Why there will be no result, if arms were dropped and the others do not do; empty otherwise.
+    experiment : Experiment
+        Rule and arguments.
+
+    Raises
+    ------
+    ValueError
+        For an algorithm that is no fresh generator, a log of another experiment (it says what differs), a row that
+        cannot be right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
+    FileNotFoundError
+        If there is no file at the path.
+
+    Warns
+    -----
+    ReplayWarning
+        If a log is replayed and not all is as when it was written.
+    SigmaWarning
+        If the replicates told so far contradict the rule's `sigma`.
+    LinearityWarning
+        When the algorithm is done, if the measurements contradict a linear model, or could not have done so.
+
+    Notes
+    -----
+    The log holds what was asked. Where the algorithm, on another machine, asks for other pulls than it did there, what
+    the log says was asked and told holds, the rule fits that, and a ReplayWarning says where.
+
+    Examples
+    --------
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> Lab(rage(np.eye(2), delta=0.05)).ask().tolist()
+    [78, 77]
+    """
+
+    def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
+        super().__init__(algorithm)
+        if isinstance(log, str | os.PathLike):
+            for message in replay(self, logs.read(log), log):
+                warnings.warn(message, ReplayWarning, stacklevel=2)
+            self._fill()
+            self._look()
+        else:
+            self._write()
+            for sample in log:
+                self.tell(sample)
+
+    def ask(self):
+        """What to pull next.
+
+        Returns
+        -------
+        (K,) int array or None
+            Pulls still wanted of each arm; None when the algorithm is done.
+
+        Examples
+        --------
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> Lab(rage(np.eye(3), delta=0.05)).ask().tolist()
+        [91, 92, 92]
+        """
+        return None if self._missing is None else self._missing.copy()
+
+    def tell(self, sample: Sample):
+        """Hand over rewards: a Sample of some or all of the pulls asked for; partial answers are welcome.
+
+        Parameters
+        ----------
+        sample : Sample
+            Counts (K,), at most those asked for, with sums and squares in units of reward and its square.
+
+        Raises
+        ------
+        ValueError
+            For pulls that were not asked for or numbers that cannot be rewards: nothing is changed. For rewards that
+            the algorithm refuses: they stay out of the log (make the Lab again from it).
+
+        Warns
+        -----
+        SigmaWarning
+            If the replicates told so far contradict the rule's `sigma`, once for each direction; the Sample is taken.
+        LinearityWarning
+            With the last Sample, if the measurements contradict a linear model, or could not have done so.
+        UserWarning
+            If the same pulls were told before, digit by digit: a file that was read twice? If the experiment ends
+            without a result.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> n = lab.ask()
+        >>> lab.tell(Sample(n, n * [2.0, 0.0], n * [5.0, 1.0]))
+        >>> lab.result.recommendation
+        0
+        """
+        sample, request = self._check(sample), self._request
+        message = told_before(sample, self.log, self.requests)
+        self._take(sample)
+        if sample.counts.any():
+            self._write(request, sample)
+            self._by_hand = True
+            if message:
+                warnings.warn(message, stacklevel=2)
+            self._fill()
+        self._look()
+        if self.ended:
+            warnings.warn(self.ended, stacklevel=2)
+
+    def save(self, path):
+        """Write the log as a csv that a person can read (`bandits_lab.log` shows one), or add to it what is new.
+
+        Parameters
+        ----------
+        path : path or str
+            The file. What stands in it is never replaced: it must be the beginning of this log.
+
+        Raises
+        ------
+        ValueError
+            If the file holds what this Lab was not told (another Lab has saved there), another experiment, or no log;
+            it is left as it is.
+        FileNotFoundError, PermissionError, TimeoutError
+            If it cannot be written.
+
+        Notes
+        -----
+        A kill at any byte loses nothing that was saved before.
+
+        Examples
+        --------
+        >>> from bandits_lib import Sample
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> lab = Lab(rage(np.eye(2), delta=0.05))
+        >>> lab.tell(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2))
+        >>> lab.save("log.csv")
+        >>> Lab(rage(np.eye(2), delta=0.05), "log.csv").ask().tolist()
+        [76, 76]
+        """
+        logs.save(path, self.experiment, self._head, self._texts)
+
+    undo, drop, close, tell_history = Steps.undo, Steps.drop, Steps.close, Steps.tell_history
+
+    def standings(self, **options):
+        """What is known now: who leads, who may still be the best, with intervals; it prints and plots itself.
+
+        Parameters
+        ----------
+        **options
+            `names` of the items, and what else `lab.standings.standings` takes.
+
+        Returns
+        -------
+        Standings
+            Table, leader and lead.
+
+        Raises
+        ------
+        ValueError
+            As `lab.standings.standings`.
+
+        Examples
+        --------
+        >>> from bandits_lib.fixed_confidence import rage
+        >>> Lab(rage(np.eye(2), delta=0.05)).standings().pulls
+        0
+        """
+        from bandits_lab.anytime_intervals import standings
+
+        return standings(self, **options)
+
+    def __repr__(self):
+        given = self.experiment.arguments
+        rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
+        pulls = sum(int(sample.counts.sum()) for sample in self.log)
+        if self._missing is None:
+            said = [self.ended or f"done with {pulls} pulls, the answer is lab.result.recommendation"]
+        else:
+            here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
+            said = [f"request {self._request} is open, {here} of its {here + wanted} pulls are told"]
+            said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} told in all"]
+        said += [f"arms dropped: {', '.join(map(str, self.dropped))}"] if self.dropped else []
+        said += [f"{len(self._stock)} pulls measured before are left"] if len(self._stock) else []
+        return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
+
+    def __reduce__(self):
+        raise TypeError("a Lab cannot be pickled or copied: lab.save(path) it, and Lab(algorithm, path) makes it again")
+
+    def _look(self, above=1):
+        """Warn if what was told contradicts the rule's sigma, or at the end its linear model; `above`: callers."""
+        if message := self._watch.message():
+            warnings.warn(message, SigmaWarning, stacklevel=2 + above)
+        if self.result is not None and (message := diagnosis.message(self.experiment, self.log, self.result)):
+            warnings.warn(message, LinearityWarning, stacklevel=2 + above)

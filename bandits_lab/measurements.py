@@ -1,0 +1,449 @@
+"""Tables as spreadsheets and instruments write them, as rows of text with their line numbers.
+
+UTF-8 and UTF-16 with or without a mark at the beginning, or the Western code page; columns apart by comma, semicolon or
+tab, or by what a first line `sep=;` says; decimal commas, and points between the thousands beside them; capitals and
+spaces in the names of columns, empty lines.
+
+Measurements made before the experiment, kept until a request asks for them, each used once.
+
+Every arm has a stack of independent rewards, and a rule reads the next one of the arm it asks for. Who read it first,
+and when, is no part of its proof: single rewards may be handed on in the order in which they were made, none left out,
+even if what they were decided how many were made. A sum of several pulls can only be used whole, and whether it fits
+must not depend on the rewards: their number must have been fixed before.
+
+Files of a laboratory: measurements as csv. A row that cannot be right is refused with its line number.
+
+The columns arm,reward (one row per pull) or arm,count,sum,squares, in any order and in capitals or not, beside others,
+which are passed by. `lab.tables` says what else is read: semicolons, tabs, decimal commas, UTF-16, empty lines, ...
+A cell without a reward (empty, NaN, NA, null, none) is a measurement that failed: it is not counted, and the Lab goes
+on asking for it. That is right if what is missing does not depend on what it would have been.
+"""
+
+import codecs
+import csv
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lab.log import Row
+from bandits_lib.protocol import Sample
+
+DELIMITERS = ",;\t"
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
+LARGEST = 2.0**53  # whole numbers below are exact as floats
+MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # in any case: a measurement that failed
+COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # could be a thousand and more
+BOTH = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")  # 1.234,5 or 1 234.5 or 1.234.567
+UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?![eE][+-]?\d)([%°µμ‰Ω]\w*|[A-Za-zµμΩ][\w%°/·.^²³*-]{0,11})")
+
+
+class Table(NamedTuple):
+    """A file: columns in small letters, (line, {column: text}) of each row, and what stands between the columns."""
+
+    columns: list[str]
+    rows: list[tuple[int, dict[str, str]]]
+    delimiter: str
+
+
+def table(path, wanted, hint=lambda columns: ""):
+    """A file as a `Table`; `wanted` : sets of columns, one of which it must have, `hint(columns)` : what to do else."""
+    lines = re.split("\r\n|\r|\n", _text(Path(path)))
+    first, delimiters = 0, DELIMITERS
+    if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
+        first, delimiters = 1, said[1]
+    columns, delimiter = _columns(lines[first] if len(lines) > first else "", delimiters, wanted)
+    if not any(needed <= set(columns) for needed in wanted):
+        known = " or ".join(",".join(sorted(needed, key=needed_first)) for needed in wanted)
+        found = ",".join(columns) if any(columns) else "none"
+        raise ValueError(
+            f"line {first + 1} of {path}: the columns must be {known}, in any order; got {found}{hint(columns)}"
+        )
+    twice = sorted({name for name in columns if name and columns.count(name) > 1})
+    if twice:
+        raise ValueError(f"line {first + 1} of {path}: there are two columns {twice[0]!r}: rename one")
+    rows = []
+    for line, row in _fields(path, lines, first + 1, delimiter):
+        fields = [text.strip() for text in row]
+        if not any(fields):
+            continue
+        while len(fields) > len(columns) and not fields[-1]:
+            fields.pop()
+        if not any(columns[len(fields) :]):
+            fields += [""] * (len(columns) - len(fields))
+        if len(fields) != len(columns):
+            raise ValueError(f"line {line} of {path}: {len(fields)} fields, but the first line has {len(columns)}")
+        rows.append((line, list(zip(columns, fields, strict=True))))
+    return _without_empty(columns, rows, delimiter)
+
+
+def _without_empty(columns, rows, delimiter):
+    """The `Table` without the columns that have neither name nor content."""
+    kept = {i for _, fields in rows for i, (name, text) in enumerate(fields) if name or text}
+    kept |= {i for i, name in enumerate(columns) if name}
+    named = [(line, {name: text for i, (name, text) in enumerate(fields) if i in kept}) for line, fields in rows]
+    return Table([name for i, name in enumerate(columns) if i in kept], named, delimiter)
+
+
+def _fields(path, lines, first, delimiter):
+    """(line, fields) of all lines from `first` on, of which a quoted field may hold several."""
+    reader = csv.reader(lines[first:], delimiter=delimiter, skipinitialspace=True)
+    try:
+        for row in reader:
+            yield reader.line_num + first, row
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num + first} of {path}: {error}; is a quotation mark open?") from None
+
+
+def needed_first(name):
+    """Where a column stands in a message."""
+    order = ("arm", "reward", "count", "sum", "squares")
+    return order.index(name) if name in order else len(order)
+
+
+def _columns(line, delimiters, wanted):
+    """Names of the columns, in small letters, and what stands between them."""
+    split = {mark: next(csv.reader([line], delimiter=mark, skipinitialspace=True), []) for mark in delimiters}
+    named = {mark: [name.strip().lower() for name in names] for mark, names in split.items()}
+    right = [mark for mark, names in named.items() if any(needed and needed <= set(names) for needed in wanted)]
+    best = right[0] if right else max(named, key=lambda mark: len(named[mark]))
+    return named[best], best
+
+
+def _text(path):
+    """The content of a file, whatever the encoding."""
+    data = path.read_bytes()
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise ValueError(f"{path} is a workbook, not a csv: save the sheet as CSV UTF-8")
+    for mark, encoding in MARKS.items():
+        if data.startswith(mark):
+            return _decoded(path, data, encoding)
+    if b"\0" in data:
+        half = data[: len(data) // 2 * 2]
+        return _decoded(path, data, "utf-16-le" if half[1::2].count(0) > half[::2].count(0) else "utf-16-be")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return _decoded(path, data, "cp1252")
+
+
+def _decoded(path, data, encoding):
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ValueError(f"line {line} of {path}: this is no text in {encoding}: save the file as CSV UTF-8") from None
+
+
+class Numbers:
+    """The numbers of one file, with points or commas for the fractions, whichever they have.
+
+    `mark` is what the fractions have, "" if nothing tells: if all numbers with a comma or a point could be
+    thousands, as 1.234 could. Columns that are apart by commas tell: their numbers have points.
+    """
+
+    def __init__(self, texts, delimiter, hint=""):
+        self.hint = hint  # for what is no number
+        commas = [text for text in texts if COMMA.fullmatch(text)]
+        points = [text for text in texts if "." in text and _finite(text) is not None]
+        if any(not THOUSANDS.fullmatch(text) for text in points):
+            self.mark = "."
+        elif any(not THOUSANDS.fullmatch(text) for text in commas):
+            self.mark = ","
+        else:
+            self.mark = "." if delimiter == "," and not commas else ""
+
+    def __call__(self, text, name, where):
+        """A text as a finite number; ValueError with what it should be."""
+        if THOUSANDS.fullmatch(text) and not self.mark:
+            raise ValueError(
+                f"{where}: {name} {text!r} may be a fraction or a thousand, and nothing in the file tells which: "
+                f"write {text}0 (once is enough) or {re.sub('[.,]', '', text)} (all of them)"
+            )
+        if COMMA.fullmatch(text) and self.mark == ",":
+            return float(text.replace(",", "."))
+        if (number := _finite(text)) is not None:
+            return float(text.replace(".", "")) if THOUSANDS.fullmatch(text) and self.mark == "," else number
+        raise ValueError(f"{where}: {name} must be a finite number; got {text!r}{self._instead(text) or self.hint}")
+
+    def whole(self, text, name, where):
+        """A text as a whole number of 0 or more."""
+        number = self(text, name, where)
+        if THOUSANDS.fullmatch(text) and self.mark in text:
+            digits = re.split("[.,]", text)
+            raise ValueError(f"{where}: {name} {text!r} is no whole number: write {digits[0]} or {''.join(digits)}")
+        if number % 1 or not 0 <= number < LARGEST:
+            raise ValueError(f"{where}: {name} must be a whole number of at least 0, below 2^53; got {text}")
+        return int(number)
+
+    @staticmethod
+    def nearly(text):
+        """Whether a text looks like a number in some style."""
+        return bool(COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) or BOTH.fullmatch(text))
+
+    def _instead(self, text):
+        """What to write in the place of a text that is nearly a number."""
+        if COMMA.fullmatch(text):
+            return ", where other numbers have points: write all of them with points"
+        if (unit := UNIT.fullmatch(text)) and (number := _finite(unit[1].replace(",", "."))) is not None:
+            said = f"{number / 100:.12g}" if unit[2] == "%" else f"{number:.12g}"
+            return f": write {said.replace('.', self.mark or '.')}"
+        if BOTH.fullmatch(text):
+            return f": write {_plain(text).replace('.', self.mark or '.')}"
+        return ""
+
+
+def _plain(text):
+    """1.234,5 and 1,234.5 as 1234.5, and 1.234.567 as 1234567."""
+    first = next(character for character in text if character in ".,' ")
+    return text.replace(first, "").replace(",", ".")
+
+
+def _finite(text):
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None
+
+
+def positions(names):
+    """{label: row} of the arms' labels; ValueError for two that are the same."""
+    labels = [str(name).strip() for name in names]
+    found = {label: row for row, label in enumerate(labels)}
+    if len(found) < len(labels):
+        first = next(label for label in labels if labels.count(label) > 1)
+        rows = np.flatnonzero([label == first for label in labels])
+        raise ValueError(f"names must differ; {first!r} names arms {rows[0]} and {rows[1]}")
+    return found
+
+
+WAY_OUT = (
+    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of pulls "
+    "of every arm was fixed before the first of them, say planned=True; or give them to a rule that takes sums, "
+    "lazy_track_and_stop(..., history=sample)"
+)
+
+
+def nothing(K):
+    """The Sample without a pull."""
+    return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
+
+
+class Stock:
+    """What was measured before and has not been told."""
+
+    def __init__(self):
+        self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # by arm: count, sum, squares, in their order
+
+    def __len__(self):
+        return sum(count for pieces in self.pieces.values() for count, *_ in pieces)
+
+    def move(self, rows):
+        """Take rows in, or out where their count is negative; ValueError for what is not there."""
+        for row in rows:
+            pieces = self.pieces.setdefault(row.arm, [])
+            if row.count > 0:
+                pieces.append((row.count, row.sum, row.squares))
+                continue
+            piece = (-row.count, 0 - row.sum, 0 - row.squares)
+            if piece not in pieces:
+                raise ValueError(f"line {row.line}: takes out of what was measured before what is not there")
+            pieces.remove(piece)
+
+    def fitting(self, missing):
+        """Rows, with the sign turned, of the pieces that a request can take that still wants `missing` (K,)."""
+        rows = []
+        for arm in sorted(self.pieces):
+            wanted = missing[arm]
+            for count, added, squares in self.pieces[arm]:
+                if wanted == 0:
+                    break
+                if count <= wanted:
+                    rows.append(Row(0, 0, arm, 0, -count, 0 - added, 0 - squares))
+                    wanted -= count
+        return tuple(rows)
+
+
+def rows_of(samples, K, planned, check):
+    """Rows of what was measured before: of one Sample or of many, each arm of each a piece. check : of a Sample."""
+    rows = []
+    for sample in [samples] if hasattr(samples, "counts") else _iterated(samples):
+        counts, sums, squares = check(sample, K)
+        for arm in np.flatnonzero(counts):
+            if counts[arm] > 1 and not planned:
+                raise ValueError(f"sums of several pulls ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}")
+            rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))
+    return tuple(rows)
+
+
+def _iterated(samples) -> Iterable[Sample]:
+    try:
+        return iter(samples)
+    except TypeError:
+        raise ValueError(
+            f"what was measured before must be a Sample or several; got {type(samples).__name__}"
+        ) from None
+
+
+def sample_of(rows, K):
+    """The Sample of rows with the sign turned."""
+    counts, sums, squares = np.zeros(K, np.int64), np.zeros(K), np.zeros(K)
+    for row in rows:
+        counts[row.arm] -= row.count
+        sums[row.arm] -= row.sum
+        squares[row.arm] -= row.squares
+    return Sample(counts, sums, squares)
+
+
+ONE_BY_ONE = ["arm", "reward"]
+COUNTED = ["arm", "count", "sum", "squares"]
+OUT_OF_RANGE = ". An empty cell is a measurement that failed; a reading out of range is none: leaving it out misleads"
+
+
+def read(path, names, wanted=None):
+    """One file of measurements as a Sample.
+
+    Parameters
+    ----------
+    path : path or str
+        A csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in a row,
+        or none: how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are
+        equal). Other columns are passed by.
+    names : sequence
+        K labels of the arms, as they stand in the file.
+    wanted : (K,) int array_like, optional
+        Pulls that were asked for (`lab.ask()`); by default any number will do.
+
+    Returns
+    -------
+    Sample
+        Counts, sums and squares of the K arms.
+
+    Raises
+    ------
+    ValueError
+        With the line number, for other columns, an unknown arm, a number that is none, squares below sum^2 / count, or
+        more pulls of an arm than `wanted`. Nothing is kept of a file that is refused.
+
+    Warns
+    -----
+    UserWarning
+        If rewards are missing: how many, and where.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("day.csv", index=False)
+    >>> read("day.csv", ["plain", "bold"]).sums.tolist()
+    [3.0, 0.5]
+    """
+    counts, sums, squares = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))
+    for where, arm, count, total, square in _rows(path, names):
+        if wanted is not None and counts[arm] + count > wanted[arm]:
+            raise ValueError(
+                f"{where}: more pulls of {names[arm]} than the {wanted[arm]} that were asked for: take the first n of "
+                "each arm, in time; was this file told before?"
+            )
+        counts[arm] += count
+        sums[arm] += total
+        squares[arm] += square
+    return Sample(counts, sums, squares)
+
+
+def read_each(path, names) -> Iterator[Sample]:
+    """The rows of a file of measurements one by one, in their order: for `Lab.tell_history`.
+
+    Parameters
+    ----------
+    path : path or str
+        A csv as for `read`.
+    names : sequence
+        K labels of the arms, as they stand in the file.
+
+    Returns
+    -------
+    iterator of Sample
+        One for every row that has a reward.
+
+    Raises
+    ------
+    ValueError
+        As `read`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("pilot.csv", index=False)
+    >>> [sample.sums.tolist() for sample in read_each("pilot.csv", ["plain", "bold"])]
+    [[1.0, 0.0], [0.0, 0.5], [2.0, 0.0]]
+    """
+    return (_single(row, len(names)) for row in _rows(path, names))
+
+
+def _single(row, K):
+    _, arm, *numbers = row
+    sample = nothing(K)
+    for field, number in zip(sample, numbers, strict=True):
+        field[arm] = number
+    return sample
+
+
+def _rows(path, names):
+    """[(where, arm, count, sum, squares), ...] of a file, checked."""
+    position = positions(names)
+    columns, rows, delimiter = table(path, (set(ONE_BY_ONE), set(COUNTED)), hint=_without_squares)
+    numeric = COUNTED[1:] if set(COUNTED) <= set(columns) else ONE_BY_ONE[1:]
+    if numeric == COUNTED[1:] and "reward" in columns or numeric == ONE_BY_ONE[1:] and "count" in columns:
+        raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")
+    present = [(line, row) for line, row in rows if not any(row[name].lower() in MISSING for name in numeric)]
+    numbers = Numbers([row[name] for _, row in present for name in numeric], delimiter, OUT_OF_RANGE)
+    found = [_row(row, numeric, position, numbers, f"line {line} of {path}") for line, row in present]
+    if lines := [line for line, row in rows if any(row[name].lower() in MISSING for name in numeric)]:
+        for line, row in rows:
+            _arm(row, position, f"line {line} of {path}")
+        shown = ", ".join(map(str, lines[:6])) + (", ..." if len(lines) > 6 else "")
+        warnings.warn(
+            f"{len(lines)} rows of {path} have no reward (lines {shown}): they are left out, and still asked for. That "
+            "is right if it does not depend on what the reward would have been; a reading out of range is not missing",
+            stacklevel=3,
+        )
+    return [row for row in found if row[2]]
+
+
+def _without_squares(columns):
+    """What is to be done where the sums of squares are missing."""
+    if not {"arm", "count", "sum"} <= set(columns):
+        return ""
+    return ": for rewards 0 and 1 copy sum into squares; otherwise write one row per measurement, arm,reward"
+
+
+def _row(row, numeric, position, numbers, where):
+    """(where, arm, count, sum, squares) of one line."""
+    arm = _arm(row, position, where)
+    if numeric == ONE_BY_ONE[1:]:
+        reward = numbers(row["reward"], "reward", where)
+        return where, arm, 1, reward, reward**2
+    count = numbers.whole(row["count"], "count", where)
+    total, square = (numbers(row[name], name, where) for name in ("sum", "squares"))
+    if count == 0 and (total or square):
+        raise ValueError(f"{where}: count must be at least 1, or sum and squares 0; got {row['count']}")
+    if count and square < total**2 / count * (1 - 1e-9):
+        raise ValueError(f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}")
+    return where, arm, count, total, square
+
+
+def _arm(row, position, where):
+    if row["arm"] not in position:
+        raise ValueError(f"{where}: unknown arm {row['arm']!r}; the arms are {_some(position)}")
+    return position[row["arm"]]
+
+
+def _some(names, most=6):
+    shown = ", ".join(list(names)[:most])
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

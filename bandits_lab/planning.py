@@ -1,0 +1,656 @@
+"""Before the first measurement: how many there will be, and how often the answer would be wrong, for a guess.
+
+Every rule is played many times against the guess. What comes out is no promise, since the guess may be wrong; the
+promises of the rules (`lab.rules`) hold whatever the truth. The floor is a theorem: no rule that is wrong with
+probability at most delta on every problem needs fewer pulls on average on this one (jedra2020, Theorem 1).
+
+Rules made ready for a plan: called with its arguments, their requests counted, their time tried out beforehand.
+
+A parameter to plan with, where only the smallest gap that matters is known.
+
+"Every other item is at least `gap` behind the best" leaves many parameters. The time that an experiment takes falls
+with every single gap, so the hard cases are those in which no gap is larger than the features force it to be. For each
+item that can be the best at all, `closest` finds the one whose gaps are least in the sum of their squares: a quadratic
+program, solved as Lawson and Hanson (1974, chapter 23) reduce it to nonnegative least squares. `hardest` takes, of
+these, the case of largest characteristic time.
+
+Gaps, not theta, are made small: the norm of theta would depend on the units of the features, and the gaps do not. No
+parameter with such gaps takes more than the design that is best for the least gap of each item by itself; for arms
+without structure, for factors and for a line, the case found takes as much, so none is harder. Elsewhere a local search
+has found harder ones, by 8 % at most.
+
+What a plan says of a rule, computed from its runs, and how it is shown: in words and numbers, and as a picture.
+"""
+
+import inspect
+import warnings
+from functools import partial
+from time import perf_counter
+from typing import NamedTuple
+
+import joblib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import NullFormatter
+from scipy.optimize import nnls
+from scipy.stats import binomtest
+
+from bandits_lab.arms import Arms
+from bandits_lab.rules import ADVICE, BUDGET, CONFIDENCE, OWN, PULLS, rule_named, rules_for
+from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
+from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
+from bandits_lib.design import g_design
+from bandits_lib.numerics.least_squares import information_inverse, norms
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import Loop, Result
+from bandits_lib.simulate.intervals import student_interval
+from bandits_lib.simulate.monte_carlo import monte_carlo
+from bandits_lib.simulate.play import play
+
+FIRST = {CONFIDENCE: ("rage", "xy_static", "lazy_track_and_stop"), BUDGET: ("gse", "od_linbai", "peace")}
+WARM, TRIAL = 100, 100_000  # pulls of the two short runs that tell how long all will take
+OFTEN = 25  # pulls of a rule that decides pull by pull, in floors, at delta = .05: a rule of thumb for its time
+PATIENCE = 60.0  # seconds that a rule may take without a warning
+
+
+def players(rules, problem, given):
+    """{name: make(problem, rng)} for names, a dict, or None, where every rule counts its requests; ValueError."""
+    if isinstance(rules, str):
+        raise ValueError(f"rules must be a list of names; got {rules!r}: write rules=[{rules!r}]")
+    ready = {}
+    for name in _defaults(given) if rules is None else rules:
+        try:
+            make = rules[name] if isinstance(rules, dict) else maker(name, given)
+            next(make(problem, np.random.default_rng(0)), None)
+        except (TypeError, ValueError) as error:
+            if rules is not None or name in FIRST[CONFIDENCE]:
+                raise ValueError(f"{name} cannot be planned: {error}") from error
+            warnings.warn(f"{name} is left out of the plan: {error}", stacklevel=3)
+        else:
+            ready[name] = partial(counted, make)
+    if not ready:
+        raise ValueError("rules must name at least one rule")
+    return ready
+
+
+def _defaults(given):
+    """Rules that a laboratory tries first."""
+    names = FIRST[CONFIDENCE] + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
+    names += FIRST[BUDGET] * (given["budget"] is not None)
+    return [name for name in names if given["items"] is None or name in rules_for(items=True).index]
+
+
+def maker(name, given):
+    """The function make(problem, rng) of a public rule, with those of the arguments that it has; ValueError."""
+    parameters = inspect.signature(rule_named(name)).parameters
+    if "arms" not in parameters:
+        raise ValueError("it measures every direction, not a list of arms")
+    if given["items"] is not None and "items" not in parameters:
+        raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
+    if "budget" in parameters and given["budget"] is None:
+        raise ValueError("it needs budget=, a number of pulls")
+    if ADVICE[name][2] == OWN and "budget" not in parameters and given.get("noise", "bernoulli") != "bernoulli":
+        raise ValueError(
+            "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
+            f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
+        )
+    arguments = {key: given[key] for key in parameters if given.get(key) is not None}
+    return partial(_fresh, name, arguments, "rng" in parameters)
+
+
+def _fresh(name, arguments, draws, problem, rng):
+    return rule_named(name)(problem.arms, **arguments, **({"rng": rng} if draws else {}))
+
+
+def counted(make, problem, rng, loops=None):
+    """The rule that `make` makes, its result with (batches, pulls in them) for a history; Loops also into `loops`."""
+    rule, reply, batches, pulls = make(problem, rng), None, 0, 0
+    while True:
+        try:
+            request = rule.send(reply)
+        except StopIteration as stop:
+            return Result(stop.value.recommendation, (batches, pulls))
+        if isinstance(request, Loop):
+            if loops is not None:
+                loops.append(request.choose)
+        elif np.any(request):
+            batches, pulls = batches + 1, pulls + int(np.sum(request))
+        reply = yield request
+
+
+def requests(problem, run):
+    """How often a `counted` rule asked: every batch is one request, and so is every pull outside of batches."""
+    if run.result is None:
+        return {"requests": np.nan}
+    batches, pulls = run.result.history
+    return {"requests": int(batches + run.counts.sum() - pulls)}
+
+
+def hopeless(name, floor, max_pulls):
+    """Whether next to no run of the rule could end before it is cut off."""
+    return name in ADVICE and ADVICE[name][:2] == (CONFIDENCE, PULLS) and floor > max_pulls
+
+
+def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
+    """The pulls at which runs are cut off, None for a rule in batches, which costs the same at any number of pulls.
+
+    A short trial tells, and warns of a rule that will take long; `expected` pulls are those of a rule pull by pull.
+    """
+    loops: list = []
+    for pulls in (WARM, TRIAL):
+        run, seconds = _timed(make, problem, pulls, loops)
+    if not run.stopped and loops:
+        expected = min(max_pulls, max(expected, TRIAL))
+        seconds *= expected / run.counts.sum()
+    elif not run.stopped:
+        run, seconds = _timed(make, problem, None, loops)
+        expected = int(run.counts.sum())
+    seconds *= runs / joblib.effective_n_jobs(n_jobs)
+    if seconds > PATIENCE:
+        warnings.warn(
+            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} pulls): shorter with "
+            "fewer runs=, a smaller max_pulls=, more processes n_jobs=, or without it in rules=",
+            stacklevel=3,
+        )
+    return max_pulls if loops else None
+
+
+def _timed(make, problem, max_pulls, loops):
+    """A run and the seconds it took."""
+    start = perf_counter()
+    run = play(make(problem, np.random.default_rng(0), loops), problem, np.random.default_rng(1), max_pulls)
+    return run, perf_counter() - start
+
+
+def _duration(seconds):
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+ROUNDING = 1e-10  # singular value, relative to the largest, that counts as zero
+FEASIBLE = 1e-8  # residual of nonnegative least squares below which no parameter makes the item best
+REGULAR = 0.01  # share of the G-optimal design in designs that serve as bounds
+
+
+class Guess(NamedTuple):
+    """A parameter to plan with.
+
+    Attributes
+    ----------
+    theta : (d,) array
+        The parameter, in units of reward per unit of feature.
+    best : int
+        Row of the best item.
+    time : float
+        Characteristic time T* of jedra2020, in pulls.
+
+    Examples
+    --------
+    >>> Guess(np.array([1.0, 0.0]), 0, 8.0).best
+    0
+    """
+
+    theta: np.ndarray
+    best: int
+    time: float
+
+
+def closest(items, best, gap):
+    """The theta under which `best` leads every other item by at least `gap`, and by as little more as possible.
+
+    Parameters
+    ----------
+    items : (M, d) array_like
+        Feature vectors of the items, at least two.
+    best : int
+        Row of the item that is to be best.
+    gap : float
+        Smallest gap, positive, in units of reward.
+
+    Returns
+    -------
+    (d,) float array or None
+        Of all such theta one whose gaps have the least sum of squares (they are unique); None if there is none: the
+        item lies among the others (in their convex hull), or too near to it to be told.
+
+    Notes
+    -----
+    In coordinates x in which the gaps are Gx, G with orthonormal columns: least |x| subject to Gx >= 1. The residual r
+    of min |[G'; 1'] u - e|, u >= 0, e the last unit vector, is zero if there is no x, and gives x = -r_j / r_last.
+
+    References
+    ----------
+    .. [1] Lawson, Hanson. "Solving least squares problems". Prentice-Hall, 1974. Chapter 23, problem LDP.
+
+    Examples
+    --------
+    >>> items = np.array([[0.0], [1.0], [3.0]])
+    >>> closest(items, 2, 1.0).round(9).tolist(), closest(items, 1, 1.0)
+    ([0.5], None)
+    """
+    items = np.asarray(items, dtype=float)
+    leads = items[best] - np.delete(items, best, axis=0)
+    units = np.abs(leads).max(axis=0)
+    units[units == 0] = 1.0
+    across, sizes, axes = np.linalg.svd(leads / units, full_matrices=False)
+    kept = sizes > ROUNDING * sizes[0]
+    across, least = across[:, kept], 1 / np.sqrt(len(leads))
+    solution, distance = nnls(np.vstack([across.T, np.full(len(leads), least)]), np.append(np.zeros(kept.sum()), 1.0))
+    if distance <= FEASIBLE:
+        return None
+    x = across.T @ solution / (1 - least * solution.sum())
+    smallest = (across @ x).min()
+    return None if smallest <= 0 else gap / smallest * (axes[kept].T @ (x / sizes[kept])) / units
+
+
+def hardest(arms, items=None, *, gap, sigma=1.0):
+    """The hardest of the cases in which every other item is at least `gap` behind, and no farther than it must be.
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row.
+    items : (M, d) array_like, optional
+        Items, one per row, at least two; by default the arms.
+    gap : float
+        Smallest gap, positive, in units of reward.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    Guess
+        Of the parameters that `closest` finds for each item, the one of largest characteristic time.
+
+    Raises
+    ------
+    ValueError
+        For bad input, a single item, and identical items.
+
+    Notes
+    -----
+    Any design bounds the characteristic time from above, so most items need no optimal design of their own: those whose
+    bound, by the designs that are known, is below a time that was found cannot be the hardest.
+
+    Examples
+    --------
+    >>> guess = hardest(np.eye(2), gap=0.5)
+    >>> guess.theta.round(9).tolist(), round(guess.time)
+    ([0.25, -0.25], 32)
+    """
+    arms = check_arms(arms)
+    items, gap, sigma = check_items(items, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
+    if len(items) < 2:
+        raise ValueError("items must be at least two: a single item is the best without an experiment")
+    thetas = {b: theta for b in range(len(items)) if (theta := closest(items, b, gap)) is not None}
+    even = g_design(arms / sigma[:, None]).weights
+    known = [information_inverse(arms, even / sigma**2)]
+    bounds = {b: _value(items, b, theta, known[0]) for b, theta in thetas.items()}
+    found = Guess(np.zeros(arms.shape[1]), -1, 0.0)
+    for b in sorted(bounds, key=bounds.__getitem__, reverse=True):
+        enough = found.time / CONVENTIONS["jedra2020"]
+        if any(_value(items, b, thetas[b], inverse) <= enough for inverse in reversed(known)):
+            continue
+        design = oracle_design(arms, items, theta=thetas[b], sigma=sigma)
+        if (time := CONVENTIONS["jedra2020"] * design.value) > found.time:
+            found = Guess(thetas[b], b, time)
+        weights = (1 - REGULAR) * design.weights + REGULAR * even
+        known.append(information_inverse(arms, weights / sigma**2))
+    return found
+
+
+def _value(items, best, theta, inverse):
+    """max over z of ||best - z||^2 / gap^2, the norm in `inverse`: the psi of a design, not below the least, psi*."""
+    leads = items[best] - np.delete(items, best, axis=0)
+    return float(np.max(norms(inverse, leads) / (leads @ theta) ** 2))
+
+
+QUANTILE = 0.9  # of the pulls: nine of ten experiments need no more
+INK, PULLS_COLOUR, FLOOR, BUDGET_COLOUR = "0.2", "#0173b2", "0.35", "#de8f05"
+
+
+def row_of(rows):
+    """What the runs of one rule say."""
+    if rows.empty:
+        names = ("pulls", "low", "high", "nine_in_ten", "wrong", "wrong_low", "wrong_high", "requests")
+        return {"runs": 0, **dict.fromkeys(names, np.nan), "cut": 1.0}
+    mean, _, low, high = student_interval(rows["pulls"])
+    ended = int(rows["stopped"].sum())
+    wrong = ended - int(rows["correct"].sum())
+    exact = binomtest(wrong, ended).proportion_ci(0.95, method="exact") if ended else (0.0, 1.0)
+    pulls = {"pulls": mean, "low": low, "high": high}
+    pulls["nine_in_ten"] = float(np.quantile(rows["pulls"].to_numpy(float), QUANTILE, method="higher"))
+    rates = {"wrong": wrong / ended if ended else np.nan, "wrong_low": float(exact[0]), "wrong_high": float(exact[1])}
+    return {"runs": len(rows), **pulls, **rates, "requests": rows["requests"].mean(), "cut": 1 - ended / len(rows)}
+
+
+def in_words(plan):
+    """A `Plan` as text: the guess, the floor, and a line per rule."""
+    problem = plan.problem
+    gap, sigma = np.sort(problem.gaps)[1], problem.sigma.max()
+    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}"
+    head = (
+        f"Guess: item {problem.best_item} is best, the next is {gap:.4g} behind; {noise}.\n"
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.\n"
+    )
+    return f"{head}{_cells(plan).to_string()}{''.join(f'{chr(10)}{note}' for note in notes(plan))}"
+
+
+def notes(plan):
+    """What is to be said of a plan beside its numbers, in sentences."""
+    largest = plan.problem.gaps.max()
+    if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
+        yield (
+            "rage ends in its first request, which is made for an accuracy of half a unit of reward: that may be more "
+            "than is needed. Choose the unit of rewards and sigma so that the largest difference that you expect is "
+            f"about 1 (here {largest:.4g})."
+        )
+
+
+def in_html(plan):
+    """The same for a notebook."""
+    first, second, *_ = in_words(plan).split("\n")
+    return f"<p>{first}<br>{second}</p>{_cells(plan).to_html()}{''.join(f'<p>{note}</p>' for note in notes(plan))}"
+
+
+def _cells(plan):
+    """The table in rounded numbers."""
+    return pd.DataFrame([_cell(row) for _, row in plan.table.iterrows()], index=plan.table.index)
+
+
+def _cell(row):
+    if row["runs"] == 0:
+        return dict.fromkeys(("pulls", "nine in ten", "wrong", "requests"), "not played") | {"cut off": "all"}
+    least = "at least " if row["cut"] else ""
+    return {
+        "pulls": f"{least}{_whole(row['pulls'])}{_between(row)}",
+        "nine in ten": f"{'at least ' if row['cut'] > 0.1 else ''}{_whole(row['nine_in_ten'])}",
+        "wrong": _wrong(row),
+        "requests": _whole(row["requests"]) if np.isfinite(row["requests"]) else "?",
+        "cut off": f"{row['cut']:.0%}",
+    }
+
+
+def _between(row):
+    """The interval of the mean, where there is one."""
+    return f" ({_whole(row['low'])} to {_whole(row['high'])})" if row["low"] < row["high"] else ""
+
+
+def _wrong(row):
+    return f"{row['wrong']:.1%} ({row['wrong_low']:.1%} to {row['wrong_high']:.1%})" if row["cut"] < 1 else "?"
+
+
+def _whole(number):
+    """A number in whole pulls, of more than a million four digits."""
+    if not np.isfinite(number):
+        return "?"
+    return f"{number:,.0f}" if number < 1e6 else f"{float(f'{number:.4g}'):,.0f}"
+
+
+def draw(plan, ax=None):
+    """A `Plan` as a picture: a row per rule, pulls on a logarithmic axis, the rest in words beside it."""
+    table = plan.table
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
+    for row, (_, rule) in enumerate(table.iterrows()):
+        if rule["runs"] == 0:
+            ax.annotate(
+                "more than were allowed: not played", (0.5, row), xycoords=("axes fraction", "data"), ha="center"
+            )
+            continue
+        low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
+        ends = [max(low, rule["pulls"] / 10), high]
+        ax.plot(ends, [row, row], color=PULLS_COLOUR, lw=5, alpha=0.4, solid_capstyle="butt")
+        ax.plot([rule["pulls"], rule["nine_in_ten"]], [row, row], color=PULLS_COLOUR, lw=1)
+        ax.plot(rule["pulls"], row, marker=">" if rule["cut"] else "o", ms=6, color=PULLS_COLOUR)
+        ax.plot(rule["nine_in_ten"], row, marker="|", ms=10, color=PULLS_COLOUR)
+        said = f"wrong {_wrong(rule)}, {_whole(rule['requests'])} requests"
+        ax.annotate(said, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
+    marks = (plan.floor, FLOOR, "--", "floor"), (plan.budget or 0, BUDGET_COLOUR, ":", "budget")
+    for pulls, colour, style, word in marks:
+        if pulls > 0:
+            ax.axvline(pulls, color=colour, ls=style, lw=1)
+            ax.annotate(word, (pulls, 1.02), xycoords=("data", "axes fraction"), ha="center", color=colour, fontsize=8)
+    ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="pulls")
+    ax.set_yticklabels(table.index)
+    return _marked(ax)
+
+
+def _marked(ax):
+    """Ticks with numbers, also where the axis covers less than a decade."""
+    low, high = ax.get_xlim()
+    if high / low < 30:
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ticks = [digit * 10.0**k for k in range(-1, 20) for digit in (1, 2, 5)]
+        ax.set_xticks([tick for tick in ticks if low <= tick <= high])
+    ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:,.0f}")
+    return ax
+
+
+class Plan(NamedTuple):
+    """What to expect of several rules, for a guess of the truth. It prints as a table.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per rule: runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (the pulls that nine of ten
+        runs do not pass), wrong (share of the runs that ended) with wrong_low and wrong_high (95 %, Clopper and
+        Pearson), requests (mean number of times that one asks), cut (share of the runs that were cut off; their pulls
+        count as they are, so that the mean is too low).
+    floor : float
+        Mean number of pulls that no rule with this delta can beat, for the guess; 0 for delta of a half or more.
+    problem : LinearBandit
+        The guess.
+    delta : float
+        Error probability allowed.
+    budget : int or None
+        Number of pulls for rules with a budget.
+    runs : pandas.DataFrame
+        Every run, as `monte_carlo` returns them.
+
+    Examples
+    --------
+    >>> from bandits_lab.planning import plan
+    >>> planned = plan(np.eye(2), gap=1.0, rules=["rage"], runs=5)
+    >>> planned.table["wrong"].tolist(), round(planned.floor, 1)
+    ([0.0], 21.2)
+    """
+
+    table: pd.DataFrame
+    floor: float
+    problem: LinearBandit
+    delta: float
+    budget: int | None
+    runs: pd.DataFrame
+
+    def __repr__(self):
+        return in_words(self)
+
+    def _repr_html_(self):
+        return in_html(self)
+
+    @property
+    def alt(self):
+        """The picture in words, for those who cannot see it.
+
+        Returns
+        -------
+        str
+            The printed table.
+
+        Examples
+        --------
+        >>> from bandits_lab.planning import plan
+        >>> plan(np.eye(2), gap=1.0, rules=["rage"], runs=5).alt.partition(":")[0]
+        'Pulls of 1 rule on a logarithmic axis, with the mean, its interval and what nine of ten runs do not pass'
+        """
+        head = f"Pulls of {len(self.table)} rule{'s' * (len(self.table) > 1)} on a logarithmic axis, with the mean, its"
+        return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
+
+    def plot(self, ax=None):
+        """The pulls of every rule on one axis, with the floor, the budget and the share of wrong answers.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Examples
+        --------
+        >>> from bandits_lab.planning import plan
+        >>> plan(np.eye(2), gap=1.0, rules=["rage"], runs=5).plot().get_xscale()
+        'log'
+        """
+        return draw(self, ax)
+
+
+def plan(
+    arms,
+    *,
+    gap=None,
+    theta=None,
+    items=None,
+    sigma=1.0,
+    delta=0.05,
+    budget=None,
+    rules=None,
+    theta_bound=None,
+    floor=None,
+    noise="gaussian",
+    runs=100,
+    seed=0,
+    n_jobs=1,
+    scheduler=None,
+    max_pulls=1_000_000,
+    progress=True,
+):
+    """Play rules against a guess of the truth, many times: pulls, requests and wrong answers to be expected.
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row.
+    gap : float, optional
+        Smallest lead of the best item that would matter, in units of reward. Alone, it stands for the hardest case:
+        every other item is at least `gap` behind, and as little more as the features allow (`lab.guess.hardest`).
+    theta : (d,) array_like, optional
+        A guess of the parameter; with `gap` it is scaled so that the smallest gap is that.
+    items : (M, d) array_like, optional
+        Items, one per row, by default the arms.
+    sigma : float or (K,) array_like, default 1.0
+        The standard deviation of the noise, one or one for each arm.
+    delta : float, default 0.05
+        Error probability allowed.
+    budget : int, optional
+        Number of pulls, for rules that are given one.
+    rules : iterable of str, or dict of {str: callable}, optional
+        Names of public rules, with the arguments of the plan; or by name, make(problem, rng) -> a fresh generator. By
+        default rage, xy_static and lazy_track_and_stop, for a `sigma` of several values h_rage, and with a budget gse,
+        od_linbai and peace, as far as they rank `items` and run with the budget.
+    theta_bound : float, optional
+        Bound on the norm of theta for rules that need it, by default the guess's norm.
+    floor : float, optional
+        Share of every batch that goes to all arms alike, for rules that have it (rage, xy_static, gse, ...); the others
+        are played without.
+    noise : {"gaussian", "bernoulli"}, default "gaussian"
+        Law of the rewards; "bernoulli" (0 and 1) needs `theta`, whose means are then rates.
+    runs : int, default 100
+        Number of simulated experiments.
+    seed : int, default 0
+        Seed of all streams.
+    n_jobs : int, default 1
+        Number of processes.
+    scheduler : str, optional
+        Address of a dask scheduler in the place of the processes, as for `monte_carlo`.
+    max_pulls : int, default 1_000_000
+        Number of pulls at which runs of a rule that decides pull by pull are cut off. Of one whose floor is larger none
+        is played.
+    progress : bool, default True
+        Whether to show a bar after a minute.
+
+    Returns
+    -------
+    Plan
+        A table that prints and plots itself.
+
+    Raises
+    ------
+    ValueError
+        For bad input, neither gap nor theta, a gap that is not positive, two best items under theta, a single item, an
+        unknown rule, and a rule that cannot be played so (without a budget, for other items than the arms, ...).
+
+    Warns
+    -----
+    UserWarning
+        Before a rule that will take more than a minute, by a short trial: how long, and what would be shorter.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 1.
+
+    Examples
+    --------
+    >>> planned = plan(np.eye(3), gap=1.0, budget=60, rules=["rage", "gse"], runs=20)
+    >>> planned.table[["pulls", "requests"]].loc["gse"].tolist()
+    [60.0, 2.0]
+    """
+    problem, delta = _supposed(arms, items, gap, theta, sigma, noise), check_delta(delta)
+    if runs != int(runs) or runs < 1:
+        raise ValueError(f"runs must be a whole number of at least 1; got {runs!r}")
+    check_positive("max_pulls", max_pulls)
+    ranked = None if items is None else problem.items
+    least = 0.0
+    if delta < 0.5:
+        least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
+    played = {}
+    given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
+    for name, make in players(rules, problem, given).items():
+        played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
+        if not hopeless(name, least, max_pulls):
+            most = limit(name, make, problem, max(OFTEN * least, budget or 0), int(runs), n_jobs, int(max_pulls))
+            how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
+            played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
+    table = pd.DataFrame(map(row_of, played.values()), index=pd.Index(played, name="rule"))
+    everything = [rows for rows in played.values() if len(rows)]
+    return Plan(table, least, problem, delta, budget, pd.concat(everything or [*played.values()], ignore_index=True))
+
+
+def _given(problem, items, sigma, delta, budget, theta_bound):
+    """What the rules are told, by the names of their arguments; None is not told."""
+    bound = np.linalg.norm(problem.theta) if theta_bound is None else theta_bound
+    given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget}
+    given |= {"noise": problem.noise}
+    given |= {"theta_bound": check_positive("theta_bound", bound), "theta_star": problem.theta}
+    given |= {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
+    return given | {"burn_in": problem.sigma if np.ndim(sigma) else None}
+
+
+def _supposed(arms, items, gap, theta, sigma, noise):
+    """The guess as a problem."""
+    if isinstance(arms, Arms):
+        raise ValueError("arms must be a matrix; got what read_arms returns: write plan(arms.features, ...)")
+    arms = check_arms(arms)
+    items, sigma = check_items(items, arms), check_sigma(sigma, len(arms))
+    if len(items) < 2:
+        raise ValueError("items must be at least two: a single item is the best without an experiment")
+    if gap is None and theta is None:
+        raise ValueError("plan needs a guess: gap= (the smallest lead that would matter) or theta= (the parameter)")
+    if gap is not None:
+        gap = check_positive("gap", gap)
+    if noise == "bernoulli" and gap is not None:
+        raise ValueError('noise="bernoulli" needs theta alone: a gap does not say how large the rates are')
+    if theta is None:
+        return LinearBandit(arms, items, hardest(arms, items, gap=gap, sigma=sigma).theta, sigma)
+    theta = check_theta("theta", theta, arms.shape[1])
+    values = along(items, theta)
+    first, second = np.argsort(-values, kind="stable")[:2]
+    smallest = values[first] - values[second]
+    if smallest <= 1e-12 * np.abs(values).max():
+        raise ValueError(f"theta must have one best item; items {first} and {second} tie at {values[first]:.6g}")
+    return LinearBandit(arms, items, theta if gap is None else theta * (gap / smallest), sigma, noise=noise)

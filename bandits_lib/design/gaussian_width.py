@@ -1,0 +1,250 @@
+"""Designs that minimise a Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020): the heart of Peace.
+
+    width(Z, lambda) = E max over z, z' in Z of (z - z')'R'eta / 2,   eta ~ N(0, I),  R'R = A(lambda)^-1,
+    gamma(Z) = min over lambda of width^2;
+
+any root R gives the same width, and so does half a spread in place of E max z'R'eta. Here E is the mean over a fixed
+batch of eta, each taken with its negative: then a shift of all items changes nothing, and nested sets have nested
+widths. Gradient, with A = LL' (Cholesky), R = L^-1, b_x = Rx and v_m = R(z_m - z_m')/2 for the pair that eta_m picks:
+
+    d width / d lambda_x = -b_x'T b_x,   T = lower triangle, diagonal halved, of  mean_m eta_m v_m'.
+
+The width is convex in lambda: let A_1 = SS', A_2 = SDS' with D diagonal, and take the roots S^-T and S^-T D^-1/2. Their
+mean M has MM' >= A((lambda_1 + lambda_2) / 2)^-1, because t^-1/2 is convex, and a larger covariance of the differences
+has the larger width (Sudakov and Fernique). It is also homogeneous of degree -1/2. So with the pressures
+h_x = -2 (d width / d lambda_x) / width, which average to 1 under lambda, the optimum has h_x <= 1 for every arm, and
+    gamma(Z) >= width^2 / max h_x
+for any lambda: the tangent at c lambda, with the best c. It holds up to the error of the batch.
+
+Descent is entropic, in the logarithm of the width: lambda_x <- lambda_x h_x^p / norm, p falling whenever the width
+rose. At the optimum it stands still, so a design of a similar set is a good start. With a `target` it ends as soon as
+it is known on which side of it the least value lies (value <= target says which), else at the gap `tol`.
+
+Atoms go in two steps: to at most r(r+1)/2 with the same A, then the lightest, as many as can go. Widths follow
+variances (Sudakov and Fernique), so gamma grows by no more than they do.
+"""
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
+from bandits_lib.design.certificate import Design, basic_weights, estimable, inverse_root
+from bandits_lib.numerics.in_place import add
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.linear_algebra import (
+    inverse_triangle,
+    row_products,
+    squared_extents,
+    total,
+    transposed,
+    triangle,
+)
+from bandits_lib.numerics.span import basis, span
+from bandits_lib.numerics.sparse import inverse_factor, product
+from bandits_lib.numerics.ties import ranked
+
+MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
+POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
+FLAT = 1e-3  # power below which the batch is at its limit
+LEAST = 1e-3  # pressures are clipped from below: those of a batch may be negative
+WARM = 0.05  # share of a warm start that is spread over all arms
+PRUNED = 0.01  # variances may grow by this much when atoms are dropped
+
+
+def width_design(arms, items, *, draws=1024, rng):
+    """Design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020), on a batch of `draws` normals.
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    items : (M, d) array_like
+        Items, one per row, with differences in the span of the arms.
+    draws : int, default 1024
+        Normals in the batch, an even number.
+    rng : numpy.random.Generator
+        Draws the batch.
+
+    Returns
+    -------
+    Design
+        To 1 % or after 200 steps. `value`, gamma, and `lower_bound` are means over the batch, the bound with its random
+        error.
+
+    Raises
+    ------
+    ValueError
+        As `xy_design`, and for `draws` that are not even and positive.
+
+    References
+    ----------
+    .. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An empirical process approach to the union bound: practical algorithms
+       for combinatorial and linear bandits". NeurIPS 2020.
+
+    Examples
+    --------
+    >>> design = width_design(np.eye(2), np.eye(2), draws=64, rng=np.random.default_rng(0))
+    >>> design.lower_bound <= design.value, design.weights.sum().round(6).item()
+    (True, 1.0)
+    """
+    arms, items = check_arms(arms), check_matrix("items", items)
+    check_same_dimension("items", items, arms)
+    if (items == items[0]).all():
+        raise ValueError(f"items must hold two distinct rows but all {len(items)} are equal: no pair to compare")
+    space = span(arms)
+    points = points_in(space, items)
+    return solve_width(space.arms, points, batch(draws, points.shape[1], rng), most=200)
+
+
+def points_in(space, items):
+    """Items (M, d) as points (M, r) of the `Span`, the first at the origin; ValueError if a difference is outside."""
+    differences = items - items[0]
+    lengths = np.linalg.norm(differences, axis=1)
+    space.require("differences of items", differences, np.full(len(items), max(lengths.max(), 1e-300)))
+    return np.ascontiguousarray(space.coordinates(differences))
+
+
+def batch(draws, r, rng):
+    """(r, draws / 2) standard normals; each stands for itself and its negative."""
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2 or draws % 2:
+        raise ValueError(f"draws must be an even integer of at least 2, each normal with its negative; got {draws}")
+    return rng.standard_normal((r, draws // 2))
+
+
+def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60):
+    """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n); not pruned."""
+    K = len(arms)
+    first = np.full(K, 1 / K) if start is None else (1 - WARM) * start + WARM / K
+    return Design(*descend(arms, points, normals, first, float(target), tol, most))
+
+
+@njit(cache=True, error_model="numpy")
+def descend(arms, points, normals, weights, target, tol, most):
+    """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
+    K, draws = len(arms), transposed(normals)
+    best, value, bound, last, power = weights, np.inf, 0.0, np.inf, POWER
+    for step in range(1, most + 1):
+        mixed = (1 - MIX) * weights + MIX / K
+        width, pressures = _on_batch(arms, points, normals, draws, mixed)
+        if width**2 < value:
+            best, value = mixed, width**2
+        bound = max(bound, width**2 / pressures.max())
+        decided = value <= target or (target > 0 and bound > target)
+        power = power * (LOWER if width > last else RAISE)
+        if decided or value <= (1 + tol) * bound or power < FLAT:
+            return best, value, bound, step
+        last = width
+        weights = weights * powers(np.maximum(pressures, LEAST), power)
+        weights /= total(weights)
+    return best, value, bound, most
+
+
+@njit(cache=True, error_model="numpy")
+def powers(values, exponent):
+    """values (n,) to the power of `exponent` >= 0 in steps of 2^-12, by square roots, whose bits a standard fixes."""
+    out, root, left = np.ones(len(values)), values.copy(), np.rint(exponent * 4096)
+    while left >= 4096:
+        out *= values
+        left -= 4096
+    place = 2048
+    while place >= 1:
+        root = np.sqrt(root)
+        if left >= place:
+            out *= root
+            left -= place
+        place //= 2
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def width_and_pressures(arms, points, normals, weights):
+    """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
+    return _on_batch(arms, points, normals, transposed(normals), weights)
+
+
+@njit(cache=True, error_model="numpy")
+def _on_batch(arms, points, normals, draws, weights):
+    """`width_and_pressures`, with the batch by rows too: draws (n, r)."""
+    across = inverse_factor(arms, weights)
+    white = product(points, across)
+    width, torque = _extremes(product(white, normals), draws, white)
+    for i in range(len(torque)):
+        torque[i, i] *= 0.5
+        for j in range(i + 1, len(torque)):
+            torque[i, j] = 0.0
+    measured = product(arms, across)
+    return width, row_products(product(measured, torque), measured) * (2 / width)
+
+
+@njit(cache=True, error_model="numpy")
+def _extremes(heights, draws, white):
+    """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
+    (m, n), spread = heights.shape, 0.0
+    top, bottom, high, low = heights[0].copy(), heights[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for k in range(1, m):
+        raise_to(heights[k], k, top, high)
+        lower_to(heights[k], k, bottom, low)
+    picked = np.zeros((m, draws.shape[1]))
+    gather(picked, draws, high, low)
+    for c in range(n):
+        spread += top[c] - bottom[c]
+    return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
+
+
+@kernel
+def raise_to(values, k, top, high):
+    """Where `values` (n,) exceed `top`, they and their number k take its place."""
+    for c in range(values.shape[0]):
+        more = values[c] > top[c]
+        top[c] = values[c] if more else top[c]
+        high[c] = k if more else high[c]
+
+
+@kernel
+def lower_to(values, k, bottom, low):
+    """Where `values` (n,) are below `bottom`, they and their number k take its place."""
+    for c in range(values.shape[0]):
+        less = values[c] < bottom[c]
+        bottom[c] = values[c] if less else bottom[c]
+        low[c] = k if less else low[c]
+
+
+@kernel
+def gather(picked, draws, high, low):
+    """Add every draw to the row of its highest point in `picked` (m, r), and take it from that of its lowest."""
+    for c in range(high.shape[0]):
+        add(picked[high[c]], draws[c], 1.0)
+        add(picked[low[c]], draws[c], -1.0)
+
+
+def fewer_atoms(arms, weights, points):
+    """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %."""
+    weights = basic_weights(arms, weights)
+    needed = basis(points[1:] - points[0])
+    before = inverse_triangle(triangle(product(inverse_root(arms, weights), needed)))
+    order = ranked(weights)
+    order = order[weights[order] > 0]
+    gone, stays = 0, len(order)
+    while stays - gone > 1:
+        middle = (gone + stays) // 2
+        if _growth(arms, _without(weights, order[:middle]), needed, before) <= 1 + PRUNED:
+            gone = middle
+        else:
+            stays = middle
+    return _without(weights, order[:gone])
+
+
+def _without(weights, atoms):
+    lighter = weights.copy()
+    lighter[atoms] = 0.0
+    return lighter / total(lighter)
+
+
+def _growth(arms, weights, needed, before):
+    """Largest factor by which a variance in the span of `needed` (r, q) grows; `before` (q, q) made all of them 1."""
+    if np.count_nonzero(weights) < needed.shape[1]:
+        return np.inf
+    if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):
+        return np.inf
+    relative = product(product(inverse_root(arms, weights), needed), before)
+    return float(squared_extents(relative)[0].max())

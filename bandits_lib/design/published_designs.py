@@ -1,0 +1,475 @@
+"""The G-optimal designs that azizi2022 compares: Frank-Wolfe (FWG, its Algorithm 2) and Wynn's method.
+
+Both start from the uniform design and move weight onto one arm at a time, pi <- (1 - gamma) pi + gamma e_x; they keep
+every arm in the support. With V = V(pi), q_i = x_i'V^-1x_i and r_i = x_i'V^-1x, the norms after the step are
+    (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma),
+so a line search costs O(K) a point and no matrix.
+
+FWG moves along the gradient of g = max q, towards x = argmax r_i^2 with r_i taken at the arm of largest q. That maximum
+is not smooth, so FWG can stall above the optimum, and its text's count of steps is of another method: Khachiyan's, on
+the smooth problem log det V. Wynn's method is that one. It goes to the arm of largest q itself, with the step
+(q/r - 1) / (q - 1), r the rank, which is the exact line search for log det V (Fedorov 1972), and does converge.
+
+Wynn's method step by step (Wynn 1970; Fedorov 1972): `g_optimal` says what it is for.
+
+pi <- (1 - gamma) pi + gamma e_x is done without scaling: weights w of sum W, pi = w / W, of which one grows by
+gamma / (1 - gamma) W. Then V(w) grows by a multiple of xx', and norms in V(pi)^-1 are W times those in V(w)^-1. A step
+costs O(Kr + r^2), or O(K^2) with few arms per dimension, whose products in V(w)^-1 are then kept in its place; arms
+orthogonal in it cost nothing.
+
+The D-optimal, and so G-optimal, design by Frank-Wolfe with away steps (Wolfe 1970, Atwood 1973).
+
+It starts from the r arms of Kumar and Yildirim (2005), each the farthest along a direction orthogonal to those before,
+with weight 1/r each. With V = V(pi) and q_x = x'V^-1x it then moves weight onto the arm of largest q, as Wynn's method
+does, or takes weight off an arm of the support of smallest q, whichever is farther from r:
+    pi <- (1 - gamma) pi + gamma e_x,   gamma = (q/r - 1) / (q - 1),
+the exact line search for log det V; gamma < 0 takes weight off, all of it at most. It ends when all q are at most
+(1 + tol) r and those of the support at least (1 - tol) r. Unlike Wynn's method it converges linearly, and arms leave
+the support.
+
+The code published with azizi2022 has the designs of OD-LinBAI from it (`minvol` of Todd, tol = 1e-6), and with
+`away=False` it is the method of Corollary 2 there.
+
+Clusters of arms as a design (azizi2022, appendix H): equal shares for the clusters, and equal shares within them.
+"""
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.checks import check_arms, check_option
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import Design, snapped
+from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
+from bandits_lib.design.solvers import design_value
+from bandits_lib.numerics import sparse
+from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
+from bandits_lib.numerics.linear_algebra import apply, product, squares, transposed
+from bandits_lib.numerics.span import basis, span
+from bandits_lib.numerics.ties import argmax
+
+WYNN_REFRESH = 200  # steps between two fresh inversions
+FEW = 2  # arms per dimension up to which their products are kept
+
+
+@njit(cache=True, error_model="numpy")
+def wynn(arms, tol, most):
+    """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
+    K, rank = arms.shape
+    weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
+    for start in range(0, most, WYNN_REFRESH):
+        root = sparse.inverse_factor(arms, weights)
+        white = sparse.product(arms, root)
+        norms, inverse, gram = squares(white), np.empty((0, 0)), np.empty((0, 0))
+        if K <= FEW * rank:
+            gram = sparse.product(white, transposed(white))
+        else:
+            inverse = product(root, transposed(root))
+        steps = min(WYNN_REFRESH, most - start)
+        value, taken = _wynn_steps(columns, weights, norms, inverse, gram, (1 + tol) * rank, steps, along, ray)
+        if taken < steps:
+            return weights, value, start + taken
+    return weights, inverse_and_norms(arms, weights)[1].max(), most
+
+
+@kernel
+def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
+    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
+    rank, total, g = columns.shape[0], 1.0, np.inf
+    for step in range(most + 1):
+        vertex = argmax(norms)
+        g = norms[vertex] * total
+        if g <= enough or step == most:
+            break
+        gamma = (g / rank - 1) / (g - 1)
+        mass = gamma / (1 - gamma) * total
+        loss = mass / (1 + mass * norms[vertex])
+        if gram.shape[0]:
+            for k in range(along.shape[0]):
+                along[k] = gram[vertex, k]
+            shrink(gram, along, loss, 1.0)
+        else:
+            times(inverse, columns, vertex, ray)
+            along_all(columns, ray, along)
+            shrink(inverse, ray, loss, 1.0)
+        for k in range(along.shape[0]):
+            norms[k] -= loss * along[k] * along[k]
+        weights[vertex] += mass
+        total += mass
+    for k in range(weights.shape[0]):
+        weights[k] /= total
+    return g, step
+
+
+STEPS = 100  # of FWG, as in the published code
+MOST_STEPS = 100_000  # of Wynn's method
+DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
+REFRESH = 200  # steps between two fresh inversions
+GOLDEN = 0.6180339887498949
+
+
+def fwg_design(arms, *, steps=STEPS, line_search="exact"):
+    """G-optimal design by Frank-Wolfe on max_x ||x||^2_{V^-1} itself, from uniform (azizi2022, Algorithm 2).
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    steps : int, default 100
+        The paper's N, as in the published code; fewer are taken if a step is 0 (it stalls).
+    line_search : {"exact", "grid"}, default "exact"
+        How far a step goes: "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
+
+    Returns
+    -------
+    Design
+        Its value is at least, and at the optimum equals, `lower_bound`, the rank of the arms.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`, and if `steps` is below 1 or `line_search` unknown.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Algorithm 2.
+
+    Examples
+    --------
+    >>> design = fwg_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
+    >>> design.weights.round(2).tolist(), design.lower_bound
+    ([0.33, 0.33, 0.33], 2.0)
+    """
+    arms = check_arms(arms)
+    check_option("line_search", line_search, ("exact", "grid"))
+    if not steps >= 1:
+        raise ValueError(f"steps must be at least 1; got {steps}: the published code takes 100")
+    return _fwg_design(arms, int(steps), line_search)
+
+
+def wynn_design(arms, *, tol=1e-3):
+    """G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    tol : float, default 1e-3
+        Relative distance of the value from the rank at which it ends, in (0, 1).
+
+    Returns
+    -------
+    Design
+        `value` <= (1 + tol) rank and `lower_bound` = rank.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`, and if `tol` is outside (0, 1).
+
+    Notes
+    -----
+    Unlike `g_design` it never takes weight off an arm entirely. It needs about 1 / tol steps, 100 000 at most.
+
+    References
+    ----------
+    .. [1] Wynn. "The sequential generation of D-optimum experimental designs". Ann. Math. Statist. 41, 1970.
+    .. [2] Fedorov. "Theory of optimal experiments". Academic Press 1972.
+
+    Examples
+    --------
+    >>> wynn_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]), tol=0.1).value < 2.2
+    True
+    """
+    arms = check_arms(arms)
+    if not 0 < tol < 1:
+        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-3 certifies the value to .1 %")
+    return _wynn_design(arms, float(tol))
+
+
+@cached
+def _fwg_design(arms, steps, line_search):
+    arms = span(arms).arms
+    if arms.shape[1] == 1 and line_search == "exact":
+        return _longest(arms)
+    weights, _, taken = frank_wolfe_g(arms, steps, line_search == "grid")
+    return _to_the_digits(arms, weights, taken)
+
+
+@cached
+def _wynn_design(arms, tol):
+    arms = span(arms).arms
+    if arms.shape[1] == 1:
+        return _longest(arms)
+    weights, _, taken = wynn(arms, tol, MOST_STEPS)
+    return _to_the_digits(arms, weights, taken)
+
+
+def _to_the_digits(arms, weights, steps):
+    """The `Design` of these weights, snapped, with the value that they have then."""
+    weights, rank = snapped(weights, DIGITS), float(arms.shape[1])
+    return Design(weights, max(float(inverse_and_norms(arms, weights)[1].max()), rank), rank, steps)
+
+
+def _longest(arms):
+    """In one dimension the first step is 1: all weight on the longest arm, which is optimal."""
+    weights = np.zeros(len(arms))
+    weights[argmax(np.abs(arms[:, 0]))] = 1.0
+    return Design(weights, 1.0, 1.0, 1)
+
+
+@njit(cache=True, error_model="numpy")
+def frank_wolfe_g(arms, most, grid):
+    """Weights (K,), value max_x x'V^-1x and steps taken, on arms (K, r) of rank r."""
+    weights = np.full(arms.shape[0], 1 / arms.shape[0])
+    inverse, norms = inverse_and_norms(arms, weights)
+    for step in range(most):
+        worst = argmax(norms)
+        vertex = argmax(apply(arms, apply(inverse, arms[worst])) ** 2)  # Alg. 2, line 4
+        ray = apply(inverse, arms[vertex])
+        squares = apply(arms, ray) ** 2
+        gamma = _best_on_grid(norms, squares, vertex) if grid else _best_step(norms, squares, vertex)  # line 5
+        if gamma <= 0.0:
+            return weights, norms[worst], step
+        _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma)  # line 6
+        if (step + 1) % REFRESH == 0:
+            inverse, norms = inverse_and_norms(arms, weights)
+    return weights, norms.max(), most
+
+
+@njit(cache=True, error_model="numpy")
+def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
+    """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
+    loss = gamma / (1 - gamma + gamma * norms[vertex])
+    for k in range(arms.shape[0]):
+        norms[k] = (norms[k] - loss * squares[k]) / (1 - gamma)
+        weights[k] *= 1 - gamma
+    weights[vertex] += gamma
+    for i in range(ray.shape[0]):
+        for j in range(ray.shape[0]):
+            inverse[i, j] = (inverse[i, j] - loss * ray[i] * ray[j]) / (1 - gamma)
+
+
+@njit(cache=True, error_model="numpy")
+def value_after(norms, squares, vertex, gamma):
+    """max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
+    loss, most = gamma / (1 - gamma + gamma * norms[vertex]), 0.0
+    for k in range(norms.shape[0]):
+        after = norms[k] - loss * squares[k]
+        if after > most:
+            most = after
+    return most / (1 - gamma)
+
+
+@njit(cache=True, error_model="numpy")
+def _best_step(norms, squares, vertex):
+    """The step that minimises `value_after`, convex in it, by golden section; 0 if none gains."""
+    low, high = 0.0, 1.0
+    left, right = 1 - GOLDEN, GOLDEN
+    at_left, at_right = value_after(norms, squares, vertex, left), value_after(norms, squares, vertex, right)
+    for _ in range(50):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = value_after(norms, squares, vertex, left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = value_after(norms, squares, vertex, right)
+    gamma, reached = (left, at_left) if at_left <= at_right else (right, at_right)
+    return gamma if reached < norms.max() * (1 - 1e-9) else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _best_on_grid(norms, squares, vertex):
+    """The best step among .75^i, 1 <= i < 24; 0 if none gains. (.75^0 = 1 puts all weight on one arm.)"""
+    best, least, gamma = 0.0, norms.max() * (1 - 1e-9), 1.0
+    for _ in range(1, 24):
+        gamma *= 0.75
+        reached = value_after(norms, squares, vertex, gamma)
+        if reached < least:
+            best, least = gamma, reached
+    return best
+
+
+AWAY_REFRESH = 200  # steps between two fresh inversions
+
+
+def wolfe_atwood_design(arms, *, tol=1e-6, steps=100_000, away=True):
+    """G-optimal design by Frank-Wolfe on log det V with away steps, from the start of Kumar and Yildirim.
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero.
+    tol : float, default 1e-6
+        Relative distance of the norms from the rank at which it ends, in (0, 1).
+    steps : int, default 100_000
+        The most steps that are taken, at least 0; with 0 it is the start itself.
+    away : bool, default True
+        Whether weight may be taken off an arm. Without it is Frank-Wolfe (Khachiyan's steps), which needs many more
+        steps and never makes the support smaller.
+
+    Returns
+    -------
+    Design
+        `value` <= (1 + tol) rank, unless `steps` ran out, and `lower_bound` = rank.
+
+    Raises
+    ------
+    ValueError
+        As `check_arms`, if `tol` is outside (0, 1) or `steps` is negative.
+
+    Notes
+    -----
+    The support may have more than r(r+1)/2 arms; it has far fewer than all as a rule.
+
+    References
+    ----------
+    .. [1] Kumar, Yildirim. "Minimum-volume enclosing ellipsoids and core sets". J. Optim. Theory Appl. 126, 2005.
+    .. [2] Todd, Yildirim. "On Khachiyan's algorithm for the computation of minimum-volume enclosing ellipsoids".
+       Discrete Appl. Math. 155, 2007.
+    .. [3] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Corollary 2.
+
+    Examples
+    --------
+    >>> design = wolfe_atwood_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))
+    >>> design.weights.round(2).tolist(), round(design.value, 4)
+    ([0.5, 0.5, 0.0], 2.0)
+    """
+    arms = check_arms(arms)
+    if not 0 < tol < 1:
+        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-6 certifies the value to a millionth")
+    if not steps >= 0:
+        raise ValueError(f"steps must be at least 0; got {steps}: 100000 is the published code's limit")
+    return _wolfe_atwood_design(arms, float(tol), int(steps), bool(away))
+
+
+@cached
+def _wolfe_atwood_design(arms, tol, steps, away):
+    spanned = span(arms).arms
+    rank = spanned.shape[1]
+    inside = arms if rank == arms.shape[1] else spanned  # the start depends on the coordinates
+    weights, taken = kumar_yildirim_start(inside), 0
+    if rank > 1:
+        weights, taken = _steps(inside, weights, tol, steps, away)
+    weights = snapped(weights, tol)
+    value = float(inverse_and_norms(inside, weights)[1].max())
+    return Design(weights, max(value, float(rank)), float(rank), taken)
+
+
+def kumar_yildirim_start(arms):
+    """Weights (K,): 1/r on each of r of the arms (K, r), the farthest along directions orthogonal to those before."""
+    rank = arms.shape[1]
+    chosen, frame = np.zeros(len(arms)), np.eye(rank)
+    for j in range(rank):
+        arm = argmax(np.abs(apply(arms, frame[:, j])))
+        chosen[arm] = 1.0
+        z = apply(frame.T.copy(), arms[arm])  # Householder: the first j + 1 columns span the arms chosen
+        z[:j] = 0.0
+        size = np.sqrt((z**2).sum()) * (-1.0 if z[j] < 0 else 1.0)
+        z[j] += size
+        frame -= apply(frame, z)[:, None] * (z / (size * z[j]))[None, :]
+    return chosen / rank
+
+
+@njit(cache=True, error_model="numpy")
+def _steps(arms, weights, tol, most, away):
+    """Weights (K,) after the steps, and how many were taken, on arms (K, r) of rank r >= 2."""
+    rank = arms.shape[1]
+    inverse, norms = inverse_and_norms(arms, weights)
+    for step in range(most):
+        arm, least = argmax(norms), -1
+        for k in range(len(norms)):
+            if weights[k] > 0.0 and (least < 0 or norms[k] < norms[least]):
+                least = k
+        if norms[arm] <= (1 + tol) * rank and (not away or norms[least] >= (1 - tol) * rank):
+            return weights, step
+        if away and norms[arm] + norms[least] <= 2 * rank:
+            arm = least
+        gamma, left = _step(norms[arm], weights[arm], rank)
+        ray = apply(inverse, arms[arm])
+        along = apply(arms, ray)
+        loss = gamma / (1 - gamma + gamma * norms[arm])
+        for k in range(len(norms)):
+            norms[k] = (norms[k] - loss * along[k] * along[k]) / (1 - gamma)
+            weights[k] *= 1 - gamma
+        weights[arm] = left
+        for i in range(rank):
+            for j in range(rank):
+                inverse[i, j] = (inverse[i, j] - loss * ray[i] * ray[j]) / (1 - gamma)
+        if (step + 1) % AWAY_REFRESH == 0:
+            inverse, norms = inverse_and_norms(arms, weights)
+    return weights, most
+
+
+@njit(cache=True, error_model="numpy")
+def _step(norm, weight, rank):
+    """The step gamma towards an arm of this norm (below 0: away from it), and the weight that it has then."""
+    drop = -weight / (1 - weight) if weight < 1 else -np.inf
+    gamma = (norm / rank - 1) / (norm - 1) if norm > 1 else drop
+    if gamma <= drop:
+        return drop, 0.0
+    return gamma, (1 - gamma) * weight + gamma
+
+
+MOST = 100  # of Lloyd's iterations
+
+
+def clusters_design(arms):
+    """Equal shares for clusters of arms, and equal shares within them (azizi2022, appendix H): no optimality claimed.
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms, one per row, not all zero; r is their rank.
+
+    Returns
+    -------
+    Design
+        Its value is computed, its lower bound is r.
+
+    Raises
+    ------
+    ValueError
+        If `arms` is not a finite, non-empty 2-D array with a non-zero row.
+
+    Notes
+    -----
+    k-means looks for r clusters, from r arms each the farthest from the span of those before.
+
+    References
+    ----------
+    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
+       Appendix H.
+
+    Examples
+    --------
+    >>> arms = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> clusters_design(arms).weights.tolist()
+    [0.25, 0.25, 0.5]
+    """
+    return _clusters_design(check_arms(arms))
+
+
+@cached
+def _clusters_design(arms):
+    axes = basis(arms)
+    label = k_means(arms, arms[spanning_arms(product(arms, axes))])
+    sizes = np.bincount(label)
+    weights = 1 / (np.count_nonzero(sizes) * sizes[label])
+    return Design(weights, design_value(arms, weights, arms), float(axes.shape[1]), 0)
+
+
+def k_means(points, centres):
+    """Cluster (m,) of each point (m, d) by Lloyd's iteration from `centres` (c, d); an empty cluster stays empty."""
+    centres, label = centres.copy(), np.full(len(points), -1)
+    for _ in range(MOST):
+        distances = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
+        before, label = label, np.array([argmax(-row) for row in distances])
+        if (label == before).all():
+            break
+        for c in np.unique(label):
+            centres[c] = points[label == c].mean(axis=0)
+    return label

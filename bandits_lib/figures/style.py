@@ -1,0 +1,362 @@
+"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables.
+
+Every plot function takes `ax`, draws and returns `ax`. No titles: captions are prose.
+"""
+
+from itertools import chain, count
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.colors import hsv_to_rgb, to_hex
+
+from bandits_lib.figures import results
+
+PALETTE = sns.color_palette("colorblind", 10).as_hex()
+MARKERS = "os^DvXPp<>8Hdh*"
+OWN = (
+    "#000000",
+    "#bf00e6",
+    "#0000e6",
+)  # for rules of a reader's own: farthest from all below, and dark on white
+
+
+class Look(NamedTuple):
+    """How a rule is drawn: its label, its colour and its marker.
+
+    Attributes
+    ----------
+    label : str
+        Label in legends and tables.
+    colour : str
+        Colour, as matplotlib names it.
+    marker : str
+        Marker, as matplotlib names it.
+
+    Examples
+    --------
+    >>> Look("RAGE", "#0173b2", "o").label
+    'RAGE'
+    """
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {
+    "rage": Look("RAGE", PALETTE[0], "o"),
+    "rage_halving": Look("RAGE by halving", "#332288", "h"),
+    "bounded_rage": Look("RAGE by betting", "#117733", "d"),
+    "xy_static": Look("XY-static", PALETTE[1], "s"),
+    "xy_oracle": Look("Oracle", PALETTE[2], "^"),
+    "xy_oracle_certified": Look("Oracle, certified", "#00553d", "<"),
+    "xy_adaptive": Look("XY-adaptive", PALETTE[4], "v"),
+    "lingape": Look("LinGapE", PALETTE[3], "D"),
+    "alba": Look("ALBA", PALETTE[5], "X"),
+    "lower_bound": Look("lower bound", "0.35", ""),
+    # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
+    "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
+    "gse_lin_fwg": Look("GSE-Lin-FWG", PALETTE[0], "s"),
+    "gse_lin_fwg_loaded": Look("GSE-Lin-FWG, coin for $e_1$", "#004c7a", "8"),
+    "gse_lin_wynn": Look("GSE-Lin-Wynn", "#6a7fd1", "^"),
+    "gse_lin_greedy": Look("GSE-Lin-Greedy", PALETTE[9], "v"),
+    "gse_lin_uniform": Look("GSE-Lin", "#9db7c9", "d"),
+    "gse_log_certified": Look("GSE-Log-G", "#2d004b", "o"),
+    "gse_log_fwg": Look("GSE-Log-FWG", "#6a3d9a", "s"),
+    "gse_log_wynn": Look("GSE-Log-Wynn", "#8c6bb1", "^"),
+    "gse_log_greedy": Look("GSE-Log-Greedy", "#9e9ac8", "v"),
+    "gse_log_uniform": Look("GSE-Log", "#bcbddc", "d"),
+    "od_linbai": Look("OD-LinBAI", PALETTE[5], "h"),
+    "peace": Look("Peace", PALETTE[4], "p"),
+    "peace_ratio": Look("Peace (ratio)", "#e7298a", "*"),
+    "bayes_gap_linear": Look("BayesGap-Lin", "#b3a400", "<"),
+    "bayes_gap_exponential": Look("BayesGap-exp", PALETTE[1], ">"),
+    "bayes_gap_matern": Look("BayesGap-M", "#8a5a00", "8"),
+    "bayes_gap_empirical": Look("BayesGap-cov", "#665c00", "H"),
+    "linucb": Look("LinUCB", PALETTE[2], "P"),
+    "linucb_disjoint": Look("LinUCB (disjoint)", "#00553d", "X"),
+    "ucb_glm": Look("UCB-GLM", "#66c2a4", "P"),
+    "lingape_budget": Look("LinGapE", PALETTE[3], "D"),
+    "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
+    "peps": Look("PEPS", "0.45", "*"),
+    # variance estimators: HEAD in blues, separate arms in oranges
+    "head": Look("HEAD", PALETTE[0], "o"),
+    "h_rage": Look("H-RAGE", PALETTE[3], "D"),
+    "h_rage_theory": Look("H-RAGE, proved burn-in", PALETTE[3], "D"),
+    "h_rage_printed": Look("H-RAGE, burn-in of 784", "#a65628", "P"),
+    "h_rage_paper": Look("H-RAGE, burn-in of 2,000", "#7a3500", "X"),
+    "h_rage_code": Look("H-RAGE, published burn-in", "#ee8f3c", "s"),
+    "h_rage_shortest": Look("H-RAGE, shortest burn-in", PALETTE[4], "v"),
+    "heteroskedastic_oracle": Look("heteroskedastic oracle", PALETTE[2], "^"),
+    "heteroskedastic_oracle_verifying": Look("heteroskedastic oracle, verifying", PALETTE[2], "^"),
+    "heteroskedastic_oracle_told": Look("heteroskedastic oracle, told", "#66c2a4", "^"),
+    "homoskedastic_oracle": Look("homoskedastic oracle", PALETTE[9], "<"),
+    "homoskedastic_oracle_verifying": Look("homoskedastic oracle, verifying", PALETTE[9], "<"),
+    "homoskedastic_oracle_told": Look("homoskedastic oracle, told", "#a6cee3", "<"),
+    "head_tenth": Look("HEAD, 1/10 for theta", PALETTE[9], "d"),
+    "uniform_estimator": Look("Uniform", PALETTE[2], "^"),
+    "separate_arm": Look("Separate Arm", PALETTE[3], "s"),
+    "separate_arm_volume": Look("Separate Arm, volume", PALETTE[1], "D"),
+    "separate_arm_printed": Look("Separate Arm, as printed", "#8a5a00", "X"),
+    # tracking rules
+    "lazy_track_and_stop": Look("LT&S", "#c51b7d", "P"),
+    "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
+    "lazy_track_and_stop_smaller_union": Look("LT&S, no averaging, t^1.5", "#7a0b48", "d"),
+    "uniform_tracking": Look("uniform tracking", "0.55", "*"),
+    "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
+    "lin_game": Look("LinGame", PALETTE[1], "v"),
+    "fws": Look("FWS", PALETTE[4], "h"),
+    "l_t3c": Look("L-T3C", PALETTE[9], "<"),
+    "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
+    # stopping rules on the sphere
+    "sphere_direct": Look("direct", PALETTE[0], "o"),
+    "sphere_safe": Look("safe", PALETTE[2], "s"),
+    "sphere_half": Look("paper's, $\\varepsilon_t = \\varepsilon/2$", PALETTE[1], "^"),
+    "sphere_two_thirds": Look("paper's, $\\varepsilon_t = 2\\varepsilon/3$", PALETTE[5], "<"),
+    "sphere_log_4": Look("as printed, $L = \\log 4$", PALETTE[4], "v"),
+    "sphere_printed": Look("as printed, $L = \\log 4t^d$", PALETTE[3], "D"),
+}
+
+
+def look(name):
+    """The Look of a rule; one that the table does not know has its name as label, and a colour that no other rule has.
+
+    The first unknown names that are a Python name, as keys of rules are, have the colours that are farthest from all
+    others; variants described in words have hues of their own.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rule, as in the column `algorithm`.
+
+    Returns
+    -------
+    Look
+        Label, colour and marker.
+
+    Examples
+    --------
+    >>> look("rage").label, look("my_rule").label
+    ('RAGE', 'my_rule')
+    """
+    if name not in LOOKS:
+        taken = {known.colour for known in LOOKS.values()}
+        hues = (to_hex(tuple(hsv_to_rgb((0.618 * k % 1, 0.9, 0.6)))) for k in count(1))  # each far from those before
+        colour = next(hue for hue in chain(OWN if str(name).isidentifier() else (), hues) if hue not in taken)
+        LOOKS[name] = Look(str(name), colour, MARKERS[len(LOOKS) % len(MARKERS)])
+    return LOOKS[name]
+
+
+def label(name):
+    """The label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rule.
+
+    Returns
+    -------
+    str
+        Its label.
+
+    Examples
+    --------
+    >>> label("xy_static"), label(50)
+    ('XY-static', 50)
+    """
+    return LOOKS[name].label if name in LOOKS else name
+
+
+def drawn(name):
+    """The Look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rule.
+
+    Returns
+    -------
+    dict
+        With keys label, color and marker.
+
+    Examples
+    --------
+    >>> drawn("rage")["label"]
+    'RAGE'
+    """
+    return dict(zip(("label", "color", "marker"), look(name), strict=True))
+
+
+def use():
+    """Set matplotlib and pandas to the look of this project, and start as `results.start` does.
+
+    >>> import matplotlib.pyplot as plt
+    >>> with plt.rc_context():
+    ...     use()
+    ...     plt.rcParams["axes.spines.top"]
+    False
+    """
+    plt.style.use(Path(__file__).with_name("paper.mplstyle"))
+    pd.set_option("display.max_colwidth", None, "display.width", 160)
+    results.start()
+
+
+def sample_complexity(ax, estimates, x):
+    """Pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
+    'log'
+    """
+    for name, points in _lines(estimates):
+        at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
+        spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
+        spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
+        ax.errorbar(at, mean, yerr=spread, **drawn(name))
+    ax.set(yscale="log", xlabel=x, ylabel="pulls")
+    return ax
+
+
+def accuracy(ax, estimates, x, apart=0.08):
+    """Accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting. Settings stand at equal distances, algorithms side by side at each, joined by thin lines.
+    apart : float, default 0.08
+        How far to the left and to the right of its setting the first and the last algorithm stand, in distances of
+        settings; what is far apart and joined crosses where the algorithms do not.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
+    'accuracy'
+    """
+    for name, at, points in _side_by_side(ax, estimates, x, apart):
+        rate = points["error_rate"]
+        spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
+        ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
+    ax.set(ylabel="accuracy")
+    return ax
+
+
+def error_rates(ax, estimates, x, delta):
+    """Error rate against a setting with Wilson's 95 % interval, beside the rate that is allowed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting. Settings stand at equal distances, algorithms side by side at each.
+    delta : float
+        Error probability allowed.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> error_rates(plt.subplots()[1], summary(table, by=["d"]), "d", 0.05).get_ylabel()
+    'error rate'
+    """
+    for name, at, points in _side_by_side(ax, estimates, x):
+        rate = points["error_rate"].to_numpy()
+        spread = np.abs(points[["error_low", "error_high"]].to_numpy().T - rate)
+        ax.errorbar(at, rate, yerr=spread, ls="none", **drawn(name))
+    ax.axhline(delta, color="0.35", ls="--", lw=1)
+    ax.annotate("$\\delta$", (1.01, delta), xycoords=("axes fraction", "data"), va="center")
+    ax.set(ylabel="error rate")
+    return ax
+
+
+def bound(ax, x, pulls, label=LOOKS["lower_bound"].label):
+    """A theoretical number of pulls at the settings, dashed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    x : (n,) array_like
+        Settings.
+    pulls : (n,) array_like
+        Pulls at the settings.
+    label : str, default "lower bound"
+        Label in the legend.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
+    ['lower bound']
+    """
+    ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
+    return ax
+
+
+def _lines(estimates):
+    """(algorithm, its rows), in the order of the table."""
+    for name in dict.fromkeys(estimates.index.get_level_values("algorithm")):
+        yield name, estimates.xs(name, level="algorithm", drop_level=True)
+
+
+def _side_by_side(ax, estimates, x, apart=0.3):
+    """(algorithm, where its points stand, its rows) on an axis of settings at equal distances."""
+    lines = list(_lines(estimates))
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    shifts = np.linspace(-apart, apart, len(lines)) if len(lines) > 1 else [0.0]
+    for shift, (name, points) in zip(shifts, lines, strict=True):
+        yield name, [settings.index(value) + shift for value in points.index.get_level_values(x)], points
+    ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings)

@@ -1,1 +1,0 @@
-"""A person or a laboratory in the place of the simulator."""

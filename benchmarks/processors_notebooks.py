@@ -87,8 +87,10 @@ def short_diff(expected, found):
     """The first lines that differ but for blanks, of one kind of output: a table as plain text rather than as HTML."""
     kinds = [kind for kind in expected.keys() | found.keys() if expected.get(kind) != found.get(kind)]
     kind = min(kinds, key=lambda kind: (kind == "text/html", kind))
-    before, after = ([" ".join(line.split()) for text in side.get(kind, []) for line in text.splitlines()]
-                     for side in (expected, found))
+    before, after = (
+        [" ".join(line.split()) for text in side.get(kind, []) for line in text.splitlines()]
+        for side in (expected, found)
+    )
     lines = [line for line in difflib.unified_diff(before, after, n=0, lineterm="") if not line.startswith("@@")][2:]
     more = [f"... {len(lines) - LONGEST_DIFF} lines more"] if len(lines) > LONGEST_DIFF else []
     return "\n".join(line[:160] for line in lines[:LONGEST_DIFF] + more)

@@ -32,8 +32,14 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
 CONFIRMATORY = 20260  # the seed of figures/: verdicts come from one run by which nothing was chosen; 0 is for exploring
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
-LONGEST = ("fiez2019_3_rage", "jedra2020_4_sphere", "azizi2022_8_3_randomised", "fiez2019_2_designs_and_rounding",
-           "fiez2019_5f_click_through", "azizi2022_E2_real_data")  # first, or one of them would end alone
+LONGEST = (
+    "fiez2019_3_rage",
+    "jedra2020_4_sphere",
+    "azizi2022_8_3_randomised",
+    "fiez2019_2_designs_and_rounding",
+    "fiez2019_5f_click_through",
+    "azizi2022_E2_real_data",
+)  # first, or one of them would end alone
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
@@ -44,6 +50,7 @@ from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 
 # --- which notebooks, with which parameters
+
 
 def known_names() -> list[str]:
     return sorted((path.stem for path in NOTEBOOKS.glob("*.ipynb")), key=lambda name: (name == LEDGER, name))
@@ -79,12 +86,20 @@ def check_out(out: str) -> None:
 
 # --- one notebook
 
+
 def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -> str:
     """Run one notebook with papermill into `folder`; progress bars of the kernel go on to our standard error."""
     folder.mkdir(parents=True, exist_ok=True)
     papermill.execute_notebook(
-        NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb", parameters, kernel_name="python3", language="python",
-        progress_bar=False, stderr_file=sys.stderr if progress else None, extra_arguments=QUIET)
+        NOTEBOOKS / f"{name}.ipynb",
+        folder / f"{name}.ipynb",
+        parameters,
+        kernel_name="python3",
+        language="python",
+        progress_bar=False,
+        stderr_file=sys.stderr if progress else None,
+        extra_arguments=QUIET,
+    )
     return "done"
 
 
@@ -93,8 +108,9 @@ def refresh(name: str) -> str:
     path = NOTEBOOKS / f"{name}.ipynb"
     before = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(before, as_version=4)
-    nbclient.NotebookClient(notebook, kernel_name="python3", record_timing=False, coalesce_streams=True,
-                            extra_arguments=QUIET).execute()
+    nbclient.NotebookClient(
+        notebook, kernel_name="python3", record_timing=False, coalesce_streams=True, extra_arguments=QUIET
+    ).execute()
     strip(notebook)
     after = nbformat.writes(notebook) + "\n"
     if after != before:
@@ -104,18 +120,27 @@ def refresh(name: str) -> str:
 
 def strip(notebook: nbformat.NotebookNode) -> None:
     """Keep outputs and counts; drop what changes from run to run or machine to machine."""
-    notebook.metadata = nbformat.from_dict({
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python", "pygments_lexer": "ipython3"}})
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+        }
+    )
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("tags", "jupyter")
-                                            if cell.metadata.get(key)})
+        cell.metadata = nbformat.from_dict(
+            {key: cell.metadata[key] for key in ("tags", "jupyter") if cell.metadata.get(key)}
+        )
         if cell.cell_type == "code":
-            cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"  # progress bars
-                            and WIDGET not in out.get("data", {})]  # sliders need a running kernel
+            cell.outputs = [
+                out
+                for out in cell.outputs
+                if out.get("name") != "stderr"  # progress bars
+                and WIDGET not in out.get("data", {})
+            ]  # sliders need a running kernel
 
 
 # --- many notebooks
+
 
 def attempt(function, name: str, *arguments) -> Played:
     """Run `function(name, ...)`: a notebook that fails is reported and does not stop the others."""
@@ -158,6 +183,7 @@ def all_ran(played: list[Played]) -> bool:
 
 # --- the commands
 
+
 def figures(names: list[str], given: dict) -> bool:
     started, selected = time.perf_counter(), select(names)
     given = {"n_jobs": 1, **given}
@@ -191,8 +217,11 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
     if missing := set(known_names()) ^ set(entries):
         raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
-    plan = {name: entries[name] for name in known_names()
-            if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])}
+    plan = {
+        name: entries[name]
+        for name in known_names()
+        if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])
+    }
     if plan and LEDGER in entries:  # whatever ran, its claims go into the ledger
         plan[LEDGER] = entries[LEDGER]
     if not plan:

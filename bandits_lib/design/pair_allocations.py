@@ -282,9 +282,7 @@ def _slope(w):
 def _last_of_kraft(arms, direction):
     """(K,); X'w is summed arm by arm, in one order on all processors."""
     K = len(arms)
-    return last_point(
-        np.full(K, 1 / K), _norm, _slope, lambda w: (arms * w[:, None]).sum(axis=0) - direction, arms.T
-    )
+    return last_point(np.full(K, 1 / K), _norm, _slope, lambda w: (arms * w[:, None]).sum(axis=0) - direction, arms.T)
 
 
 def _last_of_scipy(arms, direction):

@@ -57,9 +57,10 @@ def test_the_homoskedastic_oracle_is_told_the_largest_noise_and_needs_more():
         for s in (NOISY.sigma, NOISY.sigma.max())
     )
     value = {s: oracle_design(NOISY.arms, theta=NOISY.theta, sigma=s).value for s in (NOISY.sigma.max(),)}
-    assert own < largest and value[NOISY.sigma.max()] > oracle_design(
-        NOISY.arms, theta=NOISY.theta, sigma=NOISY.sigma
-    ).value
+    assert (
+        own < largest
+        and value[NOISY.sigma.max()] > oracle_design(NOISY.arms, theta=NOISY.theta, sigma=NOISY.sigma).value
+    )
 
 
 @pytest.mark.parametrize("batches", ["rounds", "draws"])

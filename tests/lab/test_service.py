@@ -86,6 +86,7 @@ def test_of_two_at_the_same_time_one_is_refused_and_nothing_is_lost(address, tmp
     monkeypatch.setattr(log, "save", lambda *arguments: (both.wait(), save(*arguments)))
     bodies = [{"told": 0, "arms": [arm], "rewards": [0.5 + arm]} for arm in (0, 1)]
     answers = {}
+
     def post(body):
         answers[body["arms"][0]] = call(f"{address}/shop", body)
 

@@ -603,8 +603,11 @@ def test_a_history_is_in_the_head_of_the_log(pair, tmp_path):
         return fws(ARMS[:6], delta=0.1, history=history if pair else Sample(*(field[:6] for field in history)))
 
     lab = Lab(make())
-    lab.tell(WORLD.pull(np.append(lab.ask(), 0), np.random.default_rng(1))._replace(**{
-        "counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}))
+    lab.tell(
+        WORLD.pull(np.append(lab.ask(), 0), np.random.default_rng(1))._replace(
+            **{"counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}
+        )
+    )
     lab.drop(4)
     same(lab, reopened(lab, make, tmp_path))
     Lab(fws(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")

@@ -340,7 +340,7 @@ EDITS = {
     "a cached property": ("kept(self):\n        return 1", "kept(self):\n        return 2", "Player"),
     "a static method": ("alone():\n        return 1", "alone():\n        return 2", "Player"),
     "a row's default": ("NamedTuple):\n    gap: float = 1.0", "NamedTuple):\n    gap: float = 2.0", "Row"),
-    "an option's default": ("lambda: [\"a\"]", "lambda: [\"b\"]", {"options"}),
+    "an option's default": ('lambda: ["a"]', 'lambda: ["b"]', {"options"}),
     "a lambda in a slot": ("lambda x: x", "lambda x: -x", {"slots"}),
     "an enumeration": ("NEAR = 1", "NEAR = 2", {"kind"}),
     "a docstring": ("What is said of it", "What else is said of it", set()),

@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from reading_copies import paper_text
+from reading_copies import NONE, paper_text
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = [f"{name}_THREADS" for name in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")]
@@ -342,7 +342,7 @@ def test_titles_and_authors_are_as_printed_on_the_papers():
     for paper in yaml.safe_load(read("CITATION.cff"))["references"]:
         text = paper_text(paper["authors"][0]["family-names"].lower() + str(paper["year"]))
         if text is None:
-            pytest.skip("no copies of the papers beside BANDITS_DATA")
+            pytest.skip(NONE)
         head = " ".join(text.partition("Abstract")[0].split())
         assert paper["title"] in head
         assert all(f"{author['given-names']} {author['family-names']}" in head for author in paper["authors"])

@@ -13,10 +13,10 @@ export VECLIB_MAXIMUM_THREADS = 1
 # Notebooks draw inline, whatever the shell was told, and no process compiles what another has compiled.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup figures paper test lab bench processors book notebooks lint clean
+.PHONY: help setup figures paper test test-all lab bench processors book notebooks lint clean
 
 help:           ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (the others do it by themselves)
 
@@ -36,8 +36,13 @@ figures: $(STAMP) ## execute all notebooks at their small default parameters int
 paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [SCHEDULER=tcp://...]
 	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)')
 
-test: $(STAMP) ## every test, and every committed notebook compared with its fresh outputs: [ARGS="-m 'not slow'"]
-	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600 notebooks tests $(ARGS)
+PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600
+
+test: $(STAMP) ## the tests that every change needs, and every notebook compared with its fresh outputs: [ARGS="-k rage"]
+	$(PYTEST) -m 'not slow' notebooks tests $(ARGS)
+
+test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
+	$(PYTEST) notebooks tests $(ARGS)
 
 lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: what a reader changes there leaves no difference here
 	$(PY) notebooks/run.py lab
@@ -56,6 +61,7 @@ notebooks: $(STAMP) ## re-execute the committed notebooks in place, without timi
 
 lint: $(STAMP) ## ruff and mypy
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
 clean: ## remove what was built; .venv, figures/ and the checkpoints of long runs stay

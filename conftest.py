@@ -10,21 +10,25 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
 
+SECOND_TIER = {"site", "records", "quarters", "solve"}  # fixtures that take long: what uses one is marked slow
 FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
 
 # Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
 # workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).
 LONG = """
-    tests/companion/test_published.py tests/test_reliability.py tests/numerics/test_cache.py tests/test_processors.py
-    tests/test_book.py tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_4_sphere.ipynb
-    notebooks/fiez2019_3_rage.ipynb notebooks/azizi2022_8_3_randomised.ipynb tests/test_jupyterlab.py
-    tests/simulate/test_monte_carlo.py tests/lab/test_log.py notebooks/fiez2019_2_designs_and_rounding.ipynb
-    tests/plain/test_fixed_confidence.py tests/simulate/test_coverage_of_intervals.py
+    tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/companion/test_users.py
+    tests/numerics/test_cache.py tests/test_processors.py tests/test_reliability.py tests/test_jupyterlab.py
+    tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_4_sphere.ipynb notebooks/fiez2019_3_rage.ipynb
+    notebooks/azizi2022_8_3_randomised.ipynb tests/simulate/test_monte_carlo.py tests/lab/test_log.py
+    notebooks/fiez2019_2_designs_and_rounding.ipynb tests/plain/test_fixed_confidence.py
 """.split()
 
 
 def pytest_collection_modifyitems(config, items):
-    """The long files, then the notebooks, then the rest as it was found."""
+    """The long files, then the notebooks, then the rest as it was found; what uses a long fixture is marked slow."""
+    for item in items:
+        if SECOND_TIER.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
     places = {file: place for place, file in enumerate(LONG)}
 
     def place(item):

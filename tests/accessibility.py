@@ -1,6 +1,6 @@
 """What axe-core finds on a page. It takes minutes for long ones, so what repeats there is looked at a few times."""
 
-import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 FEW = """() => {
   const seen = {}
@@ -20,11 +20,10 @@ def violations(tab, *, contents=False, colours=False):
 
     Colours, which take most of the time, come from one style sheet: pages of every kind are enough for them.
     """
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install -r requirements.lock").Axe()
     tab.evaluate(FEW)
     if not contents:
         tab.evaluate("which => document.querySelectorAll(which).forEach(part => part.remove())", CONTENTS)
     rules = {"color-contrast": {"enabled": colours}}
-    found = axe.run(tab, options={"resultTypes": ["violations"], "rules": rules}).response["violations"]
+    found = Axe().run(tab, options={"resultTypes": ["violations"], "rules": rules}).response["violations"]
     serious = [one for one in found if one["impact"] in ("serious", "critical")]
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]} and {len(one['nodes']) - 1} more" for one in serious]

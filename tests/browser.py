@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 OPTIONS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
@@ -35,8 +36,7 @@ def launch(chromium):
 @contextlib.contextmanager
 def page():
     """A page of a fresh browser that may not leave this machine and waits long; `asked` holds what it requested."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright here: pip install -r requirements.lock")
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = launch(playwright.chromium)
         tab = browser.new_page(viewport={"width": 1300, "height": 1000})
         tab.set_default_timeout(1000 * LIMIT)

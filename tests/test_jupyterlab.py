@@ -20,6 +20,7 @@ from browser import LIMIT, page
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAME = "companion_your_own_arms"
+pytestmark = pytest.mark.slow
 START = "companion_start_here"
 RESULT = re.compile(r"needs fewer than ([\d,]+) pulls on average")
 PLAYED = re.compile(r"^lead ([\d.]+), mean pots of 10 seasons:\s+RAGE +([\d,]+)", re.MULTILINE)

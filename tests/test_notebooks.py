@@ -483,7 +483,7 @@ def test_lab_starts_jupyterlab_there(project, monkeypatch):
     assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab'}"
 
 
-@pytest.mark.parametrize("folder", [".", "tests", "build/deep"])
+@pytest.mark.parametrize("folder", [pytest.param(".", marks=pytest.mark.slow), "build/deep"])
 def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkout, folder, monkeypatch):
     """`papermill notebooks/x.ipynb out.ipynb` without --cwd notebooks: the command, in this process."""
     start = checkout / folder

@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from reading_copies import paper_text
+from reading_copies import NONE, paper_text
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = [f"{name}_THREADS" for name in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")]
@@ -144,11 +144,15 @@ def steps(job, key):
     return [step[key] for step in job["steps"] if key in step]
 
 
-def test_the_workflow_runs_at_every_change_every_week_and_by_hand(workflow):
+def test_the_workflow_runs_at_every_change_every_night_every_week_and_by_hand(workflow):
     assert {"push", "pull_request", "schedule", "workflow_dispatch"} == set(workflow["on"])
-    assert workflow["on"]["push"] == {"branches": ["main"]}
-    (weekly,) = workflow["on"]["schedule"]
-    assert re.fullmatch(r"\d+ \d+ \* \* [0-6]", weekly["cron"])
+    assert workflow["on"]["push"] == {"branches": ["main"], "tags": ["v*"]}
+    nightly, weekly = (time["cron"] for time in workflow["on"]["schedule"])
+    assert re.fullmatch(r"\d+ \d+ \* \* \*", nightly) and re.fullmatch(r"\d+ \d+ \* \* [0-6]", weekly)
+    alone = {name for name, job in workflow["jobs"].items() if job["if"] == f"github.event.schedule == '{weekly}'"}
+    assert alone == {"newest"} and not any("newest" in job.get("needs", ()) for job in workflow["jobs"].values())
+    for name in ("reproduce", "site"):
+        assert workflow["jobs"][name]["if"].endswith(f"&& github.event.schedule != '{weekly}'")
     by_hand = "github.event_name == 'workflow_dispatch'"
     assert {name for name, job in workflow["jobs"].items() if job["if"] == by_hand} == {"paper"}
     assert workflow["concurrency"]["group"].startswith(f"${{{{ {by_hand} && github.run_id")
@@ -156,12 +160,31 @@ def test_the_workflow_runs_at_every_change_every_week_and_by_hand(workflow):
 
 def test_the_workflow_calls_make_targets_that_exist(workflow):
     commands = [line for job in workflow["jobs"].values() for line in steps(job, "run")]
-    targets = [line.split()[1] for line in commands if line.startswith("make ")]
-    assert sorted(targets) == ["book", "figures", "lint", "paper", "setup", "test"]
-    assert set(targets) <= set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
-    assert [line for line in commands if not line.startswith("make ")] == [
-        ".venv/bin/python -m playwright install --with-deps chromium"
-    ]
+    night = "(github.event_name == 'schedule' || github.ref_type == 'tag')"
+    reproduce = workflow["jobs"]["reproduce"]
+    assert reproduce["env"] == {"TESTS": f"${{{{ {night} && 'test-all' || 'test' }}}}"}
+    assert [line for line in steps(reproduce, "run") if "make" in line] == [
+        "make setup PYTHON=python", "make lint", "make ${{ env.TESTS }}", "make figures"
+    ]  # fmt: skip
+    targets = {line.split()[1] for line in commands if line.startswith("make ")} - {"${{"} | {"test", "test-all"}
+    assert targets == {"book", "figures", "lint", "paper", "setup", "test", "test-all"}
+    assert targets <= set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
+
+
+def test_the_first_tier_is_what_is_not_slow_and_ci_runs_lint_and_it_with_fixed_examples():
+    recipes = dict(re.findall(r"^(test|test-all):.*\n\t(.*)", read("Makefile"), flags=re.MULTILINE))
+    assert recipes["test"] == recipes["test-all"].replace("(PYTEST)", "(PYTEST) -m 'not slow'")
+    assert read(".ci/run").splitlines()[-3:-2][0].startswith("export CI=true")
+    assert read(".ci/run").splitlines()[-2:] == ["make lint", "make test"]
+    told = "import hypothesis; print(hypothesis.settings(max_examples=5, deadline=None).derandomize)"
+    done = subprocess.run([sys.executable, "-c", told], env=os.environ | {"CI": "true"}, capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_every_test_has_a_limit_of_time(pytestconfig):
+    """Compiled code hears no signal: what pytest-timeout cannot end the other limit does."""
+    assert 0 < float(pytestconfig.getini("timeout")) < float(pytestconfig.getini("faulthandler_timeout")) < 3600
+    assert pytestconfig.getini("faulthandler_exit_on_timeout")
 
 
 def test_the_workflow_tests_three_machines_with_a_browser_each(workflow):
@@ -170,9 +193,9 @@ def test_the_workflow_tests_three_machines_with_a_browser_each(workflow):
     supported = Requirement("python" + project()["project"]["requires-python"]).specifier
     assert all(supported.contains(python) for python in job["strategy"]["matrix"]["python"])
     (browser,) = (step for step in job["steps"] if "playwright" in step.get("run", ""))
-    assert browser["if"] == "runner.os == 'Linux' && runner.arch == 'ARM64'"
+    assert browser["if"] == "env.TESTS == 'test-all' && runner.os == 'Linux' && runner.arch == 'ARM64'"
     order = steps(job, "run")
-    setup, tests = order.index("make setup PYTHON=python"), order.index("make test")
+    setup, tests = order.index("make setup PYTHON=python"), order.index("make ${{ env.TESTS }}")
     assert setup < order.index(browser["run"]) < tests
 
 
@@ -240,8 +263,8 @@ def test_peak_memory_without_proc_minds_the_unit(memory, monkeypatch):
 
 
 def test_every_make_target_in_readme_exists():
-    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
-    named = set(re.findall(r"(?:`|^\s*)make ([a-z]+)", read("README.md"), flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
+    named = set(re.findall(r"(?:`|^\s*)make ([a-z-]+)", read("README.md"), flags=re.MULTILINE))
     assert {"figures", "test"} <= named
     assert named <= targets, f"README names make {', '.join(sorted(named - targets))}, which the Makefile lacks"
 
@@ -319,7 +342,7 @@ def test_titles_and_authors_are_as_printed_on_the_papers():
     for paper in yaml.safe_load(read("CITATION.cff"))["references"]:
         text = paper_text(paper["authors"][0]["family-names"].lower() + str(paper["year"]))
         if text is None:
-            pytest.skip("no copies of the papers beside BANDITS_DATA")
+            pytest.skip(NONE)
         head = " ".join(text.partition("Abstract")[0].split())
         assert paper["title"] in head
         assert all(f"{author['given-names']} {author['family-names']}" in head for author in paper["authors"])

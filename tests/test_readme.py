@@ -1,5 +1,6 @@
-"""The README's python runs as it stands, and its pictures exist."""
+"""The README's python runs as it stands and shows what its comments say, and its pictures exist."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,10 +13,39 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
+def false_comments(block, capsys):
+    """Run a block; comments that do not begin with what their line shows ("..." stands for anything).
+
+    A line shows what it prints, or its value unless that is the None of a call.
+    """
+    found, space = [], {}
+    for statement in ast.parse(block).body:
+        if not isinstance(statement, ast.Expr):
+            exec(compile(ast.Module([statement], []), "README.md", "exec"), space)
+            continue
+        value = eval(compile(ast.Expression(statement.value), "README.md", "eval"), space)
+        shown = capsys.readouterr().out.strip() or repr(value)
+        comment = block.splitlines()[statement.end_lineno - 1].partition("  # ")[2]
+        told = comment.removeprefix("-> ")
+        if not comment or (told == comment and shown == "None" and isinstance(statement.value, ast.Call)):
+            continue
+        ends = [match.start() for match in re.finditer(r"[:;,]? |$", told)]
+        patterns = [re.escape(told[:end]).replace(re.escape("..."), ".+") for end in ends]
+        found += [] if any(re.fullmatch(pattern, shown) for pattern in patterns) else [f"{comment!r}: {shown}"]
+    return found
+
+
 @pytest.mark.parametrize("block", BLOCKS, ids=[block.split("\n")[0] for block in BLOCKS])
-def test_python_blocks_run(block, tmp_path, monkeypatch):
+def test_python_blocks_show_what_their_comments_say(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {})
+    assert not false_comments(block, capsys)
+
+
+def test_a_false_comment_is_found(capsys):
+    block = (
+        "x = 2  # not compared\nx + 1  # 4, or so\nprint(x)  # -> 3\nx  # 2: right\n[x]  # -> [...]\n[x].sort()  # why"
+    )
+    assert false_comments(block, capsys) == ["'4, or so': 3", "'-> 3': 2"]
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)#]+)\)", README))

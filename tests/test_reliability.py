@@ -1,4 +1,4 @@
-"""How far the library can be relied on, in one table: bad input, kills, ways of running, error rates against delta.
+"""How far the library can be relied on, in one table: bad input, kills, ways of running.
 
 Each test asserts, and records what it saw; tests/conftest.py prints the table when the run ends.
 """
@@ -11,14 +11,14 @@ import time
 from functools import partial
 from pathlib import Path
 
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
 import test_contract as contract
 from reliability import record
-from scipy import stats
 
-from bandits_lib import LinearBandit, monte_carlo, summary
+from bandits_lib import LinearBandit, monte_carlo
 
 NAN_ARM = np.vstack([contract.ARMS[:-1], [np.nan, 0, 0]])
 BAD = {
@@ -74,6 +74,7 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 COMPARED = ("rage", "xy_static", "lingape", "gse")
+LIMIT = 900  # seconds: a slow machine is no failure, a state that never comes is
 
 
 def make(name, problem, rng):
@@ -82,8 +83,13 @@ def make(name, problem, rng):
 
 def make_problem(rng):
     time.sleep(0.01)  # long enough to be killed in the middle
+    end = time.monotonic() + LIMIT
     while lines(os.environ.get("KILLED_CHECKPOINT", "")) >= int(os.environ.get("KILLED_AT", 1)):
-        time.sleep(0.01)  # three runs after the kill was due, and it has not come yet
+        if (
+            time.monotonic() > end
+        ):  # no assert: pytest rewrites it, and the experiment would be another one here and there
+            raise TimeoutError("three runs after the kill was due it has not come")
+        time.sleep(0.01)
     return LinearBandit(contract.ARMS, theta=np.append(1.0, 0.3 * rng.standard_normal(2)))
 
 
@@ -97,6 +103,7 @@ def serial():
     return table()
 
 
+@pytest.mark.slow
 def test_kills_lose_nothing(serial, tmp_path):
     """One process, in which nothing has been played, starts the four that are killed."""
     checkpoint, rng, kept = tmp_path / "runs.jsonl", np.random.default_rng(0), []
@@ -108,7 +115,9 @@ def test_kills_lose_nothing(serial, tmp_path):
             before, goal = lines(checkpoint), lines(checkpoint) + 1 + int(rng.integers(8))
             print(goal + 3, file=starter.stdin, flush=True)
             child = int(starter.stdout.readline())
+            end = time.monotonic() + LIMIT
             while lines(checkpoint) < goal and alive(child):
+                assert time.monotonic() < end, "the child keeps no more runs"
                 time.sleep(0.005)
             assert alive(child), "the child ended before it was killed"
             os.kill(child, signal.SIGKILL)
@@ -136,8 +145,8 @@ def lines(path):
 # --- ways of running
 
 
+@pytest.mark.slow
 def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")
     part, ways = tmp_path / "part.jsonl", {"two processes (loky)": table(n_jobs=2)}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         ways["two workers (dask)"] = table(scheduler=cluster.scheduler_address)
@@ -146,43 +155,3 @@ def test_every_way_of_running_gives_the_same_rows(serial, tmp_path):
     for rows in ways.values():
         pd.testing.assert_frame_equal(rows, serial)
     record("3_ways", [{"compared with serial": way, "rows": len(rows), "differing": 0} for way, rows in ways.items()])
-
-
-# --- error rates against delta
-
-DELTA = 0.05
-RUNS = 100
-GAPS = LinearBandit(np.vstack([np.eye(2), [np.cos(0.6), np.sin(0.6)]]), theta=np.array([1.0, 0.0]))
-BINARY_GAPS = LinearBandit(GAPS.arms, theta=np.array([0.6, 0.3]), noise="bernoulli")
-CONFIDENT = [
-    name
-    for name in contract.ALGORITHMS
-    if name not in {*contract.BUDGETED, *contract.BINARY}
-    and not name.startswith(("h_rage", "xy_oracle (truth)", "xy_oracle (weighted)"))
-]
-
-
-def confident(name, problem, rng):
-    return contract.ALGORITHMS[name](problem.arms, None, rng)
-
-
-def test_error_rates_stay_below_delta(monkeypatch):
-    monkeypatch.setattr(contract, "THETA", GAPS.theta)  # what the oracle is told
-    algorithms = {name: partial(confident, name) for name in CONFIDENT}
-    runs = monte_carlo(algorithms, lambda rng: GAPS, runs=RUNS, max_pulls=10**6)
-    binary = {name: partial(confident, name) for name in sorted(contract.BINARY)}
-    runs = pd.concat([runs, monte_carlo(binary, lambda rng: BINARY_GAPS, runs=RUNS, max_pulls=10**6)])
-    rates = summary(runs)[["runs", "mean", "error_rate", "error_low", "error_high", "not_stopped"]]
-    record("4_error_rates", rates.round({"mean": 0, "error_low": 4, "error_high": 4}).reset_index().to_dict("records"))
-    allowed = stats.binom.ppf(0.9999, RUNS, DELTA) / RUNS
-    assert (rates["not_stopped"] == 0).all()
-    assert (rates["error_rate"] <= allowed).all(), rates
-
-
-def test_the_error_rates_could_have_failed():
-    """Negative control: told a tenth of the true sigma, a rule errs more often than delta allows."""
-    from bandits_lib.fixed_confidence import rage
-
-    loud = LinearBandit(GAPS.arms, theta=GAPS.theta, sigma=10.0)
-    runs = monte_carlo({"rage": lambda p, rng: rage(p.arms, delta=DELTA, sigma=0.5)}, lambda rng: loud, runs=RUNS)
-    assert summary(runs)["error_rate"].item() > stats.binom.ppf(0.9999, RUNS, DELTA) / RUNS

@@ -122,6 +122,7 @@ LOADED = """async () => {
     return pictures.every(picture => picture.naturalWidth > 0); }"""
 
 
+@pytest.mark.slow
 def test_it_reads_well_on_any_screen_without_a_network(sheet):
     with browser_page() as tab:
         for scheme in ("light", "dark"):

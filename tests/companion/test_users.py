@@ -36,6 +36,11 @@ def test_nobody_is_wrong_without_a_word_more_often_than_delta(records):
     assert above_delta(found["silent"].sum(), len(records)) > 0.5
 
 
+def test_one_user_of_each_kind_loses_nothing():
+    found = simulate_users(1)
+    assert list(found["kind"]) == list(KINDS) and (found["lost"] == 0).all() and found["ended"].mean() > 0.9
+
+
 def test_no_measurement_is_lost_or_counted_twice(records):
     assert records["lost"].sum() == 0, records.loc[records["lost"] > 0, ["kind", "run", "lost"]]
     assert records["ended"].mean() > 0.99 and (records["pulls"] > 0).all()
@@ -94,6 +99,7 @@ def test_without_the_warnings_a_wrong_sigma_would_be_a_broken_promise(quarters):
     assert above_delta(table(deaf)["silent"].item(), len(deaf)) < 1e-3
 
 
+@pytest.mark.slow
 def test_without_the_warnings_so_would_a_wrong_model():
     found = simulate_users(60, seed=2, kinds=["one version unlike its features, no floor"])
     assert above_delta(table(found)["silent"].item(), len(found)) > 1e-3
@@ -123,7 +129,7 @@ def test_a_measurement_lost_or_counted_twice_is_reported(play, option, tmp_path,
 
 
 def test_without_the_warning_files_read_twice_would_count_twice(monkeypatch):
-    monkeypatch.setattr(lab, "message", lambda *_: "")
+    monkeypatch.setattr(lab, "told_before", lambda *_: "")
     assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()
 
 

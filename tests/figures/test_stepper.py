@@ -59,6 +59,7 @@ def visible(tab):
     return [k for k, picture in enumerate(tab.locator("figure").all(), start=1) if picture.is_visible()]
 
 
+@pytest.mark.slow
 def test_chromium_steps_with_mouse_and_keys():
     with page() as tab:
         tab.set_content(Stepper("lines", steps())._repr_html_())
@@ -74,6 +75,7 @@ def test_chromium_steps_with_mouse_and_keys():
         assert visible(tab) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_two_steppers_in_one_page_do_not_move_each_other():
     with page() as tab:
         tab.set_content(Stepper("lines", steps())._repr_html_() + Stepper("others", steps(2))._repr_html_())
@@ -81,6 +83,7 @@ def test_two_steppers_in_one_page_do_not_move_each_other():
         assert visible(tab) == [1, 5]
 
 
+@pytest.mark.slow
 def test_chromium_shows_all_pictures_where_style_is_taken_away():
     text = re.sub(r"<style>.*?</style>|<input[^>]*>", "", Stepper("lines", steps())._repr_html_(), flags=re.DOTALL)
     with page() as tab:

@@ -36,6 +36,18 @@ def test_the_rows_are_those_of_the_simulator():
     assert planned.floor == pytest.approx(lower_bound(ARMS, theta=problem.theta, delta=0.05, sigma=0.7))
 
 
+def test_the_floor_of_items_is_theirs_and_not_that_of_the_arms():
+    items = np.array([[0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
+    planned = plan(ARMS, items=items, theta=[1.0, 0.3, 0.2], rules=["rage"], runs=2, sigma=0.7, **QUIET)
+    floors = [lower_bound(ARMS, z, theta=[1.0, 0.3, 0.2], delta=0.05, sigma=0.7) for z in (items, None)]
+    assert planned.floor == pytest.approx(floors[0]) and floors[0] < 0.9 * floors[1]
+
+
+def test_nine_in_ten_needed_no_more_and_with_one_pull_less_fewer_than_nine():
+    rows = pd.DataFrame({"pulls": [10, 20, 30, 40, 50, 60], "stopped": True, "correct": True, "requests": 1})
+    assert planning.row_of(rows)["nine_in_ten"] == 60.0
+
+
 def test_requests_are_what_a_person_would_be_asked():
     planned = plan(np.eye(2), gap=1.0, budget=40, rules=["gse", "linucb"], runs=3, **QUIET)
     assert planned.table["requests"].tolist() == [1.0, 40.0]  # one stage for two arms; a request a pull

@@ -88,7 +88,7 @@ def test_undo_is_the_state_before_and_the_step_stays_in_the_log(tmp_path):
     assert lab.ask().tolist() == before.ask().tolist() == [3, 0, 2] and len(lab.log) == 1
     text = "".join(lab._texts)
     assert "# undone: the last entry: 1.8 was meant\n1,0,0,-3," in text
-    assert "1,0,0,3," in text and "2,1,-2,0,0,0" in text + "2,1,-2,0,0,0"
+    assert "1,0,0,3," in text and "2,1,3,0,0,0" in text and "2,1,-3,0,0,0\n2,2,-1,0,0,0" in text
     same(lab, reopened(lab, lambda: patient(np.eye(3)), tmp_path))
     for each in (lab, before):
         play_on(each, np.random.default_rng(3), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
@@ -316,6 +316,17 @@ def test_where_the_guarantee_would_fall_a_drop_is_refused_with_the_reason(make, 
     with pytest.raises(ValueError, match=f"cannot go on without an arm: .*{words}.* another experiment"):
         lab.drop(0)
     assert lab.ask().tolist() == before and lab.dropped == ()
+
+
+def test_a_rule_with_one_design_for_all_items_keeps_the_arms_that_tell_them_apart():
+    """Item 2 is out, and items 0 and 1 need arms 0 and 1 alone; but the one design of lingape is made for all items."""
+    lab, rng = Lab(lingape(np.eye(3), delta=0.1, sigma=0.1, theta_bound=2.0)), np.random.default_rng(0)
+    for _ in range(25):
+        lab.tell(LinearBandit(np.eye(3), theta=[1.0, 0.95, -1.0], sigma=0.1).pull(lab.ask(), rng))
+    before = repr(lab)
+    with pytest.raises(ValueError, match="arms 2 cannot be dropped here.*in play are items 0, 1. To go on"):
+        lab.drop(2)
+    assert repr(lab) == before
 
 
 @pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static", "fws", "lingape"])

@@ -187,7 +187,7 @@ def test_the_published_cars():
 def test_the_published_motor():
     path = data.motor_file()
     if path is None:
-        pytest.skip(f"BANDITS_DATA holds none of {', '.join(data.MOTOR)}. {data.HOW_TO_GET_MOTOR}")
+        pytest.skip(data.HOW_TO_GET_MOTOR)
     rows = data.electric_motor(path)
     assert rows.features.shape[1] in (10, 11) and len(rows.values) >= 3000
     assert rows.features.min() == 0 and rows.features.max() == 1

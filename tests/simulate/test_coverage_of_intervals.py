@@ -39,7 +39,7 @@ from bandits_lib.simulate.ratios import growth_exponent, limits
 
 RUNS = (20, 40, 100, 200)
 SAMPLES, DRAWS = 1_000, 1_000
-each_number = pytest.mark.parametrize("n", RUNS)
+each_number = pytest.mark.parametrize("n", [*RUNS[:2], *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS[2:])])
 
 
 def held(found, truth):

@@ -281,7 +281,9 @@ from bandits_lib.fixed_confidence import rage
 def held():
     return os.path.exists(os.environ["HOLD"]) and open(os.environ["CHECKPOINT"]).read().count("\\n") >= 4
 def slow(problem, rng):
+    end = time.monotonic() + 900
     while held():
+        assert time.monotonic() < end, "neither killed nor let go"
         time.sleep(0.02)
     return rage(problem.arms, delta=0.05)
 def problem(rng):
@@ -300,11 +302,14 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
     held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
     first = subprocess.Popen([*command, finished, tmp_path / "never.csv"], env=held, start_new_session=True)
     try:
+        end = time.monotonic() + 900
         while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
+            assert time.monotonic() < end, "it keeps no runs"
             time.sleep(0.05)
         first.send_signal(signal.SIGKILL)
         assert first.wait() == -signal.SIGKILL, "it ended before it was killed"
     finally:
+        first.kill()
         hold.unlink()
     kept = finished.read_text().splitlines()
     assert 4 <= len(kept) < 13

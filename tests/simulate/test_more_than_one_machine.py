@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import distributed
 import pandas as pd
 import pytest
 
@@ -18,7 +19,6 @@ from bandits_lib.fixed_confidence import rage
 from bandits_lib.simulate import monte_carlo as where
 from bandits_lib.simulate import own_rule
 
-distributed = pytest.importorskip("distributed", reason="no dask here: pip install -r requirements.lock")
 OWN = """from bandits_lib import Result
 
 
@@ -31,7 +31,10 @@ LIMIT = 900  # seconds: a slow machine is not a failure
 
 def held_problem(rng):
     """The next problem; once five runs are kept it waits for the file that HOLD names to go."""
+    end = time.monotonic() + LIMIT
     while os.path.exists(hold := os.environ.get("HOLD", "")) and lines(f"{hold}.jsonl") >= 6:
+        if time.monotonic() > end:
+            raise TimeoutError("the file is still there")
         time.sleep(0.05)
     return instances.many_arms(20, rng, "code")
 
@@ -97,9 +100,11 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold):
     keep = {"scheduler": cluster.scheduler_address, "checkpoint": finished}
     thread = threading.Thread(target=lambda: rows.update(table=table(**keep)))
     thread.start()
+    end = time.monotonic() + LIMIT
     while lines(finished) < 3:
         time.sleep(0.05)
         assert thread.is_alive(), "the runs ended before the kill"
+        assert time.monotonic() < end, "the workers keep no runs"
     os.kill(victim, signal.SIGKILL)
     assert lines(finished) < 17, "the kill came too late"
     hold.unlink()

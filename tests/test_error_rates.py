@@ -1,0 +1,103 @@
+"""How often rules with fixed confidence err where two arms are nearly level, and where the noise is more than assumed.
+
+A test fails if more runs err than would, with probability 0.9999, of a rule whose error probability is delta = 0.05. So
+100 runs notice a true error of 0.27 with probability 0.99, and the 1,000 of the second tier one of 0.1. Each rule has
+a negative control that must fail: the true noise is larger than it is told, or each reward is told to it ten times.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+import test_contract as contract
+from reliability import record
+from scipy import stats
+
+from bandits_lib import LinearBandit, Sample, monte_carlo, summary
+from bandits_lib.simulate.correct import best_item, sphere_regret
+
+DELTA = 0.05  # of every rule of the contract, as sigma = 1
+NOTICED = {100: 0.27, 1_000: 0.1}  # {runs: the true error that they notice}
+ORACLES = ["xy_oracle", "xy_oracle (weighted)"]  # the third stops when it is right: its pulls are counted, no more
+PULL_BY_PULL = ("lazy", "lin", "fws", "l_t3c")
+CAUTIOUS = ("h_rage", "alba", "sphere")  # with four times the noise they err too rarely, too
+RULES = [name for name in contract.IN_THE_WORLD if name not in {*contract.BUDGETED, "xy_oracle (truth)"}]
+FIRST = [name for name in RULES if contract.function(name).__name__ == name or name == "rage (halving)"]
+both_tiers = pytest.mark.parametrize(
+    ("names", "runs"), [(FIRST, 100), pytest.param(RULES, 1_000, marks=pytest.mark.slow)], ids=["quick", "long"]
+)
+
+
+class Repeated(LinearBandit):
+    """Each reward is told ten times."""
+
+    def pull(self, counts, rng):
+        found = super().pull(-(-counts // 10), rng)
+        return Sample(counts, *(field * counts / np.maximum(found.counts, 1) for field in found[1:]))
+
+
+def near_tie(name, control):
+    """Two arms that are nearly level; the sphere, whose directions all are."""
+    sigma = 1.0
+    if control:
+        sigma = 10.0 if name.startswith(CAUTIOUS) else 4.0
+    if name in contract.ON_THE_SPHERE:
+        return LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0], sigma=sigma)
+    gap = 0.6 if name.startswith(PULL_BY_PULL) else 0.03
+    theta = [0.5 + gap / 2, 0.5 - gap / 2]
+    if name in contract.BINARY:
+        return (Repeated if control else LinearBandit)(np.eye(2), theta=theta, noise="bernoulli")
+    told = np.linspace(0.5, 1.5, 2) if name == "xy_oracle (weighted)" else 1.0
+    return LinearBandit(np.eye(2), theta=theta, sigma=sigma * told)
+
+
+def right(problem, recommendation):
+    """The best arm, or on the sphere a direction whose regret is at most epsilon = 0.5."""
+    direction = np.ndim(recommendation)
+    return sphere_regret(problem, recommendation) <= 0.5 if direction else best_item(problem, recommendation)
+
+
+def played(names, runs, monkeypatch, control=False):
+    """Rates of error, of all runs. An oracle is told a false theta: it errs if it ends, and the others have to end."""
+    monkeypatch.setattr(contract, "THETA", np.array([0.0, 1.0]))
+    tables = [
+        monte_carlo(
+            {name: lambda p, rng, name=name: contract.IN_THE_WORLD[name][0](p.arms, None, rng)},
+            near_tie(name, control),
+            runs=runs,
+            correct=right,
+            max_pulls=3_000 if name in ORACLES else 10**8,
+            progress=False,
+        )
+        for name in names
+    ]
+    rows = pd.concat(tables)
+    assert (rows["stopped"] | rows["algorithm"].isin(ORACLES)).all()
+    rates = summary(rows)[["runs", "mean", "not_stopped"]]
+    wrong = (rows["stopped"] & ~rows["correct"].eq(True)).groupby(rows["algorithm"]).mean()
+    return rates.assign(error_rate=wrong[rates.index])
+
+
+def allowed(runs):
+    return stats.binom.ppf(0.9999, runs, DELTA) / runs
+
+
+@both_tiers
+def test_error_rates_stay_below_delta(names, runs, monkeypatch):
+    rates = played(names, runs, monkeypatch)
+    record("4_error_rates", rates.round({"mean": 0}).reset_index().to_dict("records"))
+    assert (rates["error_rate"] <= allowed(runs)).all(), rates
+
+
+@both_tiers
+def test_a_rule_whose_assumptions_fail_is_noticed(names, runs, monkeypatch):
+    rates = played(names, runs, monkeypatch, control=True)
+    assert (rates["error_rate"] > allowed(runs)).all(), rates
+
+
+@pytest.mark.parametrize(("runs", "error"), NOTICED.items())
+def test_what_so_many_runs_notice(runs, error):
+    assert (
+        stats.binom.sf(allowed(runs) * runs, runs, error)
+        > 0.99
+        > stats.binom.sf(allowed(runs) * runs, runs, 0.8 * error)
+    )

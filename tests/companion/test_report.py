@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bandits_companion import claims, exploratory_seed, report
-from bandits_companion.claims_table import full
+from bandits_companion.claims import table as full
 from bandits_companion.registry import PAPERS
 from bandits_companion.report import TABLES
 
@@ -214,7 +214,7 @@ def test_runs_errata_and_what_stands(source):
     assert table(source, "standing") == "Lemma 9; Table 9"
 
 
-def test_claims_of_the_first_edition_and_no_claims_at_all_have_tables_too(source):
+def test_claims_without_entries_and_no_claims_at_all_have_tables_too(source):
     said = ("fiez2019", "Figure 9", "A | B")
     first = full([claims.claim("fiez2019_9/a", *said, 2, 1.5, 3, (0, 1), "no *such* thing")])
     for found in (first, first.iloc[:0]):

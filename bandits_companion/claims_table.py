@@ -21,7 +21,6 @@ NUMBERS += ["grade", "detects", "more"]
 
 
 def told(row):
-    """Return estimate and interval of a row to three digits."""
     return f"{row['estimate']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
 
 

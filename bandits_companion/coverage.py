@@ -65,7 +65,6 @@ def _listed(given, kind):
 
 
 def _faults(given, ids, places):
-    """Yield what is wrong with one item."""
     if not isinstance(given, dict) or not any(_listed(given, kind) for kind in KINDS):
         yield f"one of {', '.join(KINDS)} is needed"
         return
@@ -91,14 +90,10 @@ def page(
 
     Parameters
     ----------
-    tested : DataFrame
-        Coverage as `coverage.read` returns it.
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    notebooks : str, default "../notebooks"
-        Folder to which links to notebooks lead.
-    errata : str, default "[erratum](errata.md)"
-        Words before an erratum.
+    tested, claims : DataFrame
+        As `coverage.read` and `ledger.read` return them.
+    notebooks, errata : str
+        The folder of the notebooks for links, and the words before an erratum.
 
     Returns
     -------

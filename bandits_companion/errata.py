@@ -61,7 +61,6 @@ def read(path: str | PathLike) -> pd.DataFrame:
 
 
 def _faults(entry):
-    """Yield what is wrong with one entry."""
     if unknown := set(entry) - set(COLUMNS):
         yield f"unknown {', '.join(sorted(unknown))}"
     if missing := {"paper", "place", "correct"} - set(entry):
@@ -146,7 +145,6 @@ def counts(errata: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entry(row, notebooks):
-    """Return one entry as a list, with a link to its notebook."""
     run = f"Run: [{row.run}]({notebooks}/{row.run}.ipynb)." if row.run else ""
     why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
     lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")

@@ -67,20 +67,13 @@ def before(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
 
     Parameters
     ----------
-    folder : str or path-like
-        The folder figures/explored.
-    figures : str or path-like
-        Folder of figures to which the present claims belong.
+    folder, figures : str or path-like
+        The folder figures/explored, and the figures to which the present claims belong.
 
     Returns
     -------
     DataFrame
         Claims as `ledger.read` returns them, indexed by id and with a column `seed`.
-
-    Raises
-    ------
-    ValueError
-        If the files of a notebook have two seeds.
 
     Examples
     --------
@@ -97,10 +90,8 @@ def words(claims: pd.DataFrame, old: pd.DataFrame) -> pd.Series:
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    old : DataFrame
-        Exploratory claims as `exploratory_seed.before` returns them.
+    claims, old : DataFrame
+        Claims as `ledger.read` and `exploratory_seed.before` return them.
 
     Returns
     -------
@@ -109,6 +100,7 @@ def words(claims: pd.DataFrame, old: pd.DataFrame) -> pd.Series:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from bandits_companion.exploratory_seed import before
     >>> words(pd.DataFrame({"id": ["fiez2019_demo/a"]}), before("nowhere", "nowhere")).tolist()
     ['']
@@ -134,7 +126,6 @@ def changed(claims, old):
 
 
 def _both(id, then, now):
-    """Return the verdicts of a sentence then and now."""
     was, verdict = then.get(id, ""), now.get(id, "")
     return f"{verdict}, as before" if was == verdict != "" else ", now ".join(filter(None, (was, verdict)))
 
@@ -150,10 +141,8 @@ def page(claims: pd.DataFrame, old: pd.DataFrame) -> str:
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    old : DataFrame
-        Exploratory claims as `exploratory_seed.before` returns them.
+    claims, old : DataFrame
+        Claims as `ledger.read` and `exploratory_seed.before` return them.
 
     Returns
     -------
@@ -162,6 +151,7 @@ def page(claims: pd.DataFrame, old: pd.DataFrame) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from bandits_companion.exploratory_seed import before
     >>> page(pd.DataFrame(), before("nowhere", "nowhere"))
     'These claims have the seed with which they were explored: there is nothing to compare yet.'

@@ -212,11 +212,6 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
     earlier : Series, optional
         As for `ledger.as_read`.
 
-    Raises
-    ------
-    ValueError
-        If README.md has no place for the totals.
-
     Examples
     --------
     >>> from bandits_companion import claims

@@ -37,11 +37,11 @@ NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 class Run(NamedTuple):
     """Where a run of the notebooks left its files."""
 
-    out: Path
-    executed: Path
-    notebooks: Path
-    beside: Path | None
-    scale: str
+    out: Path  # the notebooks wrote to <out>/figures
+    executed: Path  # folder of the executed copies
+    notebooks: Path  # folder of the notebooks that were run
+    beside: Path | None  # another figures/, whose pictures are shown beside those of the same name
+    scale: str  # such as "at small parameters"
 
 
 def save(page, run, failed=()):
@@ -93,7 +93,7 @@ def title(stem):
 def _parts(notebooks):
     """Return {heading: notebooks} in the order of the papers; notebooks of no paper follow."""
     keys = [book["name"].partition("_")[0] for book in notebooks]
-    parts = {PARTS.get(key, key): [] for key in [*PARTS, *sorted(keys)] if key in keys}
+    parts: dict[str, list] = {PARTS.get(key, key): [] for key in [*PARTS, *sorted(keys)] if key in keys}
     for key, book in zip(keys, notebooks, strict=True):
         parts[PARTS.get(key, key)].append(book)
     return parts
@@ -147,8 +147,8 @@ class Played(NamedTuple):
 
     name: str
     seconds: float
-    message: str
-    error: str
+    message: str  # how it went
+    error: str  # last line of its error, "" without any
 
 
 def last_line(error):
@@ -181,7 +181,6 @@ def _count(number, word):
 
 
 def _claims(folder, names):
-    """Return the claims that these notebooks saved, in the order of the papers."""
     files = [folder / "claims" / f"{name}.csv" for name in sorted(names, key=lambda name: (position(name), name))]
     found = [file for file in files if file.exists()]
     return pd.concat(map(read_file, found), ignore_index=True) if found else pd.DataFrame()
@@ -228,7 +227,6 @@ def listed(claims, scale):
 
 
 def duration(minutes):
-    """Return a time in seconds, minutes or hours."""
     return f"{60 * minutes:.0f} s" if minutes < 1 else f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
 
 
@@ -261,5 +259,4 @@ def copy(root, lab):
 
 
 def _hash(file):
-    """Return the hash of a file, None if there is no such file."""
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else None

@@ -117,17 +117,17 @@ def contradictions(content):
 class Entry(NamedTuple):
     """A claim before it is measured."""
 
-    id: str
+    id: str  # "<notebook>/<name>" or "<notebook>/<name>@<reading>"
     paper: str
-    place: str
-    quote: str
-    reading: str
-    whose: str
-    edge: str
+    place: str  # theorem, figure, table or section
+    quote: str  # the paper's own words
+    reading: str  # what is measured
+    whose: str  # "code": visible only in the published code; "ours": a finding, without a verdict
+    edge: str  # where the threshold is from
     rule: Rule = Rule()
-    error: float = 0.0
-    factor: float = 0.0
-    why: dict[str, str] = {}
+    error: float = 0.0  # standard error of a printed number
+    factor: float = 0.0  # so many of them are half of its 95 % interval
+    why: dict[str, str] = {}  # explanations of verdicts
 
 
 def read(path):
@@ -151,7 +151,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def find() -> dict[str, Entry]:
-    """Return the entries of notebooks/claims.yaml, or of a claims.yaml in the current folder.
+    """Return the entries of the claims.yaml in the current folder, or else of notebooks/claims.yaml.
 
     Returns
     -------

@@ -43,7 +43,6 @@ def exactly(value):
 
 
 def measured(row):
-    """Return estimate and interval of a row of the ledger."""
     return f"{number(row['estimate'])} [{number(row['low'])}, {number(row['high'])}]"
 
 
@@ -77,7 +76,6 @@ def _told(frames):
 
 
 def _sentence(rows):
-    """Return a sentence in the paper's words and its readings; "the same" comes after the reading it refers to."""
     rows = sorted(rows, key=lambda row: row["statement"].startswith("the same"))
     quote = f"“{quoted(rows[0]['quote'])}”" if rows[0]["quote"] else ""
     true = list(dict.fromkeys(_true_for(row) for row in rows))
@@ -104,7 +102,6 @@ def _plain(text):
 
 
 def _true_for(row):
-    """Return the values for which a statement is true, or the printed number."""
     low, high = row["holds_low"], row["holds_high"]
     if not isnan(row["printed"]):
         return f"printed {exactly(row['printed'])} ± {number(row['printed_half'])}"
@@ -135,7 +132,6 @@ def _numbers(claims):
 
 
 def _runs(source):
-    """Return the notebooks with their figures, parameters and time."""
     shown = []
     for name, entry in source.plan.items():
         figures = ", ".join(figure.partition("/")[2].replace("_", " ") for figure in entry["figures"])
@@ -343,27 +339,23 @@ class Source(NamedTuple):
     """Claims, errata and plan of one paper, from which its report is filled in."""
 
     paper: str
-    claims: pd.DataFrame
+    claims: pd.DataFrame  # indexed by id
     errata: pd.DataFrame
-    plan: dict
+    plan: dict  # the entries of paper.yaml
     figures: Path
     notebooks: Path
-    verdicts: dict[str, str] = {}
+    verdicts: dict[str, str] = {}  # of every sentence and reading by its id; `render` fills it in
 
 
-def source(paper, figures, notebooks):
-    """Return the source of the report of a paper."""
-    return _of_paper(paper, *_all(figures, notebooks))
-
-
-def _all(figures, notebooks):
+def everything(figures, notebooks):
     """Return claims, errata and plan of all papers, and the two folders."""
     figures, notebooks = Path(figures), Path(notebooks)
     plan = yaml.safe_load((notebooks / "paper.yaml").read_text(encoding="utf-8"))
     return read(figures / "claims"), errata_of_papers.read(notebooks / "errata.yaml"), plan, figures, notebooks
 
 
-def _of_paper(paper, claims, errata, plan, figures, notebooks):
+def source(paper, claims, errata, plan, figures, notebooks):
+    """Return what belongs to one paper of `everything`."""
     claims = claims[claims["paper"] == paper].set_index("id", drop=False)
     plan = {name: entry for name, entry in plan.items() if name.startswith(f"{paper}_")}
     return Source(paper, claims, errata[errata["paper"] == paper], plan, figures, notebooks)
@@ -428,12 +420,12 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
     []
     """
     templates = sorted((Path(notebooks) / "reports").glob("*.md"), key=lambda file: position(file.stem))
-    everything, faults = _all(figures, notebooks) if templates else (), []
+    found, faults = everything(figures, notebooks) if templates else (), []
     for template in templates:
         path = Path(out) / "figures" / "reports" / template.name
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            text = render(template.read_text(encoding="utf-8"), _of_paper(template.stem, *everything))
+            text = render(template.read_text(encoding="utf-8"), source(template.stem, *found))
             path.write_text(text, encoding="utf-8")
         except ValueError as fault:
             faults.append(str(fault))

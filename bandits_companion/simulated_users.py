@@ -110,7 +110,6 @@ class Bench:
         return self.enter(frame) if keep else frame
 
     def _pull(self, arm, n):
-        """Return sums and squares of n pulls (rows,) of arms (rows,)."""
         mean = self.problem.means[arm]
         if self.problem.noise == "bernoulli":
             sums = squares = self.rng.binomial(n, mean).astype(float)
@@ -119,10 +118,9 @@ class Bench:
             squares = sums**2 / n + SIGMA**2 * 2 * self.rng.standard_gamma((n - 1) / 2)
         return self.units * sums, self.units**2 * squares
 
-    def enter(self, frame, sign=1):
-        """Count the rows of a table as measured."""
-        np.add.at(self.counts, frame["arm"], sign * frame["count"])
-        np.add.at(self.sums, frame["arm"], sign * frame["sum"])
+    def enter(self, frame):
+        np.add.at(self.counts, frame["arm"], frame["count"])
+        np.add.at(self.sums, frame["arm"], frame["sum"])
         return frame
 
     def file(self, frame, **how):
@@ -146,7 +144,6 @@ class Bench:
         return True
 
     def step(self):
-        """Answer the present request."""
         wanted = self.lab.ask()
         if wanted.sum() == 1:
             (arm,) = np.flatnonzero(wanted)
@@ -167,7 +164,6 @@ class Bench:
         self.lab.save(self.path)
 
     def reopen(self, arms=None):
-        """Make the Lab again from its log."""
         with self.listening():
             self.lab = Lab(self.make(arms), self.path)
 
@@ -194,16 +190,20 @@ class Bench:
         return text.replace(f"{self.folder}{os.sep}", "")
 
 
+def half(wanted):
+    return -(-wanted // 2)
+
+
+def each_time(step, **options):
+    """Return a user who answers every request by `step`."""
+    return partial(Bench.finish, each=partial(step, **options))
+
+
 def change_units(bench):
     """Enter millivolts instead of volts from the second file on."""
     bench.tell(bench.file(bench.measure(half(bench.lab.ask()))))
     bench.units = 1000.0
     bench.finish()
-
-
-def half(wanted):
-    """Return half of the counts, rounded up."""
-    return -(-wanted // 2)
 
 
 def drop_an_arm(bench):
@@ -226,32 +226,22 @@ def drop_an_arm(bench):
 
 def tell_again(bench, parts):
     """Tell every file twice; undo the second if there is a warning."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        for rows in np.array_split(np.arange(len(frame)), parts):
-            path = bench.file(frame.iloc[rows])
-            bench.tell(path)
-            start = len(bench.heard)
-            told = bench.tell(path)
-            if told and any("has the same file been read twice" in str(found.message) for found in bench.heard[start:]):
-                bench.lab.undo("read twice")
-                bench.lab.save(bench.path)
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask())
+    for rows in np.array_split(np.arange(len(frame)), parts):
+        path = bench.file(frame.iloc[rows])
+        bench.tell(path)
+        start = len(bench.heard)
+        told = bench.tell(path)
+        if told and any("has the same file been read twice" in str(found.message) for found in bench.heard[start:]):
+            bench.lab.undo("read twice")
+            bench.lab.save(bench.path)
 
 
 def shuffled_days(bench):
-    """Split each request into files of four days, told in random order."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        days = bench.rng.integers(0, 4, len(frame))
-        paths = [bench.file(frame[days == day]) for day in bench.rng.permutation(4) if (days == day).any()]
-        for path in paths:
-            bench.tell(path)
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask())
+    days = bench.rng.integers(0, 4, len(frame))
+    for path in [bench.file(frame[days == day]) for day in bench.rng.permutation(4) if (days == day).any()]:
+        bench.tell(path)
 
 
 def restart(bench):
@@ -271,72 +261,58 @@ def restart(bench):
 
 def two_people(bench):
     """Tell parts to two Labs of one log: the second save is refused, and its part is told once more."""
-    bench.lab.save(bench.path)
-
-    def each(bench):
+    if not bench.path.exists():
+        bench.lab.save(bench.path)
+    bench.reopen()
+    with bench.listening():
+        other = Lab(bench.make(), bench.path)
+    wanted = bench.lab.ask()
+    mine, theirs = (bench.file(bench.measure(n)) for n in (half(wanted), wanted - half(wanted)))
+    bench.tell(mine)
+    if not (wanted - half(wanted)).any():
+        return
+    with bench.listening():
+        other.tell(read(theirs, NAMES, other.ask()))
+    try:
+        other.save(bench.path)
+    except ValueError as error:
+        bench.refused.append(str(error))
         bench.reopen()
-        with bench.listening():
-            other = Lab(bench.make(), bench.path)
-        wanted = bench.lab.ask()
-        mine, theirs = (bench.file(bench.measure(n)) for n in (half(wanted), wanted - half(wanted)))
-        bench.tell(mine)
-        if not (wanted - half(wanted)).any():
-            return
-        with bench.listening():
-            other.tell(read(theirs, NAMES, other.ask()))
-        try:
-            other.save(bench.path)
-        except ValueError as error:
-            bench.refused.append(str(error))
-            bench.reopen()
-            bench.tell(theirs)
-
-    bench.finish(each)
+        bench.tell(theirs)
 
 
 def killed_save(bench):
     """Cut a save at a random byte; tell the file once more if pulls are missing."""
-    bench.lab.save(bench.path)
-
-    def each(bench):
-        wanted = bench.lab.ask()
-        path = bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted))
-        before = bench.path.read_bytes()
+    if not bench.path.exists():
+        bench.lab.save(bench.path)
+    wanted = bench.lab.ask()
+    path = bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted))
+    before = bench.path.read_bytes()
+    bench.tell(path)
+    after = bench.path.read_bytes()
+    bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
+    bench.reopen()
+    if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
         bench.tell(path)
-        after = bench.path.read_bytes()
-        bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
-        bench.reopen()
-        if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
-            bench.tell(path)
-
-    bench.finish(each)
 
 
 def empty_cells(bench):
     """Leave one cell in ten empty."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask(), keep=False)
-        failed = bench.rng.random(len(frame)) < 0.1
-        bench.enter(frame[~failed])
-        frame.loc[failed, ["sum", "squares"]] = np.nan
-        bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask(), keep=False)
+    failed = bench.rng.random(len(frame)) < 0.1
+    bench.enter(frame[~failed])
+    frame.loc[failed, ["sum", "squares"]] = np.nan
+    bench.tell(bench.file(frame))
 
 
 def typing_error(bench):
     """Type a number ten times too large, tell it, undo it, and tell the right one."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        wrong, row = frame.copy(), int(bench.rng.integers(len(frame)))
-        wrong.loc[row, ["sum", "squares"]] *= [10, 100]
-        if bench.tell(bench.file(wrong)):
-            bench.lab.undo("a point was forgotten")
-            bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask())
+    wrong, row = frame.copy(), int(bench.rng.integers(len(frame)))
+    wrong.loc[row, ["sum", "squares"]] *= [10, 100]
+    if bench.tell(bench.file(wrong)):
+        bench.lab.undo("a point was forgotten")
+        bench.tell(bench.file(frame))
 
 
 def history_first(bench, units=1.0):
@@ -373,29 +349,20 @@ def other_order(bench):
 
 def squares_left_out(bench):
     """Write zeros in the column of squares; fill them in if the file is refused."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        taken = frame["count"].max() > 1 and bench.tell(bench.file(frame.assign(squares=0.0)))
-        if not taken:
-            bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask())
+    if not (frame["count"].max() > 1 and bench.tell(bench.file(frame.assign(squares=0.0)))):
+        bench.tell(bench.file(frame))
 
 
 def decimal_commas(bench):
     """Write files with semicolons and decimal commas."""
-    bench.finish(lambda bench: bench.tell(bench.file(bench.measure(bench.lab.ask()), sep=";", decimal=",")))
+    bench.tell(bench.file(bench.measure(bench.lab.ask()), sep=";", decimal=","))
 
 
 def made_up_squares(bench):
     """Enter means, with squares computed from them."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
-        bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
+    bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
 
 
 CLOSE = {"size": 0.05, "least": 0.05}  # gaps among which half a sigma is fatal
@@ -408,9 +375,9 @@ LEVEL = 0.95
 class User(NamedTuple):
     """A kind of user: how it works, options of `Bench`, and warnings of which a wrong answer must have one."""
 
-    play: Callable
+    play: Callable  # works at a `Bench` until its experiment is over
     setup: dict = {}
-    must: tuple = ()
+    must: tuple = ()  # without any, the answer may be wrong with probability delta
 
 
 SIGMA_SAID, LINEARITY_SAID = ("SigmaWarning",), ("LinearityWarning",)
@@ -433,20 +400,20 @@ KINDS = {
     "arm dropped, xy_static": User(drop_an_arm, STATIC),
     "arm dropped, bounded_rage": User(drop_an_arm, BERNOULLI),
     "arm dropped, lazy_track_and_stop": User(drop_an_arm, ONE_BY_ONE),
-    "whole files told twice": User(partial(tell_again, parts=1)),
-    "parts told twice": User(partial(tell_again, parts=3)),
-    "shuffled files of several days": User(shuffled_days),
+    "whole files told twice": User(each_time(tell_again, parts=1)),
+    "parts told twice": User(each_time(tell_again, parts=3)),
+    "shuffled files of several days": User(each_time(shuffled_days)),
     "restarts on another machine": User(restart, {"design": design_here}),
-    "two people, one log": User(two_people),
-    "saves that were killed": User(killed_save),
-    "empty cells": User(empty_cells),
-    "a typing error taken back": User(typing_error),
+    "two people, one log": User(each_time(two_people)),
+    "saves that were killed": User(each_time(killed_save)),
+    "empty cells": User(each_time(empty_cells)),
+    "a typing error taken back": User(each_time(typing_error)),
     "history told first": User(history_first),
     "history told in millivolts": User(partial(history_first, units=1000.0), {}, SIGMA_SAID),
-    "clicks, files told twice": User(partial(tell_again, parts=1), BERNOULLI),
-    "half of sigma, squares made up": User(made_up_squares, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
-    "squares left out": User(squares_left_out),
-    "decimal commas": User(decimal_commas),
+    "clicks, files told twice": User(each_time(tell_again, parts=1), BERNOULLI),
+    "half of sigma, squares made up": User(each_time(made_up_squares), {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
+    "squares left out": User(each_time(squares_left_out)),
+    "decimal commas": User(each_time(decimal_commas)),
 }
 
 

@@ -14,13 +14,13 @@ MARGINS = {"ratio": (1.1,), "accuracy": (0.02, 0.05), "exponent": (0.1,)}  # of 
 class Rule(NamedTuple):
     """When a statement is true of a number."""
 
-    low: float = -inf
-    high: float = inf
-    closeness: str = ""
-    side: str = ""
-    printed: float = nan
-    half: float = nan
-    tie_low: float = nan
+    low: float = -inf  # the least value for which it is true, or close enough
+    high: float = inf  # the largest one
+    closeness: str = ""  # "ratio", "accuracy" or "exponent" of a word of closeness
+    side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too
+    printed: float = nan  # a number as printed
+    half: float = nan  # half-width of its own 95 % interval
+    tie_low: float = nan  # between tie_low and tie_high there is no difference; nan without a margin
     tie_high: float = nan
 
 
@@ -37,7 +37,6 @@ def _band(kind, side, grade):
 
 
 def verdict(rule, interval):
-    """Return the verdict of an interval (estimate, low, high)."""
     _, low, high = interval
     if not isnan(rule.printed):
         below, above = _with_printed(rule, interval)

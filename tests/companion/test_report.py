@@ -234,7 +234,7 @@ def test_every_paper_has_a_template_and_a_report():
 @each_template
 def test_the_committed_report_is_generated(paper):
     committed = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
-    rendered = report.render(TEMPLATES[paper], report.source(paper, FIGURES, NOTEBOOKS))
+    rendered = report.render(TEMPLATES[paper], report.source(paper, *report.everything(FIGURES, NOTEBOOKS)))
     assert committed == rendered, "run the notebook companion_ledger with out='..'"
     assert "{{" not in committed
 
@@ -255,7 +255,7 @@ def test_a_template_quotes_by_the_ledger_alone(paper):
 @pytest.mark.parametrize("paper", ["fiez2019", "jedra2020"])
 def test_what_is_written_rests_on_verdicts(paper):
     """With every verdict open the report is refused, in every section that judges."""
-    found = report.source(paper, FIGURES, NOTEBOOKS)
+    found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))
     with pytest.raises(ValueError, match="faults"):
         report.render(TEMPLATES[paper], found._replace(claims=found.claims.assign(verdict="undecided")))
     for section in re.split(r"^## ", TEMPLATES[paper], flags=re.MULTILINE)[1:]:

@@ -123,7 +123,7 @@ def test_a_measurement_lost_or_counted_twice_is_reported(play, option, tmp_path,
 
 
 def test_without_the_warning_files_read_twice_would_count_twice(monkeypatch):
-    monkeypatch.setattr(lab, "message", lambda *_: "")
+    monkeypatch.setattr(lab, "told_before", lambda *_: "")
     assert (simulate_users(3, kinds=["parts told twice"])["lost"] > 0).all()
 
 

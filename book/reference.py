@@ -39,6 +39,7 @@ OPEN = (  # modules whose names are exported if notebooks, examples or README us
 # --- what is public
 
 
+@cache
 def public_names():
     """{module: names}: those in `__all__`, or of a module in OPEN without it those that a reader's code uses."""
     modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *exporting()], key=position)}
@@ -62,9 +63,14 @@ def position(module):
 
 def used_names(module):
     """The public functions and classes of a module that notebooks, examples or README use, in the module's order."""
-    used = {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
     own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
-    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_") and id(item) in used]
+    return [item.__name__ for item in own if callable(item) and item.__name__[0] != "_" and id(item) in used()]
+
+
+@cache
+def used():
+    """{id of every object that notebooks, examples or README use}."""
+    return {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
 
 
 @cache

@@ -1,121 +1,79 @@
-"""The ledger: every statement of a paper as a claim, with a verdict by rule and never by hand.
+"""Claims: each statement of a paper with what was measured and a computed verdict.
 
-What is claimed stands in notebooks/claims.yaml before it is measured; a notebook gives the number and its interval:
-`claims.measured(id, interval)`. Notebooks that have no entry there yet say all at once: `claims.claim(...)`.
+`notebooks/claims.yaml` states claims before they are measured. A notebook adds the interval: `measured(id, interval)`.
+A notebook without entries in that file states a claim and its interval together: `claim(...)`.
 """
 
-from math import isnan
+from collections.abc import Collection, Sequence
+from math import isnan, nan
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from bandits_companion import registry, verdicts
-from bandits_companion.claims_table import of_first_edition, show, table
+from bandits_companion.claims_table import COLUMNS, holds_for, judged, told
 from bandits_companion.registry import Entry
 from bandits_companion.verdicts import VERDICTS, Rule
 from bandits_lib.simulate.interval import Interval, runs_needed
 
-__all__ = ["Claim", "claim", "measured", "save", "show", "table"]
+__all__ = ["claim", "measured", "save", "show", "table"]
 
 
 class Claim(NamedTuple):
-    """A statement, when it is true, and what was measured.
-
-    Attributes
-    ----------
-    entry : Entry
-        The statement, its place, the rule and the explanations.
-    interval : Interval
-        Estimate, low and high of a 95 % interval.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).entry.paper
-    'fiez2019'
-    """
+    """A statement of a paper, when it is true, and the measured interval."""
 
     entry: Entry
     interval: Interval
 
     @property
     def verdict(self):
-        """The verdict by rule, never typed: whether the interval lies where the statement is true.
-
-        Returns
-        -------
-        str
-            As `verdicts.verdict` says; "finding" of what no paper says.
-
-        Examples
-        --------
-        >>> from bandits_companion.claims import claim
-        >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 1.0, 0.9, 1.1, (0, 1)).verdict
-        'undecided'
-        """
+        """Return the verdict that the rule gives, or "finding" for a statement that no paper makes."""
         return "finding" if self.entry.whose == "ours" else verdicts.verdict(self.entry.rule, self.interval)
 
     @property
     def more(self):
-        """How many times as many runs would decide it, if every estimate stays.
-
-        Returns
-        -------
-        int or float
-            1 when it is decided, inf when no number of runs would do.
-
-        Examples
-        --------
-        >>> from bandits_companion.claims import claim
-        >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.9, 0.7, 1.1, (0, 1)).more
-        4
-        """
+        """Return how many times as many runs would decide the claim; 1 if it is decided, inf if no number would."""
         if self.verdict != "undecided":
             return 1
         return runs_needed(self.interval, lambda found: verdicts.verdict(self.entry.rule, found) != "undecided")
 
     @property
     def explanation(self):
-        """The words that go with this verdict.
-
-        Returns
-        -------
-        str
-            "" if there are none.
-
-        Examples
-        --------
-        >>> from bandits_companion.claims import claim
-        >>> claim("fiez2019_demo/fewer", "fiez2019", "1a", "fewer", 1.0, 0.9, 1.1, (0, 1), "too few runs").explanation
-        'too few runs'
-        """
         return self.entry.why.get(self.verdict, "")
 
 
-def measured(id, estimate, low=None, high=None, *, printed_error=0.0):
-    """A claim of claims.yaml, measured.
+def measured(
+    id: str,
+    estimate: Interval | float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    printed_error: float = 0.0,
+) -> Claim:
+    """Return a claim of claims.yaml with its measured interval.
 
     Parameters
     ----------
     id : str
-        Id of its entry.
+        Id of its entry in claims.yaml.
     estimate : Interval or float
-        What was measured: an interval of `bandits_lib.intervals`, which knows its settings, or the estimate alone.
+        The measured interval, or the estimate alone.
     low, high : float, optional
-        Ends of the 95 % interval (simultaneous where a statement has several settings) of an estimate alone. Of a
-        number that was computed and not sampled: the number itself.
+        Ends of the 95 % interval if `estimate` is a number; simultaneous where a statement has several settings.
     printed_error : float, default 0
-        Of a printed number: the standard error that it would have by our own runs, sd / sqrt(its runs); it counts if it
-        is larger than the printed one, which few runs of a law with rare large values understate.
+        For a printed number: its standard error by our own runs, used if it is larger than the printed one.
 
     Returns
     -------
     Claim
-        The claim, whose verdict is computed.
+        The claim; its verdict is computed.
 
     Raises
     ------
     ValueError
-        For an id without entry, an estimate without interval, NaN, or an estimate outside [low, high].
+        If the id has no entry, the interval is missing or has a NaN, or the estimate lies outside it.
 
     Examples
     --------
@@ -127,7 +85,7 @@ def measured(id, estimate, low=None, high=None, *, printed_error=0.0):
     """
     entries = registry.find()
     if id not in entries:
-        near = [known for known in registry.of_notebook(entries, id.partition("/")[0])]
+        near = registry.of_notebook(entries, id.partition("/")[0])
         raise ValueError(f"claims.yaml has no {id}; of this notebook it has {', '.join(near) or 'none'}")
     numbers = estimate if low is None and high is None else Interval(estimate, low, high)
     if not isinstance(numbers, tuple | list) or len(numbers) != 3:
@@ -139,35 +97,45 @@ def measured(id, estimate, low=None, high=None, *, printed_error=0.0):
     return _checked(entry, numbers if isinstance(numbers, Interval) else Interval(*numbers))
 
 
-def claim(id, paper, place, statement, estimate, low, high, holds, explanation=""):
-    """One claim of a paper confronted with runs, all said at once: of notebooks without an entry in claims.yaml.
+def claim(
+    id: str,
+    paper: str,
+    place: str,
+    statement: str,
+    estimate: float,
+    low: float,
+    high: float,
+    holds: tuple[float, float],
+    explanation: str = "",
+) -> Claim:
+    """Return a claim of a notebook that has no entries in claims.yaml.
 
     Parameters
     ----------
     id : str
         "<notebook>/<short name>".
     paper : str
-        Key of the paper, "fiez2019" for instance.
+        Key of the paper, such as "fiez2019".
     place : str
-        Where the statement stands, "Figure 1a" for instance.
+        Place in the paper, such as "Figure 1a".
     statement : str
         The statement in words.
     estimate, low, high : float
-        What was measured, with a 95 % interval (simultaneous where the statement has several settings).
+        The estimate and its 95 % interval, simultaneous where the statement has several settings.
     holds : tuple of float
-        The least and the largest value under which the statement is true.
+        The least and the largest value for which the statement is true.
     explanation : str, default ""
-        Of a failure, and its option.
+        Why the statement fails, if it does.
 
     Returns
     -------
     Claim
-        The claim, whose `verdict` is computed.
+        The claim; its verdict is computed.
 
     Raises
     ------
     ValueError
-        For an id without notebook, NaN, an estimate outside [low, high], or bounds of `holds` in the wrong order.
+        If the id names no notebook, a number is NaN, the estimate lies outside [low, high] or `holds` is not ordered.
 
     Examples
     --------
@@ -182,7 +150,7 @@ def claim(id, paper, place, statement, estimate, low, high, holds, explanation="
 
 
 def _checked(entry, interval):
-    """A claim, if its numbers are in order."""
+    """Return a claim after checking its numbers."""
     (estimate, low, high), rule = interval, entry.rule
     if any(map(isnan, (*interval, rule.low, rule.high))) or not low <= estimate <= high or rule.low > rule.high:
         raise ValueError(
@@ -191,28 +159,83 @@ def _checked(entry, interval):
     return Claim(entry, interval)
 
 
-def save(claims, out, left_out=()):
-    """Write <out>/figures/claims/<notebook>.csv, the notebook being the part of every id before the slash.
+def table(claims: Sequence[Claim]) -> pd.DataFrame:
+    """Return the claims as a table with everything that follows from their numbers.
 
     Parameters
     ----------
     claims : list of Claim
-        The claims, of one notebook: all that claims.yaml has of it.
-    out : str or path-like
-        Folder to write to.
-    left_out : collection of str, default ()
-        Ids of claims.yaml that these parameters cannot measure, such as settings that were not run. At the papers'
-        scale there must be none.
+        The claims.
 
     Returns
     -------
     DataFrame
-        The table as `show` prints it.
+        One row per claim, as `ledger.read` returns them.
+
+    Examples
+    --------
+    >>> from bandits_companion.claims import claim
+    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> table([found])["verdict"].item()
+    'reproduced'
+    """
+    return pd.DataFrame([_row(c) for c in claims], columns=COLUMNS)
+
+
+def _row(claim):
+    """Return the values of COLUMNS."""
+    entry, rule, interval, finding = claim.entry, claim.entry.rule, claim.interval, claim.entry.whose == "ours"
+    words = (entry.id, entry.paper, entry.place, entry.quote, entry.reading, entry.whose, entry.edge)
+    true_of = (nan, nan, *rule[2:]) if finding else rule
+    follows = (verdicts.grade(rule, interval), verdicts.detects(rule, interval), verdicts.reach(rule, interval))
+    return *words, *true_of, *interval, claim.verdict, *follows, claim.more, claim.explanation
+
+
+def show(claims: Sequence[Claim]) -> pd.DataFrame:
+    """Return the claims as a short table for a notebook.
+
+    Parameters
+    ----------
+    claims : list of Claim
+        The claims.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim: the statement, the measured interval, the values for which it is true, and the verdict.
+
+    Examples
+    --------
+    >>> from bandits_companion.claims import claim
+    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> show([found])["holds for"].item()
+    '0 to 1'
+    """
+    rows = [(r["quote"], r["statement"], told(r), holds_for(r), judged(r)) for r in table(claims).to_dict("records")]
+    return pd.DataFrame(rows, columns=["the paper's words", "statement", "measured", "holds for", "verdict"])
+
+
+def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str] = ()) -> pd.DataFrame:
+    """Write the claims of a notebook to <out>/figures/claims/<notebook>.csv.
+
+    Parameters
+    ----------
+    claims : list of Claim
+        All claims that claims.yaml has of one notebook.
+    out : str or path-like
+        Folder to write to.
+    left_out : collection of str, default ()
+        Ids of claims.yaml that these parameters cannot measure; none at the papers' scale.
+
+    Returns
+    -------
+    DataFrame
+        The table that `show` returns.
 
     Raises
     ------
     ValueError
-        For no claims, two notebooks, an id used twice, or one that stands in claims.yaml only, or here only.
+        If there are no claims, two notebooks or an id used twice, or if the claims differ from those of claims.yaml.
 
     Examples
     --------
@@ -233,10 +256,10 @@ def save(claims, out, left_out=()):
 
 
 def _check_complete(claims, entries, left_out):
-    """Refuse claims that claims.yaml does not have, and entries that nothing has measured; a notebook may have none."""
-    if not entries and all(map(of_first_edition, claims)):
+    """Refuse claims that claims.yaml lacks and entries that were not measured; a notebook may have no entries."""
+    ids = {c.entry.id for c in claims if c.entry.edge or c.entry.whose == "ours"}  # others are made by `claim`
+    if not entries and not ids:
         return
-    ids = {c.entry.id for c in claims if not of_first_edition(c)}
     if unmeasured := [id for id in entries if id not in ids | left_out]:
         raise ValueError(f"claims.yaml has what was not measured: {', '.join(unmeasured)}")
     if unknown := [c.entry.id for c in claims if c.entry.id not in ids] + sorted(left_out - set(entries)):

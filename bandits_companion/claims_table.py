@@ -1,11 +1,10 @@
-"""Claims as rows of a table: in full, as they are saved, and in words, as they are read.
+"""Tables of claims: one row per claim, read from and written to csv, and one row per sentence of a paper.
 
-The claims as notebooks saved them, read again with every verdict computed once more.
-
-From claims to sentences: one that has several readings falls only if it falls under every one of them.
+Every verdict is computed again when claims are read. A sentence with several readings has the best of their verdicts.
 """
 
 from math import inf, isnan, nan
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
@@ -14,158 +13,19 @@ from bandits_companion import verdicts
 from bandits_companion.registry import PAPERS, sentence
 from bandits_companion.verdicts import STANDS, VERDICTS
 
-FIRST = ["id", "paper", "place", "statement", "estimate", "low", "high", "holds_low", "holds_high", "verdict"]
-FIRST += ["more", "explanation"]
 COLUMNS = ["id", "paper", "place", "quote", "statement", "whose", "edge", "holds_low", "holds_high", "closeness"]
 COLUMNS += ["side", "printed", "printed_half", "tie_low", "tie_high", "estimate", "low", "high", "verdict", "grade"]
 COLUMNS += ["detects", "reach", "more", "explanation"]
-
-
-def table(claims):
-    """The claims in full, one row each, with what follows from their numbers.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim; fewer columns where no claim has an entry in claims.yaml.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> table([found])["verdict"].item()
-    'reproduced'
-    """
-    return full(claims)[FIRST if all(map(of_first_edition, claims)) else COLUMNS]
-
-
-def full(claims):
-    """The claims with all columns, whether they have an entry in claims.yaml or not.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, as `ledger.read` returns them.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> full([found])["reach"].item()
-    'at most 0.6'
-    """
-    return pd.DataFrame([_row(c) for c in claims], columns=COLUMNS)
-
-
-def of_first_edition(claim):
-    """Whether a claim was said all at once, without an entry in claims.yaml.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-
-    Returns
-    -------
-    bool
-        Whether it has neither edge nor quote.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> of_first_edition(claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)))
-    True
-    """
-    return claim.entry.edge == "" and claim.entry.whose == "paper"
-
-
-def _row(claim):
-    """The values of COLUMNS."""
-    entry, rule, interval, finding = claim.entry, claim.entry.rule, claim.interval, claim.entry.whose == "ours"
-    words = (entry.id, entry.paper, entry.place, entry.quote, entry.reading, entry.whose, entry.edge)
-    true_of = (nan, nan, *rule[2:]) if finding else rule
-    follows = (verdicts.grade(rule, interval), verdicts.detects(rule, interval), verdicts.reach(rule, interval))
-    return *words, *true_of, *interval, claim.verdict, *follows, claim.more, claim.explanation
-
-
-def show(claims):
-    """The claims as a short table to print in a notebook: what was said, what was measured, holds, verdict.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> show([found])["holds for"].item()
-    '0 to 1'
-    """
-    quoted = {} if all(map(of_first_edition, claims)) else {"the paper's words": lambda row: row["quote"]}
-    columns = quoted | {"statement": lambda row: row["statement"], "measured": told, "holds for": holds_for}
-    rows = full(claims).to_dict("records")
-    return pd.DataFrame([{name: say(row) for name, say in columns.items()} | {"verdict": judged(row)} for row in rows])
-
-
-# --- a row in words
+NUMBERS = ["holds_low", "holds_high", "printed", "printed_half", "tie_low", "tie_high", "estimate", "low", "high"]
+NUMBERS += ["grade", "detects", "more"]
 
 
 def told(row):
-    """Estimate and interval to three digits.
-
-    Parameters
-    ----------
-    row : dict
-        A row of `table`.
-
-    Returns
-    -------
-    str
-        In words.
-
-    Examples
-    --------
-    >>> told({"estimate": 0.5, "low": 0.4, "high": 0.6})
-    '0.5 [0.4, 0.6]'
-    """
     return f"{row['estimate']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
 
 
 def holds_for(row):
-    """For which values the statement is true.
-
-    Parameters
-    ----------
-    row : dict
-        A row of `table`, with all columns.
-
-    Returns
-    -------
-    str
-        In words; "" of a finding.
-
-    Examples
-    --------
-    >>> holds_for({"verdict": "undecided", "printed": float("nan"), "holds_low": 0.0, "holds_high": 1.0})
-    '0 to 1'
-    """
+    """Return the values for which the statement of a row is true; "" for a finding."""
     if row["verdict"] == "finding":
         return ""
     if not isnan(row["printed"]):
@@ -174,26 +34,11 @@ def holds_for(row):
 
 
 def judged(row):
-    """The verdict with its grade, what would have shown, or how many runs would decide.
-
-    Parameters
-    ----------
-    row : dict
-        A row of `table`, with all columns.
-
-    Returns
-    -------
-    str
-        In words.
-
-    Examples
-    --------
-    >>> judged({"verdict": "undecided", "more": 4, "closeness": "", "grade": float("nan")})
-    'undecided (4 times the runs)'
-    """
+    """Return the verdict of a row with its grade, the deviation that it detects, or the runs that would decide it."""
     found = row["verdict"]
     if found == "undecided":
-        return f"{found} ({_more(row['more'])})"
+        times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
+        return f"{found} ({times})"
     if found == "compatible":
         return f"{found} (detects {100 * row['detects']:.2g} %)"
     if found == "no difference above the margin":
@@ -201,33 +46,23 @@ def judged(row):
     return f"{found} (within {row['grade']:g})" if row["closeness"] and not isnan(row["grade"]) else found
 
 
-def _more(times):
-    """The number of `Claim.more` in words."""
-    return "no number of runs" if times == inf else f"{times:.3g} times the runs"
-
-
-NUMBERS = ["holds_low", "holds_high", "printed", "printed_half", "tie_low", "tie_high", "estimate", "low", "high"]
-NUMBERS += ["grade", "detects", "more"]
-
-
-def read(folder):
-    """The claims saved by the notebooks as one DataFrame, ordered by paper, notebook and row.
+def read(folder: str | PathLike) -> pd.DataFrame:
+    """Read the claims that the notebooks saved.
 
     Parameters
     ----------
     folder : str or path-like
-        Where `claims.save` put one csv per notebook.
+        Folder with one csv per notebook, as `claims.save` writes them.
 
     Returns
     -------
     DataFrame
-        One row per claim, with all columns of `claims.table`; of notebooks without entries in claims.yaml, which save
-        fewer, the others are empty.
+        One row per claim with all columns of `claims.table`, ordered by paper and notebook.
 
     Raises
     ------
     ValueError
-        For a folder without claims, an id used twice, or a verdict that the rule does not give.
+        If the folder has no claims, an id is used twice, or a verdict is not the one that the numbers give.
 
     Examples
     --------
@@ -249,70 +84,23 @@ def read(folder):
 
 
 def read_file(file):
-    """The claims of one file, columns that it lacks being empty.
-
-    Parameters
-    ----------
-    file : str or path-like
-        A csv of `claims.save` or `ledger.save`.
-
-    Returns
-    -------
-    DataFrame
-        With all columns of `claims.table`.
-
-    Examples
-    --------
-    >>> from bandits_companion import claims
-    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> _ = claims.save([found], ".")
-    >>> read_file("figures/claims/fiez2019_demo.csv")["whose"].item()
-    'paper'
-    """
-    saved = pd.read_csv(file, dtype=str, keep_default_na=False)
-    claims = saved.reindex(columns=COLUMNS, fill_value="")
-    claims["whose"] = claims["whose"].replace("", "paper")
+    """Read the claims of one csv."""
+    claims = pd.read_csv(file, dtype=str, keep_default_na=False)[COLUMNS]
     for name in NUMBERS:
         claims[name] = [float(number) if number else nan for number in claims[name]]
-    if "reach" not in saved:
-        claims["reach"] = [verdicts.reach(_rule(row), _interval(row)) for row in claims.to_dict("records")]
     return claims
 
 
 def position(name):
-    """Where a paper, or a notebook of it, stands in the order of this project.
-
-    Parameters
-    ----------
-    name : str
-        Key of the paper, or name of a notebook.
-
-    Returns
-    -------
-    int
-        Anything else comes after the papers.
-
-    Examples
-    --------
-    >>> position("fiez2019_3_rage"), position("companion_ledger")
-    (0, 4)
-    """
+    """Return the position of a paper, or of one of its notebooks, in the order of the papers."""
     paper = name.partition("_")[0]
     return list(PAPERS).index(paper) if paper in PAPERS else len(PAPERS)
 
 
-def _rule(row):
-    names = ("holds_low", "holds_high", "closeness", "side", "printed", "printed_half", "tie_low", "tie_high")
-    return verdicts.Rule(*(row[name] for name in names))
-
-
-def _interval(row):
-    return row["estimate"], row["low"], row["high"]
-
-
 def _check_verdict(row):
-    """Refuse a claim whose verdict, or grade, is not the one that its numbers give."""
-    rule, interval = _rule(row), _interval(row)
+    """Refuse a row whose verdict or grade is not the one that its numbers give."""
+    names = ("holds_low", "holds_high", "closeness", "side", "printed", "printed_half", "tie_low", "tie_high")
+    rule, interval = verdicts.Rule(*map(row.get, names)), (row["estimate"], row["low"], row["high"])
     verdict = "finding" if row["whose"] == "ours" else verdicts.verdict(rule, interval)
     if row["verdict"] != verdict:
         raise ValueError(
@@ -323,8 +111,8 @@ def _check_verdict(row):
         raise ValueError(f"claim {row['id']} says grade {row['grade']:g}, but its numbers say {grade:g}")
 
 
-def sentences(claims):
-    """The papers' sentences, each counted once, with the best verdict of its readings.
+def sentences(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the papers' sentences, each once, with the best verdict of its readings.
 
     Parameters
     ----------
@@ -334,16 +122,15 @@ def sentences(claims):
     Returns
     -------
     DataFrame
-        Indexed by the id without reading: paper, place, verdict, number of readings, and under which of several it
-        stands. What only the published code shows, and what the companion found, are no sentences of a paper.
+        Indexed by the id without reading: paper, place, verdict, number of readings, and the readings under which it
+        stands if there are several.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
+    >>> from bandits_companion.claims import claim, table
     >>> said = ("fiez2019", "Figure 1a", "fewer pulls")
-    >>> found = full([claim("a/x@sd", *said, 2, 1.5, 3, (0, 1)), claim("a/x@var", *said, 0.5, 0.4, 0.6, (0, 1))])
-    >>> sentences(found)[["verdict", "under"]].to_numpy().tolist()
+    >>> found = [claim("a/x@sd", *said, 2, 1.5, 3, (0, 1)), claim("a/x@var", *said, 0.5, 0.4, 0.6, (0, 1))]
+    >>> sentences(table(found))[["verdict", "under"]].to_numpy().tolist()
     [['reproduced', 'var']]
     """
     rows = claims[claims["whose"] == "paper"]
@@ -357,28 +144,12 @@ def sentences(claims):
 
 
 def reading_of(id):
-    """The reading that an id names, in words.
-
-    Parameters
-    ----------
-    id : str
-        "<notebook>/<name>@<reading>".
-
-    Returns
-    -------
-    str
-        Its words; "" of an id without reading.
-
-    Examples
-    --------
-    >>> reading_of("fiez2019_x/linear@sd_.09")
-    'sd .09'
-    """
+    """Return the reading that an id names, in words, or ""."""
     return id.partition("@")[2].replace("_", " ")
 
 
-def of_verdict(claims, verdict):
-    """The claims whose sentence has this verdict, all readings of it.
+def of_verdict(claims: pd.DataFrame, verdict: str) -> pd.DataFrame:
+    """Return the claims whose sentence has a verdict, with all readings of it.
 
     Parameters
     ----------
@@ -390,22 +161,21 @@ def of_verdict(claims, verdict):
     Returns
     -------
     DataFrame
-        The rows of claims of the papers.
+        The rows of these claims.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> len(of_verdict(found, "reproduced")), len(of_verdict(found, "undecided"))
-    (1, 0)
+    >>> from bandits_companion.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> len(of_verdict(found, "reproduced"))
+    1
     """
     of_paper, found = claims[claims["whose"] == "paper"], sentences(claims)["verdict"]
     return of_paper[(of_paper["id"].map(sentence).map(found) == verdict).astype(bool)]
 
 
-def totals(claims):
-    """How many sentences of each paper have which verdict.
+def totals(claims: pd.DataFrame) -> pd.DataFrame:
+    """Count the sentences of each paper by verdict.
 
     Parameters
     ----------
@@ -415,13 +185,12 @@ def totals(claims):
     Returns
     -------
     DataFrame
-        One row per paper and a last row "all".
+        One row per paper and a last row "all"; one column per verdict and a last column "sentences".
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> from bandits_companion.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> totals(found).loc["all"].tolist()
     [1, 0, 0, 0, 0, 1]
     """

@@ -1,6 +1,8 @@
-"""What of each paper is tested: every theorem, figure, table and experiment with claims, errata, or a reason."""
+"""Coverage: every theorem, figure, table and experiment of a paper with its claims, its errata, or a reason."""
 
+from collections.abc import Collection
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
@@ -13,30 +15,28 @@ from bandits_companion.registry import PAPERS, sentence
 KINDS = ("claims", "errata", "not testable", "open")
 
 
-def read(path, ids, errata):
-    """The coverage table of a yaml file, checked against the claims and the errata that there are.
+def read(path: str | PathLike, ids: Collection[str], errata: pd.DataFrame) -> pd.DataFrame:
+    """Read coverage.yaml and check it against the claims and errata.
 
     Parameters
     ----------
     path : str or path-like
-        File {paper: {item: {kind: what}}}: an item is a theorem, lemma, figure, table, experiment or section, by its
-        name in the paper. `claims` is a list of ids, with or without reading, or of patterns with asterisks;
-        `errata` a list of places of errata.yaml; `not testable` and `open` (testable, and not yet tested) are reasons.
+        File {paper: {item: {kind: what}}}. An item is a theorem, figure, table, experiment or section. `claims` lists
+        ids or patterns with asterisks, `errata` lists places of errata.yaml, `not testable` and `open` are reasons.
     ids : collection of str
-        Ids of the claims, of claims.yaml and of what was saved.
+        Ids of the claims.
     errata : DataFrame
-        As `errata.read` returns them.
+        Errata as `errata.read` returns them.
 
     Returns
     -------
     DataFrame
-        One row per item: paper, item, and for each kind a list.
+        One row per item: paper, item, and a list for each kind.
 
     Raises
     ------
     ValueError
-        For an item of which nothing is said, an unknown paper or kind, or an id or a place that does not exist; it
-        names them all.
+        If nothing is said of an item, or a paper, kind, id or place does not exist; it names all faults.
 
     Examples
     --------
@@ -60,13 +60,11 @@ def read(path, ids, errata):
 
 
 def _listed(given, kind):
-    """What is said of an item, as a list."""
     what = given.get(kind, []) if isinstance(given, dict) else []
     return what if isinstance(what, list) else [what]
 
 
 def _faults(given, ids, places):
-    """What is wrong with one item, in words."""
     if not isinstance(given, dict) or not any(_listed(given, kind) for kind in KINDS):
         yield f"one of {', '.join(KINDS)} is needed"
         return
@@ -77,42 +75,25 @@ def _faults(given, ids, places):
 
 
 def matching(wanted, ids):
-    """The sentences that an id or a pattern names.
-
-    Parameters
-    ----------
-    wanted : str
-        An id with or without its reading, or a pattern with asterisks.
-    ids : collection of str
-        Ids of claims.
-
-    Returns
-    -------
-    list of str
-        Their sentences, each once, in the order of the ids.
-
-    Examples
-    --------
-    >>> matching("a/cell_*", ["a/cell_1@sd", "a/cell_1@var", "a/cell_2", "a/other"])
-    ['a/cell_1', 'a/cell_2']
-    """
+    """Return the sentences, each once, that an id or a pattern with asterisks names."""
     found = [sentence(id) for id in ids if fnmatchcase(id, wanted) or fnmatchcase(sentence(id), wanted)]
     return list(dict.fromkeys(found))
 
 
-def page(tested, claims, notebooks="../notebooks", errata="[erratum](errata.md)"):
-    """Markdown: for each paper a table of what it says, which claims test it and with which verdict, and what is open.
+def page(
+    tested: pd.DataFrame,
+    claims: pd.DataFrame,
+    notebooks: str = "../notebooks",
+    errata: str = "[erratum](errata.md)",
+) -> str:
+    """Return the coverage as Markdown: per paper a table of items with their claims, verdicts, errata and reasons.
 
     Parameters
     ----------
-    tested : DataFrame
-        As `read` returns it.
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    notebooks : str, default "../notebooks"
-        Folder that links to notebooks point to.
-    errata : str, default "[erratum](errata.md)"
-        What stands before an erratum: a link to their page.
+    tested, claims : DataFrame
+        As `coverage.read` and `ledger.read` return them.
+    notebooks, errata : str
+        The folder of the notebooks for links, and the words before an erratum.
 
     Returns
     -------
@@ -122,9 +103,8 @@ def page(tested, claims, notebooks="../notebooks", errata="[erratum](errata.md)"
     Examples
     --------
     >>> import pandas as pd
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> from bandits_companion.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> row = {"paper": "fiez2019", "item": "Figure 1", "claims": ["fiez2019_demo/a"], "errata": []}
     >>> said = page(pd.DataFrame([row | {"not testable": [], "open": []}]), found)
     >>> "[a](../notebooks/fiez2019_demo.ipynb): reproduced" in said
@@ -146,7 +126,7 @@ def page(tested, claims, notebooks="../notebooks", errata="[erratum](errata.md)"
 
 
 def _tests(row, verdicts, notebooks):
-    """Claims with their verdicts, those of one notebook and verdict together."""
+    """Return claims with their verdicts, those of one notebook and verdict together."""
     groups: dict[tuple, list] = {}
     for wanted in row["claims"]:
         for id in matching(wanted, verdicts) or [wanted]:
@@ -159,29 +139,26 @@ def _tests(row, verdicts, notebooks):
 
 
 def _rest(row, errata):
-    """Errata and reasons."""
     parts = [f"{errata}: {place}" for place in row["errata"]]
     parts += [f"not testable: {reason}" for reason in row["not testable"]]
     return ". ".join([*parts, *(f"open: {reason}" for reason in row["open"])])
 
 
-def save(tested, claims, out):
-    """Write <out>/figures/coverage.md.
+def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> None:
+    """Write the coverage to <out>/figures/coverage.md.
 
     Parameters
     ----------
-    tested : DataFrame
-        As `read` returns it.
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
+    tested, claims : DataFrame
+        As for `coverage.page`.
     out : str or path-like
         Folder to write to.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from bandits_companion.claims_table import full
-    >>> save(pd.DataFrame(columns=["paper", "item"]), full([]), ".")
+    >>> from bandits_companion.claims import table
+    >>> save(pd.DataFrame(columns=["paper", "item"]), table([]), ".")
     """
     path = Path(out) / "figures" / "coverage.md"
     path.parent.mkdir(parents=True, exist_ok=True)

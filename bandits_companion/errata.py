@@ -1,5 +1,6 @@
-"""The papers' errors, each with what is true instead and its proof, or the notebook whose run shows it."""
+"""The papers' errors, each with a correction and a proof, or the notebook that shows it."""
 
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
@@ -9,46 +10,39 @@ from bandits_companion.claims_table import position
 from bandits_companion.ledger import markdown, quoted
 from bandits_companion.registry import PAPERS
 
-KINDS = {  # in the order of the page; an entry of the first edition has none
+KINDS = {  # in the order of the page
     "error": "Errors: false as printed",
     "gap in a proof": "Gaps in proofs: true, or true with what is said here",
     "misprint": "Misprints",
     "remark": "Remarks: true, with something to know",
-    "": "Not yet sorted",
 }
-SAID = ("quote", "paraphrase", "printed")  # the paper's own words, ours for them, or (of the first edition) either
 HOW_TO_READ = (
     "What is printed in the papers, what is correct, and why: a proof, or a run that shows it, or both. Words in "
     "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed; a *gap in a "
     "proof* leaves the statement true, or true with what is said here; a *misprint* misleads nobody who knows what is "
     "meant; a *remark* is about something true."
 )
-COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "printed", "correct", "proof", "run"]
+COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "correct", "proof", "run"]
 
 
-def read(path):
-    """The entries of a yaml file of errata.
+def read(path: str | PathLike) -> pd.DataFrame:
+    """Read errata.yaml.
 
     Parameters
     ----------
     path : str or path-like
-        File of a list of mappings.
+        File of a list of mappings. Each has paper, kind, place, `quote` (verbatim, one or a list) or `paraphrase`,
+        correct, and `proof` or `run` (a notebook).
 
     Returns
     -------
     DataFrame
-        One row per entry, with columns paper, kind, place, quote, paraphrase, printed, correct, proof and run.
+        One row per entry, with columns paper, kind, place, quote, paraphrase, correct, proof and run.
 
     Raises
     ------
     ValueError
-        For an entry that lacks a field, has another, has neither proof nor run, or is of another paper or kind.
-
-    Notes
-    -----
-    Every entry has `proof` (an argument in words and formulas), `run` (the notebook that shows it), or both. It has a
-    `kind` and a `quote`, verbatim, or a list of these; where no words can be quoted, a `paraphrase`. Entries of the
-    first edition have no kind, and `printed` for either.
+        If an entry lacks a field, has another one, or names an unknown paper or kind.
 
     Examples
     --------
@@ -67,63 +61,44 @@ def read(path):
 
 
 def _faults(entry):
-    """What is wrong with one entry, in words."""
     if unknown := set(entry) - set(COLUMNS):
         yield f"unknown {', '.join(sorted(unknown))}"
     if missing := {"paper", "place", "correct"} - set(entry):
         yield f"no {', '.join(sorted(missing))}"
     if entry.get("paper") not in PAPERS:
         yield f"paper is {entry.get('paper')!r}"
-    said = [name for name in SAID if entry.get(name)]
+    said = [name for name in ("quote", "paraphrase") if entry.get(name)]
     if len(said) != 1:
         yield f"one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
-    if (entry.get("kind", "") == "") != (said == ["printed"]) or entry.get("kind", "") not in KINDS:
-        yield f"kind must be one of {', '.join(filter(None, KINDS))}; it is {entry.get('kind')!r}"
+    if entry.get("kind") not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}; it is {entry.get('kind')!r}"
     if not {"proof", "run"} & set(entry):
         yield "neither proof nor run"
 
 
 def quotes(errata):
-    """The verbatim quotations, so that they can be looked up in the papers.
-
-    Parameters
-    ----------
-    errata : DataFrame
-        Errata as `read` returns them.
-
-    Returns
-    -------
-    list of tuple
-        (key of the paper, place, words), one for each quotation.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> quotes(pd.DataFrame([dict(paper="fiez2019", place="Lemma 1", quote=["5", "6"])]))
-    [('fiez2019', 'Lemma 1', '5'), ('fiez2019', 'Lemma 1', '6')]
-    """
+    """Return (paper, place, words) of every verbatim quotation."""
     return [(row.paper, row.place, words) for row in errata.itertuples() for words in _listed(row.quote)]
 
 
 def _listed(quote):
-    """The quotations of an entry: none, one, or several."""
     return quote if isinstance(quote, list) else [quote] * bool(quote)
 
 
-def page(errata, notebooks="../notebooks"):
-    """Markdown: how many of which kind, then paper by paper and kind by kind what is printed, what is correct, and why.
+def page(errata: pd.DataFrame, notebooks: str = "../notebooks") -> str:
+    """Return the errata as Markdown: counts, then for each paper and kind what is printed, what is correct, and why.
 
     Parameters
     ----------
     errata : DataFrame
-        Errata as `read` returns them.
+        Errata as `errata.read` returns them.
     notebooks : str, default "../notebooks"
-        Folder that links to runs point to.
+        Folder to which links to notebooks lead.
 
     Returns
     -------
     str
-        The page; words in quotation marks are the paper's own.
+        The page.
 
     Examples
     --------
@@ -144,19 +119,18 @@ def page(errata, notebooks="../notebooks"):
     return "\n\n".join(parts) + "\n"
 
 
-def counts(errata):
-    """How many entries of each kind a paper has.
+def counts(errata: pd.DataFrame) -> pd.DataFrame:
+    """Count the errata of each paper by kind.
 
     Parameters
     ----------
     errata : DataFrame
-        Errata as `read` returns them.
+        Errata as `errata.read` returns them.
 
     Returns
     -------
     DataFrame
-        One row per paper and a last row "all"; one column per kind, the last of which, entries without a kind, is
-        there only if there are any.
+        One row per paper and a last row "all"; one column per kind.
 
     Examples
     --------
@@ -164,15 +138,13 @@ def counts(errata):
     >>> counts(pd.DataFrame([dict(paper="fiez2019", kind="error")])).loc["all"].tolist()
     [1, 0, 0, 0]
     """
-    kinds = [kind for kind in KINDS if kind or (errata["kind"] == "").any()]
-    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(columns=kinds, fill_value=0)
+    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(columns=list(KINDS), fill_value=0)
     found = found.loc[sorted(found.index, key=position)]
     found.loc["all"] = found.sum()
-    return found.rename(columns={"": "not yet sorted"}).rename_axis(columns=None)
+    return found.rename_axis(columns=None)
 
 
 def _entry(row, notebooks):
-    """One entry: the place, and a line each for what is printed, what is correct, and why, with a link to the run."""
     run = f"Run: [{row.run}]({notebooks}/{row.run}.ipynb)." if row.run else ""
     why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
     lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")
@@ -180,34 +152,30 @@ def _entry(row, notebooks):
 
 
 def _ended(text):
-    """A text with a full stop at its end."""
     return text if text.endswith((".", "?", "!", ".)")) else f"{text}."
 
 
 def _printed(row):
-    """What the paper says: its own words in quotation marks, or ours for them."""
+    """Return the paper's words in quotation marks, or our paraphrase of them."""
     if row.quote:
         return "; ".join(f"“{quoted(words)}”" for words in _listed(row.quote))
-    return f"(in our words) {row.paraphrase}" if row.paraphrase else row.printed
+    return f"(in our words) {row.paraphrase}"
 
 
-def save(errata, out):
-    """Write <out>/figures/errata.md.
+def save(errata: pd.DataFrame, out: str | PathLike) -> None:
+    """Write the errata to <out>/figures/errata.md.
 
     Parameters
     ----------
     errata : DataFrame
-        Errata as `read` returns them.
+        Errata as `errata.read` returns them.
     out : str or path-like
         Folder to write to.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from bandits_companion.errata import read
-    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
-    >>> _ = Path("errata.yaml").write_text(str([found]))
-    >>> save(read("errata.yaml"), ".")
+    >>> import pandas as pd
+    >>> save(pd.DataFrame(columns=["paper", "kind"]), ".")
     """
     path = Path(out) / "figures" / "errata.md"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
-"""Two seeds: the claims of the exploration, kept in figures/explored, beside those of the confirmatory run.
+"""Compare the claims of the exploratory seed (figures/explored) with those of the confirmatory seed.
 
-Quotes, readings and thresholds were settled while runs with one seed were looked at; verdicts come from another seed.
-Until that run is made, the claims are those of the exploration and there is nothing to compare.
+Thresholds were fixed while runs with the exploratory seed were inspected. Verdicts come from the confirmatory seed.
 """
 
 import json
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
@@ -17,28 +17,7 @@ RULE = ["quote", "statement", "whose", "holds_low", "holds_high", "closeness", "
 
 
 def seeds(figures):
-    """The seed that every notebook had, as the json beside what it saved says.
-
-    Parameters
-    ----------
-    figures : str or path-like
-        Folder of figures, with one folder per paper.
-
-    Returns
-    -------
-    dict of {str: int}
-        By name of the notebook.
-
-    Raises
-    ------
-    ValueError
-        If a notebook has left files of two seeds.
-
-    Examples
-    --------
-    >>> seeds("nowhere")
-    {}
-    """
+    """Return the seed of every notebook, as the json files beside its figures say; refuse two seeds of one notebook."""
     found: dict[str, int] = {}
     for file in sorted(Path(figures).glob("*/*.json")):
         about = json.loads(file.read_text(encoding="utf-8"))
@@ -49,27 +28,7 @@ def seeds(figures):
 
 
 def of_paper(seeds, paper):
-    """The seed of a paper's notebooks in words.
-
-    Parameters
-    ----------
-    seeds : dict of {str: int}
-        As `seeds` returns them.
-    paper : str
-        Key of the paper.
-
-    Returns
-    -------
-    str
-        One seed, or every seed with its notebooks.
-
-    Examples
-    --------
-    >>> of_paper({"fiez2019_a": 7, "fiez2019_b": 7}, "fiez2019")
-    'seed 7'
-    >>> of_paper({"fiez2019_a": 0, "fiez2019_b": 1}, "fiez2019")
-    'seed 0 (fiez2019_a) and seed 1 (fiez2019_b)'
-    """
+    """Return the seed of a paper's notebooks in words: "seed 7", or every seed with its notebooks."""
     of: dict[int, list] = {}
     for name, seed in sorted(seeds.items()):
         if name.startswith(f"{paper}_"):
@@ -80,34 +39,7 @@ def of_paper(seeds, paper):
 
 
 def save(figures, out, never=None):
-    """Write <out>/figures/explored/<notebook>.csv: the claims below `figures`, with a column `seed`.
-
-    Parameters
-    ----------
-    figures : str or path-like
-        Folder of figures, with claims/ and one folder per paper.
-    out : str or path-like
-        Folder to write to.
-    never : int, optional
-        The confirmatory seed, which is no exploration.
-
-    Returns
-    -------
-    list of str
-        Names of the notebooks whose claims were kept.
-
-    Raises
-    ------
-    ValueError
-        If there are no claims, their seed is not known, or it is the confirmatory one; then nothing is written.
-
-    Examples
-    --------
-    >>> save("figures", ".")
-    Traceback (most recent call last):
-    ...
-    ValueError: figures has no claims to keep
-    """
+    """Copy the claims below `figures` to <out>/figures/explored with a column `seed`; return the notebooks' names."""
     of, files = seeds(figures), sorted((Path(figures) / "claims").glob("*.csv"))
     if not files:
         raise ValueError(f"{figures} has no claims to keep")
@@ -124,47 +56,24 @@ def save(figures, out, never=None):
 
 
 def read(folder):
-    """The claims of the exploration.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        The folder figures/explored; it may be missing.
-
-    Returns
-    -------
-    DataFrame
-        As `ledger.read` returns claims, with the column `seed`, and one row per id as its index.
-
-    Examples
-    --------
-    >>> len(read("nowhere"))
-    0
-    """
+    """Read the claims of the exploration, indexed by id; there may be none."""
     frames = [read_file(file).assign(seed=pd.read_csv(file)["seed"]) for file in sorted(Path(folder).glob("*.csv"))]
     found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*COLUMNS, "seed"])
     return found.set_index("id", drop=False)
 
 
-def before(folder, figures):
-    """The claims of the exploration of all notebooks that have been run with another seed since.
+def before(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
+    """Return the exploratory claims of all notebooks that were run with another seed since.
 
     Parameters
     ----------
-    folder : str or path-like
-        The folder figures/explored.
-    figures : str or path-like
-        Folder of figures that the claims of today belong to.
+    folder, figures : str or path-like
+        The folder figures/explored, and the figures to which the present claims belong.
 
     Returns
     -------
     DataFrame
-        As `read` returns it; empty until there is a run with another seed.
-
-    Raises
-    ------
-    ValueError
-        If a notebook has left files of two seeds.
+        Claims as `ledger.read` returns them, indexed by id and with a column `seed`.
 
     Examples
     --------
@@ -176,61 +85,36 @@ def before(folder, figures):
     return found[(now.notna() & (now != found["seed"])).astype(bool)]
 
 
-def words(claims, old):
-    """What every claim was when it was explored: estimate, interval and verdict.
+def words(claims: pd.DataFrame, old: pd.DataFrame) -> pd.Series:
+    """Return estimate, interval and verdict of every claim when it was explored.
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    old : DataFrame
-        As `before` returns it.
+    claims, old : DataFrame
+        Claims as `ledger.read` and `exploratory_seed.before` return them.
 
     Returns
     -------
     Series
-        Words, with the index of `claims`; "" of a claim that was not explored, or not run with another seed since.
+        Words with the index of `claims`; "" for a claim that was not explored.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> words(found, found.set_index("id", drop=False)).item()
-    '0.5 [0.4, 0.6], reproduced'
+    >>> import pandas as pd
+    >>> from bandits_companion.exploratory_seed import before
+    >>> words(pd.DataFrame({"id": ["fiez2019_demo/a"]}), before("nowhere", "nowhere")).tolist()
+    ['']
     """
     known = {row["id"]: _told(row) for row in old.to_dict("records")}
     return claims["id"].map(lambda id: known.get(id, ""))
 
 
 def _told(row):
-    """Estimate, interval and verdict in words; a finding has no verdict."""
     return told(row) if row["whose"] == "ours" else f"{told(row)}, {judged(row)}"
 
 
 def changed(claims, old):
-    """The claims whose verdict the other seed changed.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    old : DataFrame
-        As `before` returns it.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim that has another verdict: claim, when explored, now, the verdict of its sentence then and
-        now, and whether its words or its rule have changed, too.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims_table import full
-    >>> from bandits_companion.exploratory_seed import read
-    >>> len(changed(full([]), read("nowhere")))
-    0
-    """
+    """Return one row per claim whose verdict the confirmatory seed changed."""
     then, now = sentences(old)["verdict"], sentences(claims)["verdict"]
     pairs = [(old.loc[row["id"]].to_dict(), row) for row in claims.to_dict("records") if row["id"] in old.index]
     found = [
@@ -242,39 +126,34 @@ def changed(claims, old):
 
 
 def _both(id, then, now):
-    """The verdict of a sentence then and now; "" where it is no paper's."""
     was, verdict = then.get(id, ""), now.get(id, "")
     return f"{verdict}, as before" if was == verdict != "" else ", now ".join(filter(None, (was, verdict)))
 
 
 def _rule_changed(was, row):
-    """Which words or thresholds have changed since, and when the statement was true before."""
-    names = [
-        name for name in RULE if was[name] != row[name] and not (was[name] != was[name] and row[name] != row[name])
-    ]
+    """Return which words or thresholds have changed since, and the former threshold."""
+    names = [name for name in RULE if str(was[name]) != str(row[name])]
     return f"{', '.join(names)} changed; it held for {holds_for(was)}" if names else "as before"
 
 
-def page(claims, old):
-    """Markdown: what the other seed changed, or that there is nothing to compare yet.
+def page(claims: pd.DataFrame, old: pd.DataFrame) -> str:
+    """Return as Markdown which verdicts the confirmatory seed changed.
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    old : DataFrame
-        As `before` returns it.
+    claims, old : DataFrame
+        Claims as `ledger.read` and `exploratory_seed.before` return them.
 
     Returns
     -------
     str
-        A sentence, and a table of the verdicts that changed if there are any.
+        A sentence, and a table of the changed verdicts if there are any.
 
     Examples
     --------
-    >>> from bandits_companion.claims_table import full
-    >>> from bandits_companion.exploratory_seed import read
-    >>> page(full([]), read("nowhere"))
+    >>> import pandas as pd
+    >>> from bandits_companion.exploratory_seed import before
+    >>> page(pd.DataFrame(), before("nowhere", "nowhere"))
     'These claims have the seed with which they were explored: there is nothing to compare yet.'
     """
     if old.empty:
@@ -289,6 +168,5 @@ def page(claims, old):
 
 
 def _of_notebooks(claims, old):
-    """Ids of the claims whose notebooks were explored with another seed."""
     notebooks = set(old["id"].str.partition("/")[0])
     return [id for id in claims["id"] if id.partition("/")[0] in notebooks]

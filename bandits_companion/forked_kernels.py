@@ -1,7 +1,6 @@
-"""Kernels of notebooks, forked from one process that has imported and loaded what they use.
+"""Kernels of notebooks, forked on Linux from one process that has imported and loaded what they use.
 
-A kernel of its own takes five seconds to its first cell: imports, and compiled kernels read from their cache. Many
-notebooks share them where a process can be forked (Linux); elsewhere each has a kernel of its own, as in JupyterLab.
+A new kernel takes five seconds to its first cell, for imports and compiled kernels. Elsewhere each is launched anew.
 """
 
 import atexit
@@ -19,16 +18,7 @@ MODULES = os.environ.get("PYTHONPATH")  # a fork has the modules that were found
 
 
 def fork_kernels():
-    """Let every Python kernel that this process starts from now on be a fork; without effect but on Linux.
-
-    Notes
-    -----
-    The process they are forked from, the fork server of ``multiprocessing``, starts at once and ends with this one.
-
-    Examples
-    --------
-    >>> fork_kernels()
-    """
+    """Let every Python kernel that this process starts from now on be a fork; without effect but on Linux."""
     if sys.platform != "linux":  # forks of processes that have used Apple's frameworks crash
         return
     forkserver.set_forkserver_preload(["__main__", "bandits_companion.preloaded_kernel"])
@@ -39,10 +29,10 @@ def fork_kernels():
 
 
 class ForkedProvisioner(LocalProvisioner):
-    """A provisioner of ``jupyter_client`` that forks kernels of this environment's Python and launches others."""
+    """A provisioner of jupyter_client that forks kernels of this Python and launches all others."""
 
     async def launch_kernel(self, cmd, **options):
-        """Fork the kernel that `cmd` would launch; standard error goes nowhere where `options` redirect it."""
+        """Fork the kernel that `cmd` would launch; discard its standard error if `options` redirect it."""
         environment = dict(options.get("env") or os.environ)
         if cmd[0] != sys.executable or LAUNCHER not in cmd or environment.get("PYTHONPATH") != MODULES:
             return await super().launch_kernel(cmd, **options)
@@ -57,7 +47,7 @@ class ForkedProvisioner(LocalProvisioner):
 
 
 class _Popen:
-    """A process of ``multiprocessing`` with the methods of one of ``subprocess``."""
+    """A process of multiprocessing with the methods of subprocess.Popen."""
 
     stdin = stdout = stderr = None
 
@@ -76,7 +66,7 @@ class _Popen:
 
 
 def _serve(arguments, folder, environment, silent):
-    """Be the kernel, in the fork."""
+    """Run the kernel in the fork."""
     from ipykernel.kernelapp import launch_new_instance
 
     os.setsid()

@@ -1,116 +1,63 @@
-"""Pages made from the ledger: markdown of totals and claims, and the place of the README that they fill.
+"""The ledger: all claims of the notebooks in one table, the page and picture made from it, and its totals in README."""
 
-All verdicts in one picture: a mark per sentence, whose shape and colour say the verdict.
-
-The ledger: the claims of all notebooks in one table, the verdict of every sentence, and the pages made from it.
-"""
-
-import re
+from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import (
-    holds_for,
-    judged,
-    of_verdict,
-    read,
-    read_file,
-    reading_of,
-    sentences,
-    told,
-    totals,
-)
+from bandits_companion.claims_table import holds_for, judged, of_verdict, read, reading_of, sentences, told, totals
 from bandits_companion.registry import sentence
 from bandits_companion.verdicts import STANDS, VERDICTS
+
+__all__ = ["as_read", "markdown", "of_verdict", "page", "read", "save", "sentences", "totals", "verdicts"]
 
 OTHERS = {"code": "Visible only in the published code", "ours": "Findings of this companion"}
 
 
-def as_read(claims, earlier=None):
-    """The ledger as a person reads it: place, the paper's words and what was measured, verdict, reach, explanation.
+def as_read(claims: pd.DataFrame, earlier: pd.Series | None = None) -> pd.DataFrame:
+    """Return the ledger in words, for a reader.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
     earlier : Series, optional
-        What each claim was when it was explored, as `explored.words` says it; a column where there is such a word.
+        What each claim was when it was explored, as `exploratory_seed.words` returns it.
 
     Returns
     -------
     DataFrame
-        One row per claim, with the index of `claims`.
+        One row per claim, with the index of `claims`: place, the paper's words, interval, verdict and explanation.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> from bandits_companion.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> as_read(found)["measured [95 % interval]"].item()
     '0.5 [0.4, 0.6]'
     """
     of = sentences(claims)
-    rows = [
-        {
-            "paper": row["paper"],
-            "place": row["place"],
-            "claim": said(row),
-            "measured [95 % interval]": told(row),
-            "holds for": holds_for(row) + (f" ({row['edge']})" if row["edge"] else ""),
-            "verdict": _verdict(row, of),
-            "would hold for": row["reach"],
-            "explanation": row["explanation"],
-        }
-        for row in claims.to_dict("records")
-    ]
-    columns = ["paper", "place", "claim", "measured [95 % interval]", "holds for", "verdict", "would hold for"]
-    found = pd.DataFrame(rows, index=claims.index, columns=[*columns, "explanation"])
+    found = claims[["paper", "place"]].copy()
+    rows = claims.to_dict("records")
+    found["claim"] = [said(row) for row in rows]
+    found["measured [95 % interval]"] = [told(row) for row in rows]
+    found["holds for"] = [holds_for(row) + (f" ({row['edge']})" if row["edge"] else "") for row in rows]
+    found["verdict"] = [_verdict(row, of) for row in rows]
     if earlier is not None and earlier.any():
-        found.insert(columns.index("would hold for"), "when explored", earlier)
-    return found
+        found["when explored"] = earlier
+    return found.assign(**{"would hold for": claims["reach"], "explanation": claims["explanation"]})
 
 
 def said(row):
-    """The paper's words, if there are any, and what is measured.
-
-    Parameters
-    ----------
-    row : dict
-        A row of the ledger, with `id`, `quote` and `statement`.
-
-    Returns
-    -------
-    str
-        In words.
-
-    Examples
-    --------
-    >>> said({"id": "fiez2019_x/flat@code", "quote": "is flat", "statement": "exponent"})
-    '“is flat” (code): exponent'
-    """
+    """Return the paper's words, if there are any, and what is measured."""
     reading = f" ({reading_of(row['id'])})" if "@" in row["id"] else ""
     return f"“{quoted(row['quote'])}”{reading}: {row['statement']}" if row["quote"] else row["statement"]
 
 
 def quoted(text):
-    """Words of a paper as markdown sets them: a piece of a displayed formula as a formula, broken LaTeX as it stands.
-
-    Parameters
-    ----------
-    text : str
-        Words as they stand in the paper, formulas in LaTeX.
-
-    Returns
-    -------
-    str
-        The same in markdown, on one line.
-
-    Examples
-    --------
-    >>> quoted(r"\\rho \\leq d"), quoted(r"for $t \\geq 2$"), quoted(r"\\geq 1 - \\delta$")
-    ('$\\\\rho \\\\leq d$', 'for $t \\\\geq 2$', '`\\\\geq 1 - \\\\delta$`')
-    """
+    """Return words of a paper as Markdown on one line; broken LaTeX becomes code."""
     text = " ".join(text.split()).replace("$$", "$")
     if text.count("$") % 2:
         return f"`{text}`"
@@ -120,7 +67,7 @@ def quoted(text):
 
 
 def _verdict(row, of):
-    """The verdict of a reading, and that of its sentence where they differ."""
+    """Return the verdict of a reading, and that of its sentence where they differ."""
     found = judged(row)
     if "@" not in row["id"] or row["whose"] != "paper":
         return found
@@ -130,18 +77,18 @@ def _verdict(row, of):
     return f"{found} under this reading; the sentence stands under: {whole['under']}"
 
 
-def markdown(frame):
-    """A DataFrame as a markdown table without its index; bars inside cells are escaped.
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table as Markdown without its index.
 
     Parameters
     ----------
     frame : DataFrame
-        The table.
+        The table; bars inside its cells are escaped.
 
     Returns
     -------
     str
-        The table in markdown.
+        The table in Markdown.
 
     Examples
     --------
@@ -156,59 +103,40 @@ def markdown(frame):
 
 
 def totals_block(claims):
-    """Markdown of the totals, papers by their key.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-
-    Returns
-    -------
-    str
-        The table in markdown.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> totals_block(found).splitlines()[2].split()[:4]
-    ['|', 'fiez2019', '|', '1']
-    """
+    """Return the totals as Markdown."""
     return markdown(totals(claims).reset_index(names="paper"))
 
 
 def _others(shown, claims, whose):
-    """The rows that are no sentences of a paper; None if there are none."""
+    """Return the rows that are no sentences of a paper, or None."""
     rows = shown[claims["whose"] == whose]
     if rows.empty:
         return None
     return rows.drop(columns=["holds for", "verdict", "would hold for", "explanation"]) if whose == "ours" else rows
 
 
-def page(claims, earlier=None):
-    """The page of the whole ledger.
+def page(claims: pd.DataFrame, earlier: pd.Series | None = None) -> str:
+    """Return the whole ledger as Markdown.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
     earlier : Series, optional
-        As for `as_read`.
+        As for `ledger.as_read`.
 
     Returns
     -------
     str
-        Markdown: totals, every sentence, and in tables of their own what only the published code shows and what the
-        companion found.
+        Totals, the papers' sentences, and separate tables for the published code and for findings of the companion.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> page(found).splitlines()[0]
+    >>> from bandits_companion import claims
+    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> _ = claims.save([found], ".")
+    >>> from bandits_companion.ledger import read
+    >>> page(read("figures/claims")).splitlines()[0]
     '# Ledger of claims'
     """
     shown = as_read(claims, earlier)
@@ -219,88 +147,26 @@ def page(claims, earlier=None):
     return "\n\n".join(parts) + "\n"
 
 
-def fill(text, name, block):
-    """Replace what stands between `<!-- name -->` and `<!-- end name -->` in a text.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    name : str
-        Name of the place.
-    block : str
-        What is to stand there.
-
-    Returns
-    -------
-    str
-        The text with the block in place.
-
-    Raises
-    ------
-    ValueError
-        If the text has no such place.
-
-    Examples
-    --------
-    >>> text = "<!-- totals -->" + chr(10) + "<!-- end totals -->"
-    >>> fill(text, "totals", "new").split()
-    ['<!--', 'totals', '-->', 'new', '<!--', 'end', 'totals', '-->']
-    """
-    place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)", flags=re.DOTALL)
-    if not place.search(text):
-        raise ValueError(f"the text has no place <!-- {name} --> ... <!-- end {name} -->")
-    return place.sub(lambda found: f"{found[1]}\n{block}\n\n{found[2]}", text)
-
-
 def fill_readme(text, claims):
-    """The README with its totals made anew.
-
-    Parameters
-    ----------
-    text : str
-        The README, with the place of the totals.
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-
-    Returns
-    -------
-    str
-        The README.
-
-    Raises
-    ------
-    ValueError
-        If the text lacks the place.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> "| fiez2019 | 1" in fill_readme("<!-- totals -->" + chr(10) + "<!-- end totals -->", found)
-    True
-    """
-    return fill(text, "totals", totals_block(claims))
+    """Return the README with the totals between `<!-- totals -->` and `<!-- end totals -->`."""
+    before, _, rest = text.partition("<!-- totals -->\n")
+    _, end, after = rest.partition("<!-- end totals -->")
+    if not end:
+        raise ValueError("the text has no place <!-- totals --> ... <!-- end totals -->")
+    return f"{before}<!-- totals -->\n\n{totals_block(claims)}\n\n{end}{after}"
 
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the shapes tell them apart in print
-LOOKS = dict(
-    zip(
-        VERDICTS,
-        [("o", "#009e73"), ("^", "#56b4e9"), ("D", "#0072b2"), ("s", "#a0a0a0"), ("X", "#d55e00")],
-        strict=True,
-    )
-)
+MARKS = [("o", "#009e73"), ("^", "#56b4e9"), ("D", "#0072b2"), ("s", "#a0a0a0"), ("X", "#d55e00")]
 
 
-def verdicts(axes, claims):
-    """One mark per sentence, by paper (one axes each) and place (a row): shape and colour say the verdict.
+def verdicts(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
+    """Draw one mark per sentence, with a row for each place; shape and colour show the verdict.
 
     Parameters
     ----------
     axes : sequence of matplotlib.axes.Axes
-        Where to draw: as many as there are papers in `claims`.
+        One for each paper in `claims`.
     claims : DataFrame
         Claims as `ledger.read` returns them.
 
@@ -311,10 +177,9 @@ def verdicts(axes, claims):
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
     >>> import matplotlib.pyplot as plt
-    >>> found = full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> from bandits_companion.claims import claim, table
+    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
     >>> verdicts([plt.subplots()[1]], found)[0].get_xlabel()
     'fiez2019'
     """
@@ -323,7 +188,7 @@ def verdicts(axes, claims):
     found = found.assign(at=found.groupby(["paper", "place"]).cumcount())
     for ax, (paper, of_paper) in zip(axes, found.sort_index().groupby("paper", sort=False), strict=True):
         places = list(dict.fromkeys(of_paper["place"]))
-        for verdict, (marker, colour) in LOOKS.items():
+        for verdict, (marker, colour) in zip(VERDICTS, MARKS, strict=True):
             chosen = of_paper[of_paper["verdict"] == verdict]
             rows = chosen["place"].map(places.index)
             ax.scatter(chosen["at"], rows, marker=marker, color=colour, s=13, lw=0, label=verdict)
@@ -335,45 +200,25 @@ def verdicts(axes, claims):
     return axes
 
 
-__all__ = [
-    "as_read",
-    "fill",
-    "fill_readme",
-    "markdown",
-    "of_verdict",
-    "page",
-    "read",
-    "read_file",
-    "save",
-    "sentences",
-    "totals",
-    "totals_block",
-    "verdicts",
-]
-
-
-def save(claims, out, earlier=None):
-    """Write figures/claims.csv and figures/ledger.md below `out`, and the totals into README.md if `out` holds one.
+def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = None) -> None:
+    """Write figures/claims.csv and figures/ledger.md below `out`, and the totals into README.md if `out` has one.
 
     Parameters
     ----------
     claims : DataFrame
-        Claims as `read` returns them.
+        Claims as `ledger.read` returns them.
     out : str or path-like
         Folder to write to.
     earlier : Series, optional
-        As for `as_read`; it stands in ledger.md.
-
-    Raises
-    ------
-    ValueError
-        If there is a README without the places to be filled in.
+        As for `ledger.as_read`.
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim
-    >>> from bandits_companion.claims_table import full
-    >>> save(full([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))]), ".")
+    >>> from bandits_companion import claims
+    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
+    >>> _ = claims.save([found], ".")
+    >>> from bandits_companion.ledger import read
+    >>> save(read("figures/claims"), ".")
     """
     out = Path(out)
     (out / "figures").mkdir(parents=True, exist_ok=True)

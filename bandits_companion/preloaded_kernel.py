@@ -1,7 +1,4 @@
-"""What notebooks import and the kernels that `make setup` compiled, for the process that their kernels are forked from.
-
-Importing this module is enough; forked_kernels.py says what for.
-"""
+"""Import what notebooks use and load the compiled kernels, in the process from which `forked_kernels` forks."""
 
 import os
 

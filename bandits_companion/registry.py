@@ -1,9 +1,6 @@
-"""The claims before they are measured: notebooks/claims.yaml, where each has the paper's own words and its rule.
+"""Read and check notebooks/claims.yaml: the claims with the papers' words and rules, stated before they are measured.
 
-An id is <notebook>/<name>, or <notebook>/<name>@<reading> for one of several legitimate readings of a sentence. What an
-entry says is listed in CONTRIBUTING.md.
-
-What an entry of claims.yaml may say, and what is wrong with one, in words.
+CONTRIBUTING.md lists the fields of an entry.
 """
 
 import re
@@ -27,28 +24,12 @@ ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+(?:@[\w.+-]+)?")
 
 
 def sentence(id):
-    """What all readings of a sentence share: the id before the @.
-
-    Parameters
-    ----------
-    id : str
-        "<notebook>/<name>" or "<notebook>/<name>@<reading>".
-
-    Returns
-    -------
-    str
-        "<notebook>/<name>".
-
-    Examples
-    --------
-    >>> sentence("fiez2019_x/linear@sd_.09")
-    'fiez2019_x/linear'
-    """
+    """Return the id before the @, which all readings of a sentence share."""
     return id.partition("@")[0]
 
 
 def faults_of(id, given):
-    """What is wrong with one entry, in words."""
+    """Yield what is wrong with one entry."""
     if not isinstance(id, str) or not ID.fullmatch(id):
         yield f"an id is <paper>_<notebook>/<name> or .../<name>@<reading>, the paper one of {', '.join(PAPERS)}"
     if not isinstance(given, dict):
@@ -70,7 +51,7 @@ def faults_of(id, given):
 
 
 def _faults_of_rule(given):
-    """What is wrong with when the statement is true."""
+    """Yield what is wrong with the fields that say when the statement is true."""
     kinds = [name for name in ("holds", "closeness", "printed") if name in given]
     if given.get("whose") == "ours":
         if surplus := [*kinds, *(name for name in ("side", "margin", "edge", "why") if name in given)]:
@@ -122,7 +103,7 @@ def _number(value):
 
 
 def contradictions(content):
-    """Readings of one sentence that cannot stand beside each other."""
+    """Yield readings of one sentence that contradict each other."""
     for id in content:
         if "@" not in id:
             continue
@@ -134,76 +115,23 @@ def contradictions(content):
 
 
 class Entry(NamedTuple):
-    """One claim before it is measured.
+    """A claim before it is measured."""
 
-    Attributes
-    ----------
-    id : str
-        "<notebook>/<name>" or "<notebook>/<name>@<reading>".
-    paper : str
-        Key of the paper: the id up to the first underscore.
-    place : str
-        Theorem, figure, table or section.
-    quote : str
-        The paper's own words.
-    reading : str
-        What is measured.
-    whose : str
-        "paper", "code" (visible only in the published code) or "ours" (a finding, without verdict).
-    edge : str
-        Where the threshold is from: "words", "paper", "theory" or "grade".
-    rule : Rule
-        When the statement is true.
-    error, factor : float
-        Standard error of a printed number, and how many of them are half of its 95 % interval.
-    why : dict of {str: str}
-        Explanations of verdicts.
-
-    Examples
-    --------
-    >>> Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "is flat", "exponent", "paper", "words").place
-    'Figure 1a'
-    """
-
-    id: str
+    id: str  # "<notebook>/<name>" or "<notebook>/<name>@<reading>"
     paper: str
-    place: str
-    quote: str
-    reading: str
-    whose: str
-    edge: str
+    place: str  # theorem, figure, table or section
+    quote: str  # the paper's own words
+    reading: str  # what is measured
+    whose: str  # "code": visible only in the published code; "ours": a finding, without a verdict
+    edge: str  # where the threshold is from
     rule: Rule = Rule()
-    error: float = 0.0
-    factor: float = 0.0
-    why: dict[str, str] = {}
+    error: float = 0.0  # standard error of a printed number
+    factor: float = 0.0  # so many of them are half of its 95 % interval
+    why: dict[str, str] = {}  # explanations of verdicts
 
 
 def read(path):
-    """The entries of a claims.yaml, checked.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    dict of {str: Entry}
-        By id, in the order of the file.
-
-    Raises
-    ------
-    ValueError
-        For unknown words, missing or contradicting fields and an id that stands twice; it names them all.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> found = dict(place="Figure 1a", quote="is flat", reading="exponent", closeness="exponent", edge="grade")
-    >>> _ = Path("claims.yaml").write_text(str({"fiez2019_x/flat": found | {"whose": "paper"}}))
-    >>> read("claims.yaml")["fiez2019_x/flat"].rule.high
-    0.2
-    """
+    """Read a claims.yaml as {id: entry}; name all its faults together."""
     content = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader) or {}
     faults = [f"{id}: {fault}" for id, given in content.items() for fault in faults_of(id, given)]
     faults = faults or list(contradictions(content))
@@ -213,7 +141,7 @@ def read(path):
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A loader that refuses a key which stands twice; yaml would take the last."""
+    """A loader that refuses a key that stands twice; yaml would take the last."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
@@ -222,13 +150,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_mapping(node, deep)
 
 
-def find():
-    """The claims.yaml of the notebooks: beside them, where kernels start, or in the checkout of this library.
+def find() -> dict[str, Entry]:
+    """Return the entries of the claims.yaml in the current folder, or else of notebooks/claims.yaml.
 
     Returns
     -------
     dict of {str: Entry}
-        As `read` returns it; empty where there is no such file.
+        The entries by id; empty if there is no such file.
 
     Examples
     --------
@@ -247,25 +175,7 @@ def _read(file, changed):
 
 
 def of_notebook(entries, notebook):
-    """The entries of one notebook.
-
-    Parameters
-    ----------
-    entries : dict of {str: Entry}
-        As `read` returns them.
-    notebook : str
-        Its name.
-
-    Returns
-    -------
-    dict of {str: Entry}
-        Those whose id begins with the name.
-
-    Examples
-    --------
-    >>> of_notebook({"fiez2019_x/a": 1, "fiez2019_y/a": 2}, "fiez2019_x")
-    {'fiez2019_x/a': 1}
-    """
+    """Return the entries of one notebook."""
     return {id: entry for id, entry in entries.items() if id.partition("/")[0] == notebook}
 
 
@@ -293,6 +203,6 @@ def _tie(margin):
 
 
 def _factor(value, error, runs=0, cells=1):
-    """Standard errors in half of the 95 % interval of a printed mean of so many runs, one of so many cells."""
+    """Return how many standard errors are half of the 95 % interval of a printed mean, one of `cells`."""
     share = 1 - 0.025 / cells
     return float(stdtrit(runs - 1, share)) if runs > 1 else NormalDist().inv_cdf(share)

@@ -1,23 +1,15 @@
-"""Simulated users: a thousand experiments in which things go wrong as they do in laboratories.
+"""Simulated users: a thousand experiments of a laboratory in which something goes wrong.
 
-Each kind of user works in a folder, through files, as a person would (`Bench`). At the end it is known whether the
-answer is right, what was warned of, and whether a measurement is missing from the log or counted twice. Where a kind
-keeps all conditions of a rule's promise, it is to be right with probability 1 - delta, whatever was warned of. Where it
-breaks one, `must` names the warnings one of which is to be heard whenever it is wrong.
-
-The small experiments of the simulated users: eight versions in four dimensions, and what is true of them.
-
-A laboratory in a folder, for the simulated users: rewards are measured, written to files, told, and the log saved.
-
-What was measured is counted here as well, without the Lab, so that a measurement that is lost, or counted twice, shows.
-
-What happens to people in laboratories, each as a function of a `Bench` that works until its experiment is over.
+Each user works through files in a folder (`Bench`). Measurements are counted there without the Lab, so that a lost or
+repeated measurement shows. A user who keeps the assumptions must be right with probability 1 - delta. A user who breaks
+one must be warned whenever the answer is wrong: `must` names the warnings.
 """
 
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -45,59 +37,14 @@ MACHINE = np.zeros(len(ARMS))  # by how much this machine computes other weights
 
 
 def design_here(arms, directions, **more):
-    """`xy_design` as this machine computes it: weights that differ in the third digit, and a value that allows for it.
-
-    Parameters
-    ----------
-    arms : (K, d) array
-        Arms, one per row; the last of eight if arms were dropped.
-    directions : (n, d) array
-        As for `xy_design`.
-    **more
-        As for `xy_design`.
-
-    Returns
-    -------
-    Design
-        Weights off by up to .3 %, with a value that is .6 % larger, which bounds what they do.
-
-    Examples
-    --------
-    >>> from bandits_lib.design import pairs
-    >>> design_here(np.eye(2), pairs(np.eye(2))).weights.tolist()
-    [0.5, 0.5]
-    """
+    """Return `xy_design` as this machine computes it: weights off by up to 0.3 %, a value that allows for it."""
     found = xy_design(arms, directions, **more)
     weights = found.weights * (1 + MACHINE[: len(arms)])
     return found._replace(weights=weights / weights.sum(), value=found.value * (1 + 2 * np.abs(MACHINE).max()))
 
 
 def world(rng, size=0.2, least=0.2, curved=0.0, odd=0.0, noise="gaussian"):
-    """Eight versions in four dimensions whose best leads by `least`: a `LinearBandit`, or with `curved` none.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Draws the parameter.
-    size, least : float
-        Standard deviation of its entries and the smallest gap, in units of reward.
-    curved : float, default 0.0
-        Standard deviation of the coefficients of a quadratic form that is added to the means.
-    odd : float, default 0.0
-        What one version is better by than its features say, and so the best.
-    noise : {"gaussian", "bernoulli"}, default "gaussian"
-        Law of the rewards; 0 and 1 have means about 1/2.
-
-    Returns
-    -------
-    LinearBandit
-        The truth.
-
-    Examples
-    --------
-    >>> bool(np.sort(world(np.random.default_rng(0)).gaps)[1] >= 0.2)
-    True
-    """
+    """Draw eight versions in four dimensions whose best one leads by `least`; `curved` and `odd` break linearity."""
     arms = np.column_stack([ARMS, np.ones(len(ARMS))]) if noise == "bernoulli" else ARMS
     while True:
         theta = size * rng.standard_normal(4)
@@ -117,53 +64,12 @@ PATIENCE = 5_000  # steps after which an experiment is given up
 
 
 class Bench:
-    """A person at work, in a folder of her own.
+    """A person at work in a folder; `told` is the stated sigma over the true one, `options` are those of the rule."""
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator
-        Draws the truth, the rewards and what happens.
-    folder : pathlib.Path
-        Empty folder.
-    rule : callable, default rage
-        Function (arms, delta=, ...) -> a fresh algorithm.
-    told : float or None, default 1.0
-        The sigma that the rule is told, over the true one; None for a rule without.
-    truth : dict, optional
-        Options of `world`.
-    **options
-        Of the rule; its `rng` as a function that makes one.
-
-    Attributes
-    ----------
-    problem : LinearBandit
-        The truth.
-    lab : Lab
-        The experiment.
-    path : pathlib.Path
-        Its log.
-    counts, sums : (K,) array
-        What was measured for it, counted by hand.
-    heard : list of warnings
-        What was warned of.
-    refused : list of str
-        Messages of what was refused.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     bench = Bench(np.random.default_rng(0), Path(folder))
-    ...     bench.finish()
-    ...     bench.record("honest")["lost"]
-    0
-    """
-
-    def __init__(self, stream, folder, *, rule=rage, told=1.0, truth=None, **options):
+    def __init__(self, stream, folder, *, rule=rage, told=1.0, truth=None, units=1.0, **options):
         self.rng, self.folder, self.path = stream, folder, folder / "log.csv"
         self.problem, self.options = world(stream, **(truth or {})), {"delta": DELTA, **options}
-        self.rule, self.units = rule, 1.0
+        self.rule, self.units = rule, units
         if told is not None:
             self.options["sigma"] = told * SIGMA
         self.counts, self.sums = np.zeros(len(ARMS), np.int64), np.zeros(len(ARMS))
@@ -174,16 +80,21 @@ class Bench:
             self.lab = Lab(self.make())
 
     def make(self, arms=None):
-        """A fresh algorithm."""
         options = {key: value() if key == "rng" else value for key, value in self.options.items()}
         return self.rule(self.problem.arms if arms is None else arms, **options)
 
+    @contextmanager
     def listening(self):
-        """A context that keeps what is warned of."""
-        return _Listening(self.heard)
+        """Keep every warning, each time that it is given."""
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                self.heard.extend(found)
 
     def measure(self, counts, *, keep=True):
-        """Rewards of so many pulls (K,), as a table in an order of its own; counted if they are to be kept."""
+        """Return the rewards of so many pulls (K,) as a table in random order; count them if they are kept."""
         if counts.sum() <= SINGLE:
             arm = np.repeat(np.arange(len(counts)), counts)
             size = np.ones(len(arm), np.int64)
@@ -199,7 +110,6 @@ class Bench:
         return self.enter(frame) if keep else frame
 
     def _pull(self, arm, n):
-        """Sums and squares of n pulls (rows,) of arms (rows,)."""
         mean = self.problem.means[arm]
         if self.problem.noise == "bernoulli":
             sums = squares = self.rng.binomial(n, mean).astype(float)
@@ -208,14 +118,13 @@ class Bench:
             squares = sums**2 / n + SIGMA**2 * 2 * self.rng.standard_gamma((n - 1) / 2)
         return self.units * sums, self.units**2 * squares
 
-    def enter(self, frame, sign=1):
-        """Count the rows of a table as measured, or with sign=-1 as not."""
-        np.add.at(self.counts, frame["arm"], sign * frame["count"])
-        np.add.at(self.sums, frame["arm"], sign * frame["sum"])
+    def enter(self, frame):
+        np.add.at(self.counts, frame["arm"], frame["count"])
+        np.add.at(self.sums, frame["arm"], frame["sum"])
         return frame
 
     def file(self, frame, **how):
-        """A table as a file, a row per pull if there are no plates; `how` it is written (`DataFrame.to_csv`)."""
+        """Write a table as a csv, one row per pull if there are no plates; `how` goes to `DataFrame.to_csv`."""
         self.files += 1
         path, named = self.folder / f"day {self.files}.csv", frame.assign(arm=[NAMES[a] for a in frame["arm"]])
         if (frame["count"] == 1).all() and len(frame):
@@ -224,7 +133,7 @@ class Bench:
         return path
 
     def tell(self, path, names=NAMES):
-        """Read a file, tell it and save the log; whether it was taken."""
+        """Read a file, tell it to the Lab and save the log; return whether it was accepted."""
         with self.listening():
             try:
                 self.lab.tell(read(path, names, self.lab.ask()))
@@ -235,7 +144,6 @@ class Bench:
         return True
 
     def step(self):
-        """Answer what is asked for now."""
         wanted = self.lab.ask()
         if wanted.sum() == 1:
             (arm,) = np.flatnonzero(wanted)
@@ -256,16 +164,11 @@ class Bench:
         self.lab.save(self.path)
 
     def reopen(self, arms=None):
-        """Make the Lab again from its log."""
         with self.listening():
             self.lab = Lab(self.make(arms), self.path)
 
-    def heard_since(self, start, text):
-        """Whether a warning with this text was heard after the first `start` ones."""
-        return any(text in str(found.message) for found in self.heard[start:])
-
     def record(self, kind):
-        """What came of it: see `simulate_users`."""
+        """Return the result of the experiment, as in `simulate_users`."""
         found, result = pd.read_csv(self.path, comment="#"), self.lab.result
         there = found.groupby("arm")[["count", "sum"]].sum().reindex(range(len(ARMS)), fill_value=0)
         lost = int(np.abs(there["count"].to_numpy() - self.counts).sum())
@@ -284,52 +187,27 @@ class Bench:
         }
 
     def _said(self, text):
-        """A message without the folder."""
         return text.replace(f"{self.folder}{os.sep}", "")
 
 
-class _Listening(warnings.catch_warnings):
-    """Every warning, once for each time, into a list."""
-
-    def __init__(self, heard):
-        super().__init__(record=True)
-        self.heard = heard
-
-    def __enter__(self):
-        self.found = super().__enter__()
-        warnings.simplefilter("always")
-        return self.found
-
-    def __exit__(self, *why):
-        super().__exit__(*why)
-        self.heard.extend(self.found)
-
-
-def steadily(bench):
-    """Answer every request with one file."""
-    bench.finish()
-
-
-def change_units(bench):
-    """Millivolts in the place of volts from the second day on."""
-    by_halves(bench, lambda: setattr(bench, "units", 1000.0))
-
-
-def by_halves(bench, between=lambda: None):
-    """The first request in two files."""
-    frame = bench.measure(half(bench.lab.ask()))
-    bench.tell(bench.file(frame))
-    between()
-    bench.finish()
-
-
 def half(wanted):
-    """Half of what is wanted, rounded up."""
     return -(-wanted // 2)
 
 
+def each_time(step, **options):
+    """Return a user who answers every request by `step`."""
+    return partial(Bench.finish, each=partial(step, **options))
+
+
+def change_units(bench):
+    """Enter millivolts instead of volts from the second file on."""
+    bench.tell(bench.file(bench.measure(half(bench.lab.ask()))))
+    bench.units = 1000.0
+    bench.finish()
+
+
 def drop_an_arm(bench):
-    """An arm runs out, in the middle of a request that has nothing to do with rewards."""
+    """Drop a random arm at a random time."""
     for _ in range(int(bench.rng.integers(0, 3 if bench.lab.ask().sum() > 8 else 30))):
         if bench.lab.ask() is not None:
             bench.step()
@@ -347,36 +225,27 @@ def drop_an_arm(bench):
 
 
 def tell_again(bench, parts):
-    """Every file is told twice; who is warned takes it back."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        for rows in np.array_split(np.arange(len(frame)), parts):
-            path = bench.file(frame.iloc[rows])
-            bench.tell(path)
-            start = len(bench.heard)
-            if bench.tell(path) and bench.heard_since(start, "has the same file been read twice"):
-                bench.lab.undo("read twice")
-                bench.lab.save(bench.path)
-
-    bench.finish(each)
+    """Tell every file twice; undo the second if there is a warning."""
+    frame = bench.measure(bench.lab.ask())
+    for rows in np.array_split(np.arange(len(frame)), parts):
+        path = bench.file(frame.iloc[rows])
+        bench.tell(path)
+        start = len(bench.heard)
+        told = bench.tell(path)
+        if told and any("has the same file been read twice" in str(found.message) for found in bench.heard[start:]):
+            bench.lab.undo("read twice")
+            bench.lab.save(bench.path)
 
 
 def shuffled_days(bench):
-    """The rows of a request in files of several days, told in any order."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        days = bench.rng.integers(0, 4, len(frame))
-        paths = [bench.file(frame[days == day]) for day in bench.rng.permutation(4) if (days == day).any()]
-        for path in paths:
-            bench.tell(path)
-
-    bench.finish(each)
+    frame = bench.measure(bench.lab.ask())
+    days = bench.rng.integers(0, 4, len(frame))
+    for path in [bench.file(frame[days == day]) for day in bench.rng.permutation(4) if (days == day).any()]:
+        bench.tell(path)
 
 
 def restart(bench):
-    """After every file the log is opened on another machine: last digits of the arms and the designs differ."""
+    """Open the log after every file on another machine: last digits of the arms and the designs differ."""
 
     def each(bench):
         wanted = bench.lab.ask()
@@ -391,77 +260,64 @@ def restart(bench):
 
 
 def two_people(bench):
-    """Two Labs of one log, each told a part: the second save is refused, and the second part told once more."""
-    bench.lab.save(bench.path)
-
-    def each(bench):
+    """Tell parts to two Labs of one log: the second save is refused, and its part is told once more."""
+    if not bench.path.exists():
+        bench.lab.save(bench.path)
+    bench.reopen()
+    with bench.listening():
+        other = Lab(bench.make(), bench.path)
+    wanted = bench.lab.ask()
+    mine, theirs = (bench.file(bench.measure(n)) for n in (half(wanted), wanted - half(wanted)))
+    bench.tell(mine)
+    if not (wanted - half(wanted)).any():
+        return
+    with bench.listening():
+        other.tell(read(theirs, NAMES, other.ask()))
+    try:
+        other.save(bench.path)
+    except ValueError as error:
+        bench.refused.append(str(error))
         bench.reopen()
-        with bench.listening():
-            other = Lab(bench.make(), bench.path)
-        wanted = bench.lab.ask()
-        mine, theirs = (bench.file(bench.measure(n)) for n in (half(wanted), wanted - half(wanted)))
-        bench.tell(mine)
-        if not (wanted - half(wanted)).any():
-            return
-        with bench.listening():
-            other.tell(read(theirs, NAMES, other.ask()))
-        try:
-            other.save(bench.path)
-        except ValueError as error:
-            bench.refused.append(str(error))
-            bench.reopen()
-            bench.tell(theirs)
-
-    bench.finish(each)
+        bench.tell(theirs)
 
 
 def killed_save(bench):
-    """A save is cut short at any byte; who sees pulls missing tells the file once more."""
-    bench.lab.save(bench.path)
-
-    def each(bench):
-        wanted = bench.lab.ask()
-        path = bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted))
-        before = bench.path.read_bytes()
+    """Cut a save at a random byte; tell the file once more if pulls are missing."""
+    if not bench.path.exists():
+        bench.lab.save(bench.path)
+    wanted = bench.lab.ask()
+    path = bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted))
+    before = bench.path.read_bytes()
+    bench.tell(path)
+    after = bench.path.read_bytes()
+    bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
+    bench.reopen()
+    if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
         bench.tell(path)
-        after = bench.path.read_bytes()
-        bench.path.write_bytes(after[: bench.rng.integers(len(before), len(after) + 1)])
-        bench.reopen()
-        if sum(sample.counts.sum() for sample in bench.lab.log) < bench.counts.sum():
-            bench.tell(path)
-
-    bench.finish(each)
 
 
 def empty_cells(bench):
-    """Some measurements fail and leave an empty cell."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask(), keep=False)
-        failed = bench.rng.random(len(frame)) < 0.1
-        bench.enter(frame[~failed])
-        frame.loc[failed, ["sum", "squares"]] = np.nan
-        bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    """Leave one cell in ten empty."""
+    frame = bench.measure(bench.lab.ask(), keep=False)
+    failed = bench.rng.random(len(frame)) < 0.1
+    bench.enter(frame[~failed])
+    frame.loc[failed, ["sum", "squares"]] = np.nan
+    bench.tell(bench.file(frame))
 
 
 def typing_error(bench):
-    """A number is typed ten times too large, told, found, taken back, and told as it is."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        wrong, row = frame.copy(), int(bench.rng.integers(len(frame)))
-        wrong.loc[row, ["sum", "squares"]] *= [10, 100]
-        if bench.tell(bench.file(wrong)):
-            bench.lab.undo("a point was forgotten")
-            bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    """Type a number ten times too large, tell it, undo it, and tell the right one."""
+    frame = bench.measure(bench.lab.ask())
+    wrong, row = frame.copy(), int(bench.rng.integers(len(frame)))
+    wrong.loc[row, ["sum", "squares"]] *= [10, 100]
+    if bench.tell(bench.file(wrong)):
+        bench.lab.undo("a point was forgotten")
+        bench.tell(bench.file(frame))
 
 
-def history_first(bench):
-    """Single rewards of a pilot, told before the experiment."""
+def history_first(bench, units=1.0):
+    """Tell single rewards of a pilot, in any unit, before the experiment."""
+    bench.units = units
     pilot = bench.measure(np.full(len(ARMS), 20))
     bench.units = 1.0
     with bench.listening():
@@ -472,7 +328,7 @@ def history_first(bench):
 
 
 def other_order(bench):
-    """Two names are swapped where files are read; who is refused puts them right."""
+    """Swap two names when reading files, until a file is refused."""
     one, other = bench.rng.choice(len(ARMS), 2, replace=False)
     names, wrong = list(NAMES), [True]
     names[one], names[other] = names[other], names[one]
@@ -491,43 +347,22 @@ def other_order(bench):
     bench.finish(each)
 
 
-def from_the_first_day(bench, units):
-    """Rewards in another unit than sigma from the beginning."""
-    bench.units = units
-    bench.finish()
-
-
 def squares_left_out(bench):
-    """Zeros in the column of squares; who is refused fills them in."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask())
-        taken = frame["count"].max() > 1 and bench.tell(bench.file(frame.assign(squares=0.0)))
-        if not taken:
-            bench.tell(bench.file(frame))
-
-    bench.finish(each)
+    """Write zeros in the column of squares; fill them in if the file is refused."""
+    frame = bench.measure(bench.lab.ask())
+    if not (frame["count"].max() > 1 and bench.tell(bench.file(frame.assign(squares=0.0)))):
+        bench.tell(bench.file(frame))
 
 
 def decimal_commas(bench):
-    """Files of a spreadsheet that writes fractions with commas."""
-    bench.finish(lambda bench: bench.tell(bench.file(bench.measure(bench.lab.ask()), sep=";", decimal=",")))
+    """Write files with semicolons and decimal commas."""
+    bench.tell(bench.file(bench.measure(bench.lab.ask()), sep=";", decimal=","))
 
 
 def made_up_squares(bench):
-    """Means are typed in, and squares made up from them."""
-
-    def each(bench):
-        frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
-        bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
-
-    bench.finish(each)
-
-
-def history_in(bench, units):
-    """A pilot in another unit, told before the experiment."""
-    bench.units = units
-    history_first(bench)
+    """Enter means, with squares computed from them."""
+    frame = bench.measure(bench.lab.ask()).groupby("arm", as_index=False).sum()
+    bench.tell(bench.file(frame.assign(squares=frame["sum"] ** 2 / frame["count"])))
 
 
 CLOSE = {"size": 0.05, "least": 0.05}  # gaps among which half a sigma is fatal
@@ -538,26 +373,11 @@ LEVEL = 0.95
 
 
 class User(NamedTuple):
-    """A kind of user.
+    """A kind of user: how it works, options of `Bench`, and warnings of which a wrong answer must have one."""
 
-    Attributes
-    ----------
-    play : callable
-        Function (bench) -> None: works until the experiment is over.
-    setup : dict
-        Options of `Bench`.
-    must : tuple of str
-        Warnings of which one must be heard if the answer is wrong; none: it must not be wrong more often than delta.
-
-    Examples
-    --------
-    >>> KINDS["honest"].must
-    ()
-    """
-
-    play: Callable
+    play: Callable  # works at a `Bench` until its experiment is over
     setup: dict = {}
-    must: tuple = ()
+    must: tuple = ()  # without any, the answer may be wrong with probability delta
 
 
 SIGMA_SAID, LINEARITY_SAID = ("SigmaWarning",), ("LinearityWarning",)
@@ -565,40 +385,40 @@ BERNOULLI = {"rule": bounded_rage, "told": None, "truth": {"size": 0.1, "least":
 STATIC = {"rule": xy_static, "rng": partial(np.random.default_rng, 0)}
 ONE_BY_ONE = {"rule": lazy_track_and_stop, "truth": FAR}
 KINDS = {
-    "honest": User(steadily),
-    "sigma told half": User(steadily, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
-    "sigma told a quarter": User(steadily, {"told": 0.25, "truth": CLOSE}, SIGMA_SAID),
-    "sigma told twice": User(steadily, {"told": 2.0, "truth": FAR}),
+    "honest": User(Bench.finish),
+    "sigma told half": User(Bench.finish, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
+    "sigma told a quarter": User(Bench.finish, {"told": 0.25, "truth": CLOSE}, SIGMA_SAID),
+    "sigma told twice": User(Bench.finish, {"told": 2.0, "truth": FAR}),
     "millivolts from the second day": User(change_units, {}, SIGMA_SAID),
-    "percent told as shares": User(partial(from_the_first_day, units=100.0), {}, SIGMA_SAID),
-    "quadratic truth, floor .1": User(steadily, {"truth": BENT, "floor": 0.1}, LINEARITY_SAID),
-    "quadratic truth, no floor": User(steadily, {"truth": BENT}, LINEARITY_SAID),
-    "one version unlike its features, floor .1": User(steadily, {"truth": ODD, "floor": 0.1}, LINEARITY_SAID),
-    "one version unlike its features, no floor": User(steadily, {"truth": ODD}, LINEARITY_SAID),
+    "percent told as shares": User(Bench.finish, {"units": 100.0}, SIGMA_SAID),
+    "quadratic truth, floor .1": User(Bench.finish, {"truth": BENT, "floor": 0.1}, LINEARITY_SAID),
+    "quadratic truth, no floor": User(Bench.finish, {"truth": BENT}, LINEARITY_SAID),
+    "one version unlike its features, floor .1": User(Bench.finish, {"truth": ODD, "floor": 0.1}, LINEARITY_SAID),
+    "one version unlike its features, no floor": User(Bench.finish, {"truth": ODD}, LINEARITY_SAID),
     "names in another order": User(other_order, {"floor": 0.1}, LINEARITY_SAID),
     "arm dropped, rage": User(drop_an_arm),
     "arm dropped, xy_static": User(drop_an_arm, STATIC),
     "arm dropped, bounded_rage": User(drop_an_arm, BERNOULLI),
     "arm dropped, lazy_track_and_stop": User(drop_an_arm, ONE_BY_ONE),
-    "whole files told twice": User(partial(tell_again, parts=1)),
-    "parts told twice": User(partial(tell_again, parts=3)),
-    "shuffled files of several days": User(shuffled_days),
+    "whole files told twice": User(each_time(tell_again, parts=1)),
+    "parts told twice": User(each_time(tell_again, parts=3)),
+    "shuffled files of several days": User(each_time(shuffled_days)),
     "restarts on another machine": User(restart, {"design": design_here}),
-    "two people, one log": User(two_people),
-    "saves that were killed": User(killed_save),
-    "empty cells": User(empty_cells),
-    "a typing error taken back": User(typing_error),
+    "two people, one log": User(each_time(two_people)),
+    "saves that were killed": User(each_time(killed_save)),
+    "empty cells": User(each_time(empty_cells)),
+    "a typing error taken back": User(each_time(typing_error)),
     "history told first": User(history_first),
-    "history told in millivolts": User(partial(history_in, units=1000.0), {}, SIGMA_SAID),
-    "clicks, files told twice": User(partial(tell_again, parts=1), BERNOULLI),
-    "half of sigma, squares made up": User(made_up_squares, {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
-    "squares left out": User(squares_left_out),
-    "decimal commas": User(decimal_commas),
+    "history told in millivolts": User(partial(history_first, units=1000.0), {}, SIGMA_SAID),
+    "clicks, files told twice": User(each_time(tell_again, parts=1), BERNOULLI),
+    "half of sigma, squares made up": User(each_time(made_up_squares), {"told": 0.5, "truth": CLOSE}, SIGMA_SAID),
+    "squares left out": User(each_time(squares_left_out)),
+    "decimal commas": User(each_time(decimal_commas)),
 }
 
 
 def one_user(number, kind, seed):
-    """One experiment of a kind of user, as a record."""
+    """Return the record of one experiment."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(kind.encode()), number)))
     user = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
@@ -607,31 +427,30 @@ def one_user(number, kind, seed):
         return {"run": number, **bench.record(kind)}
 
 
-def simulate_users(runs, seed=0, *, kinds=None, n_jobs=1):
-    """`runs` experiments of every kind of user, a row each.
+def simulate_users(runs: int, seed: int = 0, *, kinds: Sequence[str] | None = None, n_jobs: int = 1) -> pd.DataFrame:
+    """Simulate `runs` experiments of every kind of user.
 
     Parameters
     ----------
     runs : int
-        Experiments of each kind.
+        Number of experiments of each kind.
     seed : int, default 0
-        Experiment r of a kind has a stream of its own, so other kinds or more experiments change none of it.
+        Seed; each experiment has its own random stream, whatever other kinds and experiments are simulated.
     kinds : sequence of str, optional
-        Some of KINDS; by default all.
+        Kinds of users from KINDS; all by default.
     n_jobs : int, default 1
         Number of processes.
 
     Returns
     -------
-    pandas.DataFrame
-        Columns kind, run, right (no answer is no wrong one), ended (with an answer), warned (names of warnings), said
-        (their texts), lost (pulls that were measured and are missing from the log, or are in it twice), refused
-        (messages), pulls.
+    DataFrame
+        One row per experiment: kind, run, right (also without an answer), ended (with an answer), warned (names of
+        warnings), said (their texts), lost (pulls missing from the log or counted twice), refused (messages), pulls.
 
     Raises
     ------
     ValueError
-        For a kind that is none.
+        If a kind is unknown.
 
     Examples
     --------
@@ -647,50 +466,49 @@ def simulate_users(runs, seed=0, *, kinds=None, n_jobs=1):
     return pd.DataFrame(rows)
 
 
-def table(records):
-    """Of every kind of user how often it was wrong, and wrong without a word, with a bound to hold against delta.
+def table(records: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the records by kind of user.
 
     Parameters
     ----------
-    records : pandas.DataFrame
-        As `simulate_users` returns it.
+    records : DataFrame
+        Records as `simulate_users` returns them.
 
     Returns
     -------
-    pandas.DataFrame
-        Per kind: experiments, wrong, silent (wrong without a warning that the kind must hear; for kinds that keep the
-        conditions of the promise, wrong), bound (the upper end of the 95 % Clopper-Pearson interval of silent), warned
-        (of those), caveat (experiments that ended with the remark that linearity could not be seen, or hardly: a
-        warning where the truth is not linear), lost (pulls), said (the beginning of a warning or of a refusal).
+    DataFrame
+        Per kind: experiments, wrong, silent (wrong without a warning that the kind must get), bound (upper end of the
+        95 % Clopper-Pearson interval of silent), warned (number warned so), caveat (number warned that linearity could
+        hardly be checked), lost (pulls), said (the beginning of a warning or refusal).
 
     Examples
     --------
+    >>> from bandits_companion.simulated_users import simulate_users
     >>> table(simulate_users(2, kinds=["honest"]))["silent"].tolist()
     [0]
     """
-    rows = []
+    rows = {}
     for kind, some in records.groupby("kind", sort=False):
-        heard = some["warned"].map(lambda names, must=KINDS[kind].must: bool({*must} & {*names}))
-        silent = int((~some["right"] & ~heard).sum())
-        row = {"kind": kind, "experiments": len(some), "wrong": int((~some["right"]).sum()), "silent": silent}
+        wrong, heard = ~some["right"], some["warned"].map(lambda names, must=KINDS[kind].must: bool({*must} & {*names}))
+        silent = int((wrong & ~heard).sum())
         bound = stats.binomtest(silent, len(some)).proportion_ci(LEVEL, method="exact").high
-        row |= {
-            "bound": bound,
-            "warned": int(heard.sum()),
-            "caveat": int(some["said"].map(_has_caveat).sum()),
-            "lost": int(some["lost"].sum()),
-            "said": _example(kind, some),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows).set_index("kind")
-
-
-def _has_caveat(said):
-    return any(text.startswith("LinearityWarning: whether") for text in said)
+        caveat = sum(any(text.startswith("LinearityWarning: whether") for text in said) for said in some["said"])
+        rows[kind] = (
+            len(some),
+            wrong.sum(),
+            silent,
+            bound,
+            heard.sum(),
+            caveat,
+            some["lost"].sum(),
+            _example(kind, some),
+        )
+    columns = ["experiments", "wrong", "silent", "bound", "warned", "caveat", "lost", "said"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("kind")
 
 
 def _example(kind, records, width=70):
-    """The beginning of a warning that the kind must hear, or else of any, or of a refusal."""
+    """Return the beginning of a warning that the kind must get, or of any other, or of a refusal."""
     texts = [text for found in records["said"] for text in found]
     of_note = [text for text in texts if text.startswith(KINDS[kind].must or ("LinearityWarning: r", "User", "Replay"))]
     refused = [f"refused: {text}" for found in records["refused"] for text in found]

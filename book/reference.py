@@ -1,7 +1,6 @@
-"""The site's reference: an index, a page for each module, and the plain version of each rule as a page of code.
+"""Write the site's reference: an index, a page for each module, and the plain version of each rule as a page of code.
 
-A name stands with its docstring, its source, the notebooks that use it and its plain version. Which notebooks use it is
-read from their code, which plain file is its own from the functions of that file.
+Each exported name has its docstring, its source, the notebooks whose code uses it, and its plain version.
 """
 
 import ast
@@ -21,10 +20,10 @@ from bandits_lib.simulate.fingerprint import PACKAGES
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PLAIN = Path(bandits_lib.plain.__file__).parent
-ROOMS = ("bandits_lib.simulate", "bandits_lib.papers", "bandits_lib.figures", "bandits_lab", "bandits_companion")
-RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # rooms whose names have plain versions
+GROUPS = ("bandits_lib.simulate", "bandits_lib.papers", "bandits_lib.figures", "bandits_lab", "bandits_companion")
+RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # packages whose names have plain versions
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
-OPEN = (  # modules that are called by their own names; what else is in their rooms serves them
+OPEN = (  # modules whose names are exported if notebooks, examples or README use them
     *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol")),
     *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
@@ -33,22 +32,23 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
     *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "measurements")),
     *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),
-    *(f"bandits_companion.{name}" for name in ("registry", "report", "verdicts")),
+    *(f"bandits_companion.{name}" for name in ("registry", "report", "simulated_users")),
 )
 
 
 # --- what is public
 
 
+@cache
 def public_names():
-    """{module: names}: what `__all__` of a package says, and of other modules what a reader's code uses."""
-    modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *rooms()], key=position)}
+    """{module: names}: those in `__all__`, or of a module in OPEN without it those that a reader's code uses."""
+    modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *exporting()], key=position)}
     names = {name: getattr(module, "__all__", None) or used_names(module) for name, module in modules.items()}
     return {name: found for name, found in names.items() if found}
 
 
-def rooms():
-    """Names of the packages that say in `__all__` what they offer, and of the modules in OPEN."""
+def exporting():
+    """Names of the packages that have `__all__`, and of the modules in OPEN."""
     for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
         if module.ispkg and hasattr(importlib.import_module(module.name), "__all__"):
             yield module.name
@@ -63,9 +63,14 @@ def position(module):
 
 def used_names(module):
     """The public functions and classes of a module that notebooks, examples or README use, in the module's order."""
-    used = {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
     own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
-    return [item.__name__ for item in own if callable(item) and not item.__name__.startswith("_") and id(item) in used]
+    return [item.__name__ for item in own if callable(item) and item.__name__[0] != "_" and id(item) in used()]
+
+
+@cache
+def used():
+    """{id of every object that notebooks, examples or README use}."""
+    return {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
 
 
 @cache
@@ -77,7 +82,7 @@ def examples():
     return [ast.parse(text) for text in (*blocks, *files)]
 
 
-# --- who uses a name, and where it is told plainly
+# --- which notebooks use a name, and its plain version
 
 
 def notebooks_using():
@@ -182,13 +187,13 @@ def write(source):
 
 
 def index(names):
-    """The modules with a sentence each: those of the root, then room by room."""
+    """The modules with a sentence each: those of bandits_lib itself, then package by package."""
     parts = [title("Reference"), "What ``bandits_lib`` offers, module by module, in the words of its docstrings."]
-    root = [module for module in names if "." not in short(module) and module not in ROOMS]
+    root = [module for module in names if "." not in short(module) and module not in GROUPS]
     parts.append(table({module_link(module): first_line(module) for module in [*root, "bandits_lib.plain"]}))
-    for room in ROOMS:
-        modules = sorted(module for module in names if f"{module}.".startswith(f"{room}."))
-        parts += [title(short(room), "-"), first_line(room)]
+    for group in GROUPS:
+        modules = sorted(module for module in names if f"{module}.".startswith(f"{group}."))
+        parts += [title(short(group), "-"), first_line(group)]
         parts.append(table({module_link(module): first_line(module) for module in modules}))
     return "\n\n".join([*parts, contents(f"api/{module}" for module in [*names, "bandits_lib.plain"])]) + "\n"
 

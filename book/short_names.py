@@ -6,14 +6,14 @@ from sphinx.util.nodes import make_refnode
 def link(app, env, node, contnode):
     """A link to what the reference calls so, None if there is no such thing.
 
-    A name alone means a class or what a room offers; what a room's module offers goes by the module's name too.
+    A name alone means a class or what a package exports; a name of a package's module needs the module's name, too.
     """
     if node.get("reftype") != "obj":
         return None
     target = node["reftarget"].removesuffix("()")
     found = {}
     for name, entry in env.domains.python_domain.objects.items():
-        dots = name.count(".") - target.count(".")  # 1: at the root, 2: in a room
+        dots = name.count(".") - target.count(".")  # 1: in a top package, 2: in a subpackage
         offered = entry.objtype == "class" or dots <= 2 and (entry.objtype == "function" or "." in target)
         if name.endswith(f".{target}") and offered:
             found[dots, name] = entry

@@ -1,7 +1,8 @@
-"""Every public name is documented by numpydoc's rules, and by four that numpydoc does not know.
+"""Every exported name is documented by numpydoc's rules, and by four that numpydoc does not know.
 
-Public is what the site's reference lists (`book/reference.py`). numpydoc's own validation sees to the summary (ruff to
-its length), to every parameter, to what is returned or yielded, and to the order of the sections. Beside that:
+Exported is what the site's reference lists (`book/reference.py`). Exported functions and methods have annotations, and
+the docstrings of all others are short. numpydoc's own validation checks the summary (ruff its length), every
+parameter, what is returned or yielded, and the order of the sections. Beside that:
 - where a parameter (of a NamedTuple: a field) is known by its name, its entry says the shape or the unit, or refers to
   another docstring ("as for", "as in" another function, ...);
 - it has a section "Raises" if it, or a private helper of its module, raises ValueError or checks an argument;
@@ -14,7 +15,9 @@ import doctest
 import importlib
 import inspect
 import re
+import sys
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -113,6 +116,122 @@ def refuses(function, seen=()):
 @pytest.mark.parametrize("item", [item for _, _, item in OBJECTS.values()], ids=OBJECTS)
 def test_the_docstring_has_no_fault(item):
     assert not faults(item)
+
+
+# --- annotations, and short docstrings of what is not exported
+
+WITHOUT_ANNOTATIONS: tuple[str, ...] = (
+    "bandits_lab.anytime_intervals.",
+    "bandits_lab.arms.",
+    "bandits_lab.diagnosis.",
+    "bandits_lab.lab.",
+    "bandits_lab.measurements.",
+    "bandits_lab.noise.",
+    "bandits_lab.planning.",
+    "bandits_lab.plate_layout.",
+    "bandits_lab.rules.",
+    "bandits_lib.complexity.",
+    "bandits_lib.design.",
+    "bandits_lib.figures.",
+    "bandits_lib.fixed_budget.",
+    "bandits_lib.fixed_confidence.",
+    "bandits_lib.papers.",
+    "bandits_lib.problem.",
+    "bandits_lib.simulate.",
+    "bandits_lib.variance.",
+)  # TODO: empty it. Beginnings of names
+LONG: dict[str, int] = {
+    "bandits_lib/checks.py": 18,
+    "bandits_lib/design/pair_allocations.py": 1,
+    "bandits_lib/figures/arms_panel.py": 1,
+    "bandits_lib/figures/bars.py": 1,
+    "bandits_lib/figures/parameters.py": 6,
+    "bandits_lib/figures/results.py": 2,
+    "bandits_lib/figures/style.py": 2,
+    "bandits_lib/fixed_budget/_bayes_gap.py": 1,
+    "bandits_lib/papers/azizi2022.py": 1,
+    "bandits_lib/papers/clicks.py": 1,
+    "bandits_lib/papers/data.py": 2,
+    "bandits_lib/papers/heteroskedastic.py": 5,
+    "bandits_lib/papers/jedra2020.py": 2,
+    "bandits_lib/problem.py": 2,
+    "bandits_lib/protocol.py": 7,
+    "bandits_lib/simulate/interval.py": 1,
+    "bandits_lib/simulate/monte_carlo.py": 1,
+    "bandits_lib/simulate/own_rule.py": 4,
+    "bandits_lib/simulate/play.py": 3,
+    "bandits_lib/simulate/ratios.py": 1,
+    "bandits_lab/anytime_intervals.py": 4,
+    "bandits_lab/arms.py": 3,
+    "bandits_lab/diagnosis.py": 2,
+    "bandits_lab/lab.py": 4,
+    "bandits_lab/measurements.py": 2,
+    "bandits_lab/planning.py": 6,
+    "bandits_lab/plate_layout.py": 2,
+}  # TODO: empty it. {file: how many docstrings are too long}
+LONGEST = 3  # lines of such a docstring
+PACKAGES = [
+    Path(importlib.import_module(name).__file__).parent for name in ("bandits_lib", "bandits_lab", "bandits_companion")
+]
+
+
+def unannotated(item):
+    """Parameters without annotation, and "return" if that has none; of a class those of its constructor."""
+    function = plain(vars(item).get("__init__", item)) if inspect.isclass(item) else plain(item)
+    if not inspect.isfunction(function):
+        return []
+    found = inspect.signature(function)
+    lacking = [name for name, given in found.parameters.items() if given.annotation is given.empty]
+    lacking += ["return"] * (found.return_annotation is found.empty and not inspect.isclass(item))
+    return [name for name in lacking if name not in ("self", "cls")]
+
+
+def test_exported_functions_have_annotations():
+    lacking = {key: names for key, (_, _, item) in OBJECTS.items() if (names := unannotated(item))}
+    told = [f"{key}: {', '.join(names)}" for key, names in lacking.items() if not key.startswith(WITHOUT_ANNOTATIONS)]
+    assert not told, "\n".join(["parameters or return values without annotations:", *told])
+
+
+def documented(node, prefix):
+    """(qualified name, lines of its docstring) of every function and class below a node of a syntax tree."""
+    for child in ast.iter_child_nodes(node):
+        name = prefix
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{prefix}.{child.name}"
+            yield name, len((ast.get_docstring(child) or "").splitlines())
+        yield from documented(child, name)
+
+
+def long_docstrings(file):
+    """Names of a file that are not exported and whose docstrings have more than LONGEST lines."""
+    parts = file.relative_to(PACKAGES[0].parent).with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    named = documented(ast.parse(file.read_text(encoding="utf-8")), module)
+    return [name for name, lines in named if lines > LONGEST and name not in OBJECTS]
+
+
+def test_other_docstrings_are_short():
+    """But for `bandits_lib/plain`, which is read in notebooks."""
+    told = []
+    for file in (file for package in PACKAGES for file in sorted(package.rglob("*.py")) if file.parent.name != "plain"):
+        found, path = long_docstrings(file), file.relative_to(PACKAGES[0].parent).as_posix()
+        if len(found) > LONG.get(path, 0):
+            told.append(f"{path}: {len(found)}, {', '.join(found)}")
+    assert not told, "\n".join([f"names that are not exported have docstrings of more than {LONGEST} lines:", *told])
+
+
+def test_missing_annotations_and_long_docstrings_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGES", [tmp_path / "pack"])
+    file = tmp_path / "pack" / "mod.py"
+    file.parent.mkdir()
+    text = (
+        'class C:\n    def a(self):\n        """A.\n\n        B.\n        """\n\n    def b(self):\n        """B."""\n'
+    )
+    file.write_text(text.replace("B.\n", "B.\n        C.\n"), encoding="utf-8")
+    assert long_docstrings(file) == ["pack.mod.C.a"]
+    file.write_text(text, encoding="utf-8")
+    assert not long_docstrings(file)
+    assert unannotated(strict) == ["value", "delta", "return"] and unannotated(Undescribed) == []
 
 
 CITED = {key: item for key, (_, _, item) in OBJECTS.items() if key.removeprefix("bandits_lib.").startswith(CITING)}

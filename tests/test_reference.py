@@ -1,4 +1,4 @@
-"""The site's reference knows who uses a name and where it is told plainly; what sphinx doubts fails the build."""
+"""The site's reference: which notebooks use a name, which plain version it has; a warning of sphinx fails the build."""
 
 import ast
 import importlib

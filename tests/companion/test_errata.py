@@ -1,4 +1,4 @@
-"""Errata: kinds, quotations and paraphrases, and entries of the first edition beside them."""
+"""Errata: kinds, quotations and paraphrases, counts, and what is refused."""
 
 import pytest
 import yaml
@@ -6,7 +6,6 @@ import yaml
 from bandits_companion import errata
 
 NEW = {"paper": "fiez2019", "kind": "error", "place": "Lemma 1", "quote": "a b", "correct": "c", "proof": "d"}
-OLD = {"paper": "fiez2019", "place": "Lemma 2", "printed": "p", "correct": "c", "proof": "d"}
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def written(tmp_path):
 
 def test_the_page_is_sorted_by_paper_and_kind(written):
     kinds = ("remark", "misprint", "gap in a proof", "error")
-    page = errata.page(written(*(NEW | {"kind": kind, "place": f"at {kind}"} for kind in kinds), OLD))
+    page = errata.page(written(*(NEW | {"kind": kind, "place": f"at {kind}"} for kind in kinds)))
     titles = [line for line in page.splitlines() if line.startswith("#")]
     assert [title.partition(":")[0] for title in titles] == [
         "# Errata",
@@ -29,7 +28,6 @@ def test_the_page_is_sorted_by_paper_and_kind(written):
         "### Gaps in proofs",
         "### Misprints",
         "### Remarks",
-        "### Not yet sorted",
     ]
     assert page.index("at error") < page.index("at gap") < page.index("at misprint") < page.index("at remark")
 
@@ -44,20 +42,14 @@ def test_the_page_begins_with_a_count_of_each_kind(written):
     assert errata.counts(found).loc["all"].tolist() == [1, 0, 0, 2]
     lines = [line.split() for line in errata.page(found).splitlines() if line.startswith("| ")]
     assert lines[1][1::2] == ["fiez2019", "1", "0", "0", "1"] and lines[-1][1::2] == ["all", "1", "0", "0", "2"]
-    assert errata.counts(written(NEW, OLD)).loc["fiez2019", "not yet sorted"] == 1
-
-
-def test_an_entry_of_the_first_edition_is_told_as_it_stands(written):
-    page = errata.page(written(OLD, NEW | {"paper": "jedra2020"}))
-    assert page.index("*Printed:* p.") < page.index("## jedra2020")
 
 
 def test_the_papers_own_words_are_in_quotation_marks_and_ours_are_not(written):
     several = NEW | {"quote": ["a b", r"\geq 1"]}
     ours = {key: value for key, value in NEW.items() if key != "quote"} | {"paraphrase": "as we say"}
-    found = written(NEW, several, ours, OLD)
+    found = written(NEW, several, ours)
     page = errata.page(found)
-    assert "“a b”" in page and r"“a b”; “$\geq 1$”" in page and "(in our words) as we say" in page and "“p”" not in page
+    assert "“a b”" in page and r"“a b”; “$\geq 1$”" in page and "(in our words) as we say" in page
     assert errata.quotes(found) == [
         ("fiez2019", "Lemma 1", "a b"),
         ("fiez2019", "Lemma 1", "a b"),
@@ -72,7 +64,7 @@ def test_the_papers_own_words_are_in_quotation_marks_and_ours_are_not(written):
         ({"kind": ""}, "kind must be one of"),
         ({"paraphrase": "x"}, "one of quote and paraphrase; it has quote, paraphrase"),
         ({"quote": ""}, "it has neither"),
-        ({"printed": "x", "quote": ""}, "kind must be one of"),
+        ({"printed": "x"}, "unknown printed"),
         ({"paper": "toy2020"}, "paper is 'toy2020'"),
         ({"colour": "red"}, "unknown colour"),
     ],

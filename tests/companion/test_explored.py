@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from bandits_companion import claims, exploratory_seed, ledger
+from bandits_companion.claims_table import read_file
 
 THEN = {"a": 0.5, "b": 0.5, "c@text": 2.0, "c@code": 0.5}
 NOW = {"a": 0.6, "b": 1.0, "c@text": 0.5, "c@code": 2.0}
@@ -51,7 +52,7 @@ def test_after_it_both_seeds_stand_in_the_ledger(figures, tmp_path):
     ledger.save(found, tmp_path, earlier)
     page = (figures / "ledger.md").read_text(encoding="utf-8")
     assert "when explored" in page and "0.5 [0.3, 0.7], reproduced" in page and "0.6 [0.4, 0.8]" in page
-    pd.testing.assert_frame_equal(ledger.read_file(figures / "claims.csv"), found)  # one seed, that of the verdicts
+    pd.testing.assert_frame_equal(read_file(figures / "claims.csv"), found)  # one seed, that of the verdicts
 
 
 def test_verdicts_that_changed_are_listed_with_their_sentence(figures, tmp_path):

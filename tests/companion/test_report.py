@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bandits_companion import claims, exploratory_seed, report
-from bandits_companion.claims_table import full
+from bandits_companion.claims import table as full
 from bandits_companion.registry import PAPERS
 from bandits_companion.report import TABLES
 
@@ -214,7 +214,7 @@ def test_runs_errata_and_what_stands(source):
     assert table(source, "standing") == "Lemma 9; Table 9"
 
 
-def test_claims_of_the_first_edition_and_no_claims_at_all_have_tables_too(source):
+def test_claims_without_entries_and_no_claims_at_all_have_tables_too(source):
     said = ("fiez2019", "Figure 9", "A | B")
     first = full([claims.claim("fiez2019_9/a", *said, 2, 1.5, 3, (0, 1), "no *such* thing")])
     for found in (first, first.iloc[:0]):
@@ -234,7 +234,7 @@ def test_every_paper_has_a_template_and_a_report():
 @each_template
 def test_the_committed_report_is_generated(paper):
     committed = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
-    rendered = report.render(TEMPLATES[paper], report.source(paper, FIGURES, NOTEBOOKS))
+    rendered = report.render(TEMPLATES[paper], report.source(paper, *report.everything(FIGURES, NOTEBOOKS)))
     assert committed == rendered, "run the notebook companion_ledger with out='..'"
     assert "{{" not in committed
 
@@ -255,7 +255,7 @@ def test_a_template_quotes_by_the_ledger_alone(paper):
 @pytest.mark.parametrize("paper", ["fiez2019", "jedra2020"])
 def test_what_is_written_rests_on_verdicts(paper):
     """With every verdict open the report is refused, in every section that judges."""
-    found = report.source(paper, FIGURES, NOTEBOOKS)
+    found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))
     with pytest.raises(ValueError, match="faults"):
         report.render(TEMPLATES[paper], found._replace(claims=found.claims.assign(verdict="undecided")))
     for section in re.split(r"^## ", TEMPLATES[paper], flags=re.MULTILINE)[1:]:

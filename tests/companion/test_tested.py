@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from bandits_companion import claims, coverage
-from bandits_companion.claims_table import full
+from bandits_companion.claims import table as full
 
 IDS = ["fiez2019_x/bound", "fiez2019_x/cell_1@sd", "fiez2019_x/cell_1@var", "fiez2019_x/cell_2"]
 ERRATA = pd.DataFrame([{"paper": "fiez2019", "place": "Lemma 1"}])

@@ -135,7 +135,7 @@ def test_without_the_warning_files_read_twice_would_count_twice(monkeypatch):
 
 def test_a_changed_reward_in_the_log_is_seen(tmp_path):
     bench = Bench(np.random.default_rng(0), tmp_path)
-    simulated_users.steadily(bench)
+    bench.finish()
     text = bench.path.read_text()
     row = next(line for line in text.splitlines() if re.match("1,[0-7],0,", line))
     fields = row.split(",")

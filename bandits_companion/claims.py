@@ -12,7 +12,7 @@ from bandits_companion import registry, verdicts
 from bandits_companion.claims_table import of_first_edition, show, table
 from bandits_companion.registry import Entry
 from bandits_companion.verdicts import VERDICTS, Rule
-from bandits_lib.simulate.interval import Interval, runs_needed
+from bandits_lib.simulate.intervals import Interval, runs_needed
 
 __all__ = ["Claim", "claim", "measured", "save", "show", "table"]
 

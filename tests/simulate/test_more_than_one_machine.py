@@ -31,8 +31,10 @@ LIMIT = 900  # seconds: a slow machine is not a failure
 
 def held_problem(rng):
     """The next problem; once five runs are kept it waits for the file that HOLD names to go."""
+    end = time.monotonic() + LIMIT
     while os.path.exists(hold := os.environ.get("HOLD", "")) and lines(f"{hold}.jsonl") >= 6:
         time.sleep(0.05)
+        assert time.monotonic() < end, f"{hold} is still there"
     return instances.many_arms(20, rng, "code")
 
 
@@ -97,9 +99,11 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold):
     keep = {"scheduler": cluster.scheduler_address, "checkpoint": finished}
     thread = threading.Thread(target=lambda: rows.update(table=table(**keep)))
     thread.start()
+    end = time.monotonic() + LIMIT
     while lines(finished) < 3:
         time.sleep(0.05)
         assert thread.is_alive(), "the runs ended before the kill"
+        assert time.monotonic() < end, "three runs took too long"
     os.kill(victim, signal.SIGKILL)
     assert lines(finished) < 17, "the kill came too late"
     hold.unlink()
@@ -133,4 +137,4 @@ def test_a_worker_without_the_package_is_named():
                 table(scheduler=address)
         finally:
             worker.terminate()
-            worker.wait()
+            worker.wait(LIMIT)

@@ -29,7 +29,7 @@ OPEN = (  # modules that are called by their own names; what else is in their ro
     *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"bandits_lib.figures.{name}" for name in ("arms_panel", "bars", "display", "plane", "results", "style")),
+    *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
     *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "measurements")),
     *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),

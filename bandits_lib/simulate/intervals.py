@@ -46,10 +46,8 @@ class Interval(tuple):
         What was measured.
     low, high : float
         Ends of its interval.
-    settings : sequence of Interval, default ()
-        Intervals of which this is the worst.
-    worst : callable or str, default max
-        What chose it: max, min or "both".
+    settings, worst : optional
+        Intervals of which this is the worst, and what chose it: max, min or "both".
     log : bool, default False
         Whether the interval shrinks as a factor.
     rate : float, default 0.5
@@ -486,12 +484,9 @@ def mean_ratio(
         Which ratio stands for several settings, as for `worst_of`.
     level : float, default 0.95
         Confidence of the interval, or of all settings together (Bonferroni).
-    value : str, default "pulls"
-        Column that is compared, positive numbers.
-    mean : {"arithmetic", "geometric"}, default "arithmetic"
-        The geometric mean is that of the paired ratios, for pulls of which a few runs make most of the mean.
-    unseen : float or dict of {str: float}, default 4.0
-        As for `mean_pulls`, for both rules or for each.
+    value, mean, unseen : optional
+        As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
+        ratios, for pulls of which a few runs make most of the mean.
 
     Returns
     -------
@@ -539,10 +534,8 @@ def mean_growth(
         Name of another algorithm: the exponent is then that of the ratio of the two means.
     level : float, default 0.95
         Confidence of the interval.
-    value, mean : str
+    value, mean, unseen : optional
         As for `mean_ratio`.
-    unseen : float or dict of {str: float}, default 4.0
-        As for `mean_pulls`.
 
     Returns
     -------
@@ -584,14 +577,8 @@ def paired_ratio(
         As `monte_carlo` returns it. Runs that one of the two lacks are left out.
     first, second : str
         Names of the algorithms.
-    by : str or list of str, optional
-        Columns that hold the settings; by default the table holds one.
-    worst : callable or str, default max
+    by, worst, level, value : optional
         As for `mean_ratio`.
-    level : float, default 0.95
-        As for `mean_ratio`.
-    value : str, default "pulls"
-        Column that is compared, positive numbers.
 
     Returns
     -------
@@ -684,11 +671,7 @@ def log_interval(
         1 or -1 for each algorithm of a block.
     weights : float or (settings,) array_like
         Weight of each block.
-    level : float
-        Confidence of the interval.
-    mean : {"arithmetic", "geometric"}
-        Which mean.
-    unseen : float or dict of {str: float}
+    level, mean, unseen : float, str, float or dict
         As for `mean_pulls`.
 
     Returns

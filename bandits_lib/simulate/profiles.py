@@ -59,16 +59,12 @@ def performance_profile(
         One row per instance, rule and run: columns algorithm, run, `by` and `value`.
     at : (T,) array_like
         The values of tau, in the units of the score.
-    value : str, default "score"
-        Column of the score.
-    by : str, default "instance"
-        Column of the instance.
+    value, by : str, default "score" and "instance"
+        Columns of the score and of the instance.
     level : float, default 0.95
         Confidence of the band at each tau by itself.
-    draws : int, default 2000
-        Number of bootstrap samples.
-    seed : int, default 0
-        Seed of the bootstrap.
+    draws, seed : int, default 2000 and 0
+        Number of bootstrap samples and seed of the bootstrap.
 
     Returns
     -------

@@ -159,7 +159,12 @@ def test_a_missing_run_is_no_error_and_no_run(whole, lacking):
     assert found == wilson_interval(1, 11, 1 - 0.05 / 6)
     row = summary(lacking, "d").loc[(10, "a")]
     pulls = whole.query("algorithm == 'a' and d == 10 and run != 3")["pulls"]
-    assert row["runs"] == 11 and row["error_rate"] == 1 / 11 and row["mean"] == pytest.approx(pulls.mean())
+    assert (
+        row["runs"] == 11
+        and row["not_stopped"] == 0
+        and row["error_rate"] == 1 / 11
+        and row["mean"] == pytest.approx(pulls.mean())
+    )
 
 
 COMPARED = {

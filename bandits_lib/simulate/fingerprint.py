@@ -35,18 +35,10 @@ NAMED = (
     types.ClassMethodDescriptorType,
     types.GetSetDescriptorType,
 )
-UNTOLD = {  # of a class: where and how it was written, not what it does
-    "__annotate__",
-    "__annotate_func__",
-    "__annotations__",
-    "__annotations_cache__",
-    "__dict__",
-    "__doc__",
-    "__firstlineno__",
-    "__module__",
-    "__static_attributes__",
-    "__weakref__",
-}
+UNTOLD = frozenset(  # of a class: where and how it was written, not what it does
+    "__annotate__ __annotate_func__ __annotations__ __annotations_cache__ __dict__ __doc__ __firstlineno__ __module__"
+    " __static_attributes__ __weakref__".split()
+)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -126,7 +118,8 @@ class _Description:
         return self.object(value)
 
     def array(self, value):
-        content = self(value.tolist()) if value.dtype.hasobject else _hash(np.ascontiguousarray(value).tobytes())
+        digits = np.ascontiguousarray(value).tobytes()
+        content = self(value.tolist()) if value.dtype.hasobject else hashlib.sha256(digits).hexdigest()
         return f"array{value.shape}{value.dtype}{content}"
 
     def generator(self, value):
@@ -251,7 +244,3 @@ def _of_user(name):
 def _file_digest(module):
     file = Path(getattr(module, "__file__", None) or "")
     return digest(file) if module.__name__ != "__main__" and file.is_file() else ""
-
-
-def _hash(content):
-    return hashlib.sha256(content).hexdigest()

@@ -15,22 +15,6 @@ from scipy.special import stdtrit
 
 from bandits_lib.simulate.bootstrap import limits
 
-__all__ = [
-    "Interval",
-    "accuracy_lead",
-    "accuracy_trend",
-    "by_run",
-    "log_interval",
-    "mean_growth",
-    "mean_pulls",
-    "mean_ratio",
-    "paired_ratio",
-    "student_interval",
-    "summary",
-    "wilson_interval",
-    "worst_error_rate",
-    "worst_of",
-]
 MOST = 2**40  # times the runs beyond which no number of runs decides
 By = str | Sequence[str]
 Worst = Callable[..., Any] | Literal["both"]

@@ -16,7 +16,7 @@ from bandits_companion import registry, verdicts
 from bandits_companion.claims_table import COLUMNS, holds_for, judged, told
 from bandits_companion.registry import Entry
 from bandits_companion.verdicts import VERDICTS, Rule
-from bandits_lib.simulate.interval import Interval, runs_needed
+from bandits_lib.simulate.intervals import Interval, runs_needed
 
 __all__ = ["claim", "measured", "save", "show", "table"]
 

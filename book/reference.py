@@ -28,7 +28,7 @@ OPEN = (  # modules whose names are exported if notebooks, examples or README us
     *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
-    *(f"bandits_lib.figures.{name}" for name in ("arms_panel", "bars", "display", "plane", "results", "style")),
+    *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
     *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "measurements")),
     *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),

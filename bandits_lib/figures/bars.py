@@ -1,21 +1,26 @@
-"""One row for each rule: pulls with the part that is burn-in, error rates over all settings; and shares of pulls.
+"""Figures with one row or one bar for each rule: pulls with their burn-in, error rates, shares of pulls.
 
-Rules over many instances at once, as Agarwal et al. (2021) draw them: profiles and probabilities of improvement.
+Also rules over many instances, as Agarwal et al. (2021) draw them: profiles and probabilities of improvement.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 
 from bandits_lib.figures.style import drawn, look
 
 
-def pulls(ax, estimates, unit=1e6):
-    """Mean pulls of each rule, one bar a row, from the top, with its 95 % interval; a paler part is burn-in.
+def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
+    """Draw the mean pulls of each rule, one bar a row, with its 95 % interval; the paler part is burn-in.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : DataFrame
+    estimates : pandas.DataFrame
         A `summary` indexed by algorithm alone, with a column burn_in (pulls).
     unit : float, default 1e6
         Pulls per unit of the axis.
@@ -35,7 +40,7 @@ def pulls(ax, estimates, unit=1e6):
     """
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
-        bar = {"height": 0.72, "color": look(name).colour}
+        bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
         ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
         ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
         spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
@@ -47,14 +52,14 @@ def pulls(ax, estimates, unit=1e6):
     return ax
 
 
-def shares(ax, designs):
-    """The share of pulls that each arm gets, designs side by side.
+def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
+    """Draw the share of pulls that each arm gets, designs side by side.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    designs : DataFrame
+    designs : pandas.DataFrame
         Shares, one row per arm (its label) and one column per algorithm.
 
     Returns
@@ -78,14 +83,14 @@ def shares(ax, designs):
     return ax
 
 
-def pooled_error_rates(ax, estimates, delta):
-    """Error rate of each algorithm over all settings, one row each, with Wilson's 95 % interval and the rate allowed.
+def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
+    """Draw the error rate of each algorithm over all settings with Wilson's 95 % interval, and the rate allowed.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : DataFrame
+    estimates : pandas.DataFrame
         A `summary` indexed by algorithm alone.
     delta : float
         Error probability allowed.
@@ -99,9 +104,8 @@ def pooled_error_rates(ax, estimates, delta):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
-    >>> from bandits_lib import summary
-    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
-    >>> pooled_error_rates(plt.subplots()[1], summary(table), 0.05).get_xlabel()
+    >>> estimates = pd.DataFrame({"error_rate": [0.1], "error_low": [0.0], "error_high": [0.2]}, index=["rage"])
+    >>> pooled_error_rates(plt.subplots()[1], estimates, 0.05).get_xlabel()
     'error rate'
     """
     in_rows(ax, estimates, ["error_rate", "error_low", "error_high"], delta)
@@ -112,32 +116,7 @@ def pooled_error_rates(ax, estimates, delta):
 
 
 def in_rows(ax, table, columns, beside):
-    """An estimate with its interval for each rule, one row each, and a dashed line to compare them with.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    table : DataFrame
-        Estimates and ends of their intervals, one row for each rule.
-    columns : sequence of str
-        Columns of the estimate, of the lower end and of the upper end.
-    beside : float
-        Where the line stands.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"mean": [0.2], "low": [0.1], "high": [0.4]}, index=["rage"])
-    >>> [text.get_text() for text in in_rows(plt.subplots()[1], table, ["mean", "low", "high"], 0.3).get_yticklabels()]
-    ['RAGE']
-    """
+    """Draw an estimate with its interval for each rule, one row each, and a dashed line at `beside`."""
     for row, (name, (estimate, low, high)) in enumerate(table[list(columns)].iterrows()):
         _, colour, marker = look(name)
         spread = [[estimate - low], [high - estimate]]
@@ -147,20 +126,27 @@ def in_rows(ax, table, columns, beside):
     return ax
 
 
-def settings(axes, estimates, by, labels, pooled, delta):
-    """A panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates.
+def settings(
+    axes: Sequence[Axes],
+    estimates: pd.DataFrame,
+    by: str,
+    labels: dict[Any, str],
+    pooled: pd.DataFrame,
+    delta: float,
+) -> Sequence[Axes]:
+    """Draw a panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates.
 
     Parameters
     ----------
     axes : sequence of matplotlib.axes.Axes
         Where to draw: one more than settings, sharing y.
-    estimates : DataFrame
+    estimates : pandas.DataFrame
         A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
     by : str
         Name of the settings.
     labels : dict
         {setting: words}.
-    pooled : DataFrame
+    pooled : pandas.DataFrame
         A `summary` by algorithm.
     delta : float
         Error probability allowed.
@@ -180,17 +166,17 @@ def settings(axes, estimates, by, labels, pooled, delta):
     return axes
 
 
-def profiles(ax, shares, label="runs with at most $\\tau$"):
-    """The share of runs whose score is at most tau, a line for each rule with its band.
+def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\tau$") -> Axes:
+    """Draw the share of runs whose score is at most tau, a line for each rule with its band.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    shares : DataFrame
+    shares : pandas.DataFrame
         As `performance_profile` returns it.
     label : str, default "runs with at most $\\\\tau$"
-        Words at the upright axis.
+        Label of the vertical axis.
 
     Returns
     -------
@@ -216,14 +202,14 @@ def profiles(ax, shares, label="runs with at most $\\tau$"):
     return ax
 
 
-def improvements(ax, probabilities):
-    """How probably a rule is better than each other one, a row each from the top, with the interval and the tie.
+def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
+    """Draw how probably a rule is better than each other one, one row each, with the interval and the tie.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    probabilities : DataFrame
+    probabilities : pandas.DataFrame
         As `probability_of_improvement` returns it.
 
     Returns

@@ -1,13 +1,11 @@
-"""Pictures that a reader steps through: HTML without script, so it works wherever a notebook is shown.
+"""What notebooks show beside figures: files of `bandits_lib.plain`, and pictures with a button for each.
 
-Its buttons are radio buttons, reached by the tabulator and moved by arrow keys, and a rule of CSS shows the picture of
-the one that is chosen. Where style is taken away, as JupyterLab does before it trusts a notebook, and on paper, all
-pictures stand one below the other. Nothing is loaded: the pictures are in the text.
-
-Whole files of the package, shown in a notebook.
+The buttons are radio buttons, moved by arrow keys, and a rule of CSS shows the chosen picture. There is no script and
+nothing is loaded. Without style (an untrusted notebook in JupyterLab, or paper) the pictures stand one below the other.
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -16,10 +14,11 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 from IPython.display import Markdown
+from matplotlib.figure import Figure
 
 
-def algorithm(*names):
-    """The files of `bandits_lib.plain` with these names, whole, as a notebook shows them.
+def algorithm(*names: str) -> Markdown:
+    """Return files of `bandits_lib.plain`, whole, as a notebook shows them.
 
     Parameters
     ----------
@@ -45,7 +44,6 @@ def algorithm(*names):
 
 
 def _source(name):
-    """The text of a file of `bandits_lib.plain`."""
     file = files("bandits_lib.plain").joinpath(f"{name}.py")
     if not file.is_file():
         raise ValueError(f"there is no file bandits_lib/plain/{name}.py")
@@ -108,10 +106,6 @@ class Stepper:
     ValueError
         For no steps, and for names that are not distinct.
 
-    Notes
-    -----
-    The same pictures give the same text. Two of them in one page have ids of their own unless they are the same.
-
     Examples
     --------
     >>> from bandits_lib.figures.display import Step
@@ -121,7 +115,7 @@ class Stepper:
     two: Then.
     """
 
-    def __init__(self, title, steps):
+    def __init__(self, title: str, steps: Sequence[Step]) -> None:
         names = [step.name for step in steps]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"steps must be at least one, with distinct names; got {names}")
@@ -154,8 +148,8 @@ def _picture(own, k, step):
     return f'<figure id="{own}-step-{k}">{image}<figcaption>{escape(step.caption)}</figcaption></figure>'
 
 
-def png(fig, dpi=110):
-    """A figure as the bytes of a png without a date; the figure is closed.
+def png(fig: Figure, dpi: int = 110) -> bytes:
+    """Return a figure as the bytes of a png without a date, and close the figure.
 
     Parameters
     ----------

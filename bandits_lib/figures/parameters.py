@@ -1,4 +1,4 @@
-"""A notebook's parameters: read from its cell, and whatever is given in their place checked, with one sentence."""
+"""A notebook's parameters: read from its cell, and checked, with one sentence, against values given in their place."""
 
 import ast
 import json
@@ -10,50 +10,14 @@ LARGEST = sys.float_info.max
 
 
 class Parameter(NamedTuple):
-    """A line of the cell tagged `parameters`.
-
-    Attributes
-    ----------
-    default : object
-        The literal: a number, a string, or a list of numbers or of lists.
-    comment : str
-        What is said of it behind the number sign.
-
-    Examples
-    --------
-    >>> Parameter(20, "the paper: 200").default
-    20
-    """
+    """A line of the cell tagged `parameters`: its literal and the comment behind it."""
 
     default: Any
     comment: str
 
 
 def read(notebook):
-    """The parameters of a notebook.
-
-    Parameters
-    ----------
-    notebook : str or path-like
-        File of the notebook.
-
-    Returns
-    -------
-    dict
-        {name: Parameter} in the order of the cell; empty if no cell is tagged `parameters`.
-
-    Raises
-    ------
-    ValueError
-        For a line that is not `name = literal`.
-
-    Examples
-    --------
-    >>> cell = {"metadata": {"tags": ["parameters"]}, "source": "runs = 20  # the paper: 200"}
-    >>> _ = Path("demo.ipynb").write_text(json.dumps({"cells": [cell]}))
-    >>> read("demo.ipynb")
-    {'runs': Parameter(default=20, comment='the paper: 200')}
-    """
+    """{name: Parameter} of a notebook file in the order of its cell; empty if no cell is tagged `parameters`."""
     path = Path(notebook)
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     source = "\n".join("".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", []))
@@ -74,23 +38,7 @@ def _parameter(name, line):
 
 
 def typed(text):
-    """The value that is meant by a word of the command line.
-
-    Parameters
-    ----------
-    text : str
-        A Python literal, or text.
-
-    Returns
-    -------
-    object
-        Its value: a number, a string, a list.
-
-    Examples
-    --------
-    >>> typed("50"), typed("1e-3"), typed("[5, 10]"), typed("5, 10"), typed("real"), typed("../build")
-    (50, 0.001, [5, 10], [5, 10], 'real', '../build')
-    """
+    """The value that a word of the command line means: a Python literal, or text."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -99,32 +47,7 @@ def typed(text):
 
 
 def check(notebook, known, given):
-    """Refuse values that a notebook could not take, before anything is run.
-
-    Parameters
-    ----------
-    notebook : str
-        Name of the notebook.
-    known : dict
-        Its parameters, as `read` returns them.
-    given : dict
-        {name: value} to put in their place.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a value of another kind than the default, a number of things below 1, a seed below 0, an
-        error probability outside (0, 1), an empty list: one sentence with notebook, parameter, default and value.
-
-    Examples
-    --------
-    >>> known = {"runs": Parameter(20, ""), "dims": Parameter([5, 10], "")}
-    >>> check("demo", known, {"runs": 50, "dims": [5]})
-    >>> check("demo", known, {"dims": 5})
-    Traceback (most recent call last):
-    ...
-    ValueError: demo: dims = 5 is no list: write '[5]'; the notebook has dims = [5, 10]
-    """
+    """Raise one sentence for an unknown name and for a value of another kind than the default, or out of range."""
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none, tagged so'}")
@@ -144,7 +67,7 @@ def _fault(name, value, default, least=1):
 
 
 def _fault_of_number(name, value, default, least):
-    """Whole numbers count something and are positive; but a seed may be 0, and the runs of one of several settings."""
+    """Whole numbers count something and are positive; a seed and the runs of one setting of several may be 0."""
     whole = isinstance(default, int)
     if type(value) not in ((int,) if whole else (int, float)):
         kind = "a whole number, without point or exponent" if whole else "a number"
@@ -184,28 +107,7 @@ def _fault_of_list(name, value, default):
 
 
 def listing(notebook, known):
-    """The parameters with their comments, one a line, and which rules `runs` does not move.
-
-    Parameters
-    ----------
-    notebook : str
-        Name of the notebook.
-    known : dict
-        Its parameters, as `read` returns them.
-
-    Returns
-    -------
-    str
-        Text for a terminal.
-
-    Examples
-    --------
-    >>> print(listing("demo", {"runs": Parameter(20, "the paper: 200"), "lingape_runs": Parameter(4, "")}))
-    demo
-      runs = 20         # the paper: 200
-      lingape_runs = 4
-    -p runs N leaves lingape_runs as it is.
-    """
+    """The parameters with their comments, one a line, and which numbers of runs `runs` does not set."""
     settings = {f"{name} = {parameter.default!r}": parameter.comment for name, parameter in known.items()}
     width = min(40, max(map(len, settings), default=0))
     lines = [f"  {text:<{width}}  {'# ' * bool(comment)}{comment}".rstrip() for text, comment in settings.items()]
@@ -213,23 +115,7 @@ def listing(notebook, known):
 
 
 def unmoved(known):
-    """Which numbers of runs `runs` does not move.
-
-    Parameters
-    ----------
-    known : dict
-        Parameters of a notebook, as `read` returns them.
-
-    Returns
-    -------
-    str
-        "a_runs and b_runs as they are", "" if there are none.
-
-    Examples
-    --------
-    >>> unmoved({"runs": Parameter(20, ""), "a_runs": Parameter(4, ""), "b_runs": Parameter(4, "")})
-    'a_runs and b_runs as they are'
-    """
+    """Which numbers of runs `runs` does not set: "a_runs and b_runs as they are", "" if there are none."""
     *others, last = [name for name in known if name.endswith("_runs")] or [""]
     names = f"{', '.join(others)} and {last}" if others else last
     return names and f"{names} as {'they are' if others else 'it is'}"

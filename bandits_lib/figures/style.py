@@ -1,46 +1,26 @@
-"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables.
-
-Every plot function takes `ax`, draws and returns `ax`. No titles: captions are prose.
-"""
+"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables without titles."""
 
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
+from numpy.typing import ArrayLike
 
 from bandits_lib.figures import results
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
 MARKERS = "os^DvXPp<>8Hdh*"
-OWN = (
-    "#000000",
-    "#bf00e6",
-    "#0000e6",
-)  # for rules of a reader's own: farthest from all below, and dark on white
+OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
 
 
 class Look(NamedTuple):
-    """How a rule is drawn: its label, its colour and its marker.
-
-    Attributes
-    ----------
-    label : str
-        Label in legends and tables.
-    colour : str
-        Colour, as matplotlib names it.
-    marker : str
-        Marker, as matplotlib names it.
-
-    Examples
-    --------
-    >>> Look("RAGE", "#0173b2", "o").label
-    'RAGE'
-    """
+    """How a rule is drawn: its label in legends and tables, its colour and its marker."""
 
     label: str
     colour: str
@@ -122,11 +102,11 @@ LOOKS = {
 }
 
 
-def look(name):
-    """The Look of a rule; one that the table does not know has its name as label, and a colour that no other rule has.
+def look(name: str) -> Look:
+    """Return the label, the colour and the marker of a rule.
 
-    The first unknown names that are a Python name, as keys of rules are, have the colours that are farthest from all
-    others; variants described in words have hues of their own.
+    A rule that LOOKS does not hold is called by its name. The first such keys get the colours farthest from all others;
+    variants described in words get hues of their own.
 
     Parameters
     ----------
@@ -136,7 +116,7 @@ def look(name):
     Returns
     -------
     Look
-        Label, colour and marker.
+        With label, colour and marker.
 
     Examples
     --------
@@ -151,8 +131,8 @@ def look(name):
     return LOOKS[name]
 
 
-def label(name):
-    """The label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+def label(name: str) -> str:
+    """Return the label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
 
     Parameters
     ----------
@@ -172,8 +152,8 @@ def label(name):
     return LOOKS[name].label if name in LOOKS else name
 
 
-def drawn(name):
-    """The Look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
+def drawn(name: str) -> dict[str, Any]:
+    """Return the look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
 
     Parameters
     ----------
@@ -193,7 +173,7 @@ def drawn(name):
     return dict(zip(("label", "color", "marker"), look(name), strict=True))
 
 
-def use():
+def use() -> None:
     """Set matplotlib and pandas to the look of this project, and start as `results.start` does.
 
     >>> import matplotlib.pyplot as plt
@@ -207,14 +187,14 @@ def use():
     results.start()
 
 
-def sample_complexity(ax, estimates, x):
-    """Pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
+def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
+    """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : DataFrame
+    estimates : pandas.DataFrame
         A `summary` indexed by (x, algorithm).
     x : str
         Name of the setting.
@@ -242,20 +222,19 @@ def sample_complexity(ax, estimates, x):
     return ax
 
 
-def accuracy(ax, estimates, x, apart=0.08):
-    """Accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
+def accuracy(ax: Axes, estimates: pd.DataFrame, x: str, apart: float = 0.08) -> Axes:
+    """Draw accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : DataFrame
+    estimates : pandas.DataFrame
         A `summary` indexed by (x, algorithm).
     x : str
-        Name of the setting. Settings stand at equal distances, algorithms side by side at each, joined by thin lines.
+        Name of the setting.
     apart : float, default 0.08
-        How far to the left and to the right of its setting the first and the last algorithm stand, in distances of
-        settings; what is far apart and joined crosses where the algorithms do not.
+        How far left and right of its setting the first and the last algorithm stand, in distances of settings.
 
     Returns
     -------
@@ -271,54 +250,19 @@ def accuracy(ax, estimates, x, apart=0.08):
     >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
     'accuracy'
     """
-    for name, at, points in _side_by_side(ax, estimates, x, apart):
+    lines, settings = list(_lines(estimates)), list(dict.fromkeys(estimates.index.get_level_values(x)))
+    shifts = np.linspace(-apart, apart, len(lines)) if len(lines) > 1 else [0.0]
+    for shift, (name, points) in zip(shifts, lines, strict=True):
+        at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
         rate = points["error_rate"]
         spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
         ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
-    ax.set(ylabel="accuracy")
+    ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings, ylabel="accuracy")
     return ax
 
 
-def error_rates(ax, estimates, x, delta):
-    """Error rate against a setting with Wilson's 95 % interval, beside the rate that is allowed.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates : DataFrame
-        A `summary` indexed by (x, algorithm).
-    x : str
-        Name of the setting. Settings stand at equal distances, algorithms side by side at each.
-    delta : float
-        Error probability allowed.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from bandits_lib import summary
-    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
-    >>> error_rates(plt.subplots()[1], summary(table, by=["d"]), "d", 0.05).get_ylabel()
-    'error rate'
-    """
-    for name, at, points in _side_by_side(ax, estimates, x):
-        rate = points["error_rate"].to_numpy()
-        spread = np.abs(points[["error_low", "error_high"]].to_numpy().T - rate)
-        ax.errorbar(at, rate, yerr=spread, ls="none", **drawn(name))
-    ax.axhline(delta, color="0.35", ls="--", lw=1)
-    ax.annotate("$\\delta$", (1.01, delta), xycoords=("axes fraction", "data"), va="center")
-    ax.set(ylabel="error rate")
-    return ax
-
-
-def bound(ax, x, pulls, label=LOOKS["lower_bound"].label):
-    """A theoretical number of pulls at the settings, dashed.
+def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
+    """Draw a theoretical number of pulls at the settings, dashed.
 
     Parameters
     ----------
@@ -350,13 +294,3 @@ def _lines(estimates):
     """(algorithm, its rows), in the order of the table."""
     for name in dict.fromkeys(estimates.index.get_level_values("algorithm")):
         yield name, estimates.xs(name, level="algorithm", drop_level=True)
-
-
-def _side_by_side(ax, estimates, x, apart=0.3):
-    """(algorithm, where its points stand, its rows) on an axis of settings at equal distances."""
-    lines = list(_lines(estimates))
-    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
-    shifts = np.linspace(-apart, apart, len(lines)) if len(lines) > 1 else [0.0]
-    for shift, (name, points) in zip(shifts, lines, strict=True):
-        yield name, [settings.index(value) + shift for value in points.index.get_level_values(x)], points
-    ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings)

@@ -1,7 +1,4 @@
-"""The problems of azizi2022, one function each; the variance of the noise is `sigma2`, as the paper prints it.
-
-The names are those of `instances`, from which they are meant to be called.
-"""
+"""The problems of azizi2022; `sigma2` is the variance of the noise. Call them as `instances.static` and so on."""
 
 from typing import NamedTuple
 
@@ -11,8 +8,8 @@ from bandits_lib.checks import check_dimension, check_matrix, check_option, chec
 from bandits_lib.problem import LinearBandit
 
 
-def static(gap, *, K=16, best=0, sigma2=10.0):
-    """Arms e_1, ..., e_K and theta = gap e_1, so that no arm tells about another: azizi2022 section 8.2 (Figure 1).
+def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> LinearBandit:
+    """Return arms e_1, ..., e_K with theta = gap e_best: azizi2022 section 8.2 (Figure 1).
 
     Parameters
     ----------
@@ -21,10 +18,9 @@ def static(gap, *, K=16, best=0, sigma2=10.0):
     K : int, default 16
         Number of arms, at least 2.
     best : int, default 0
-        Row of the best arm, 0 in the paper (rules that break ties by the lowest row gain by that).
+        Row of the best arm, 0 in the paper. Row 0 favours rules that break ties by the lowest row.
     sigma2 : float, default 10.0
-        Variance of the noise. The text gives none; the published jobs have 10, with which no rule gets far, so 1 is
-        worth a look.
+        Variance of the noise, 10 in the published jobs; the text gives none.
 
     Returns
     -------
@@ -35,11 +31,6 @@ def static(gap, *, K=16, best=0, sigma2=10.0):
     ------
     ValueError
         For K < 2, `best` outside 0..K-1, or a gap or variance that is not positive.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Section 8.2.
 
     Examples
     --------
@@ -54,8 +45,8 @@ def static(gap, *, K=16, best=0, sigma2=10.0):
     return LinearBandit(np.eye(K), theta=theta, sigma=np.sqrt(check_positive("sigma2", sigma2)))
 
 
-def logistic(d, rng, *, K=8, spread="variance"):
-    """Arms uniform on [-1/2, 1/2]^d, 0/1 rewards of mean 1 / (1 + exp(-x'theta)): azizi2022 section 8.4 (Figure 4).
+def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "variance") -> LinearBandit:
+    """Return arms uniform on [-1/2, 1/2]^d with 0/1 rewards of mean 1 / (1 + exp(-x'theta)): azizi2022 section 8.4.
 
     Parameters
     ----------
@@ -66,7 +57,7 @@ def logistic(d, rng, *, K=8, spread="variance"):
     K : int, default 8
         Number of arms, at least 2.
     spread : {"variance", "sd"}, default "variance"
-        "variance": s^2 = 3 / d, as the text has it; "sd": s = 3 / d, as the published code has it.
+        "variance": s^2 = 3 / d, as in the text; "sd": s = 3 / d, as in the published code.
 
     Returns
     -------
@@ -78,11 +69,6 @@ def logistic(d, rng, *, K=8, spread="variance"):
     ValueError
         For d < 1, K < 2, or an unknown option.
 
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Section 8.4.
-
     Examples
     --------
     >>> logistic(3, np.random.default_rng(0)).means.round(2).tolist()
@@ -91,14 +77,20 @@ def logistic(d, rng, *, K=8, spread="variance"):
     check_dimension("d", d, 1)
     check_dimension("K", K, 2)
     check_option("spread", spread, ("variance", "sd"))
-    arms = rng.uniform(-0.5, 0.5, (K, d))
-    return LinearBandit(
-        arms, theta=rng.normal(0, np.sqrt(3 / d) if spread == "variance" else 3 / d, d), link="logistic"
-    )
+    arms, s = rng.uniform(-0.5, 0.5, (K, d)), np.sqrt(3 / d) if spread == "variance" else 3 / d
+    return LinearBandit(arms, theta=rng.normal(0, s, d), link="logistic")
 
 
-def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
-    """Rows of a data set as arms, their values as mean rewards, linear or not: azizi2022 appendix E.2 (Figure 5).
+def rows_of_data(
+    features: np.ndarray,
+    values: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    K: int = 8,
+    replace: bool = False,
+    sigma2: float = 0.1,
+) -> LinearBandit:
+    """Return rows of a data set as arms, their values as mean rewards: azizi2022 appendix E.2 (Figure 5).
 
     Parameters
     ----------
@@ -111,9 +103,9 @@ def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
     K : int, default 8
         Number of arms, at least 2.
     replace : bool, default False
-        Whether rows are drawn with replacement, as in the published code, so that one may be there twice.
+        Whether rows are drawn with replacement, as in the published code, so that a row may occur twice.
     sigma2 : float, default 0.1
-        Variance of the Gaussian noise, .1 in the paper.
+        Variance of the Gaussian noise, 0.1 in the paper.
 
     Returns
     -------
@@ -124,11 +116,6 @@ def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
     ------
     ValueError
         For K < 2, K > n without replacement, lengths that differ, NaN, or a variance that is not positive.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix E.2.
 
     Examples
     --------
@@ -146,22 +133,7 @@ def rows_of_data(features, values, rng, *, K=8, replace=False, sigma2=0.1):
 
 
 class Job(NamedTuple):
-    """With what a published job lets a rule play.
-
-    Attributes
-    ----------
-    d : int
-        Dimension of the arms.
-    budget : int
-        Pulls.
-    sigma2 : float
-        Variance of the noise, as the rule is told it.
-
-    Examples
-    --------
-    >>> Job(10, 160, 10.0).budget
-    160
-    """
+    """Dimension, budget in pulls and variance of the noise with which a published job runs a rule."""
 
     d: int
     budget: int
@@ -171,21 +143,26 @@ class Job(NamedTuple):
 VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # told by the published jobs, by figure
 
 
-def published_job(figure, rule, *, K, d, budget):
-    """What the published jobs of a figure run under the name of (d, budget): azizi2022.
+def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job:
+    """Return what the published jobs of azizi2022 run under the name of (d, budget).
+
+    After a projection the code keeps the number of columns, three features and the mean reward, as the dimension of
+    later runs. Figures 3, 4 and 6 draw new arms in every run. There, the arms of GSE and OD-LinBAI have 4 dimensions
+    from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm: they pass the switch as a list,
+    which is true. BayesGap gets the variance 10 in Figure 4, too, whose rewards are 0 and 1.
 
     Parameters
     ----------
     figure : {1, 2, 3, 4, 5, 6, 7}
         Number of the figure.
     rule : {"gse", "od_linbai", "other"}
-        The rule that plays: GSE and OD-LinBAI project their arms, the others do not.
+        The rule; GSE and OD-LinBAI project their arms, the others do not.
     K : int
         Number of arms.
     d : int
-        Dimension, as the figure has it.
+        Dimension in the figure.
     budget : int
-        Budget B, as the figure has it.
+        Budget in the figure, in pulls.
 
     Returns
     -------
@@ -196,17 +173,6 @@ def published_job(figure, rule, *, K, d, budget):
     ------
     ValueError
         For an unknown figure or rule, and for K, d or budget below 1.
-
-    Notes
-    -----
-    After a projection the code takes the columns that it has kept, three features and the mean reward, for the
-    dimension, and keeps it for the next run. Where every run draws its arms anew (Figures 3, 4 and 6) those of GSE and
-    OD-LinBAI lie in R^4 from the second run on, whatever d >= 3 is; in the first they lie in R^d.
-
-    The jobs of Figures 6 and 7 pass the switch between B and B / K as a list with a zero in it, which is true, so that
-    the number meant as B is spent on every arm.
-
-    BayesGap is told the variance 10 in Figure 4, too, whose rewards are 0 and 1.
 
     Examples
     --------

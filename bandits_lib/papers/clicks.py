@@ -1,10 +1,7 @@
-"""The click log behind fiez2019's experiment on click-through rates, from the user's own file, and a stand-in for it.
-
-Nothing is shipped here. The stand-in is simulated in the published shape of the log, and whoever uses it must call it a
-stand-in.
-"""
+"""The click log of fiez2019's experiment on click-through rates, from the user's own file, and a simulated stand-in."""
 
 import gzip
+import os
 from array import array
 from typing import NamedTuple
 
@@ -22,61 +19,39 @@ FEATURES = 6  # of a user, and of an article
 
 
 class ClickLog(NamedTuple):
-    """Records of a click log.
-
-    Attributes
-    ----------
-    features : (n, 36) float array
-        Products of the six features of the user and the six of the article.
-    clicks : (n,) float array
-        Whether the article was clicked, 0 or 1.
-    skipped : int
-        Lines of another shape that were left out.
-
-    Examples
-    --------
-    >>> ClickLog(np.ones((1, 36)), np.zeros(1), 0).skipped
-    0
-    """
+    """Records: features (n, 36), clicks (n,) of 0 or 1, and the number of lines that were skipped."""
 
     features: np.ndarray
     clicks: np.ndarray
     skipped: int
 
 
-def click_log(path, *, malformed="refuse", most=None):
-    """Read a day of the Yahoo! front page click log (Webscope R6A), plain or .gz, as fiez2019 section 5 does.
+def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse", most: int | None = None) -> ClickLog:
+    """Read a day of the Yahoo! front page click log (Webscope R6A), as fiez2019 section 5 does.
+
+    A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
+    each; only the user and the displayed article are used. Feature 6 i + j of a record is user feature i + 1 times
+    article feature j + 1. Feature 1 is the constant; features 2 to 6 are memberships, which add up to 1.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file, plain or .gz.
     malformed : {"refuse", "skip"}, default "refuse"
-        What to do with lines of another shape, and with those without a positive constant, which the published code
-        leaves out as well.
+        What to do with lines of another shape and with those without a positive constant, which the published code
+        leaves out.
     most : int, optional
         Records at most; None reads all.
 
     Returns
     -------
     ClickLog
-        The records in the order of the file.
+        The records in the order of the file: `features` (n, 36), `clicks` (n,) and the number of lines `skipped`.
 
     Raises
     ------
     ValueError
         For a malformed line, which is named (unless they are skipped), a file without records, or an unknown option.
-
-    Notes
-    -----
-    A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
-    each; only the user and the displayed article are used. Feature 6 i + j of a record is user feature i + 1 times
-    article feature j + 1; number 1 is the constant, and 2 to 6 are memberships, which add up to 1.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -159,8 +134,8 @@ def _products(users, articles):
     return (users * articles).reshape(-1, FEATURES**2)
 
 
-def ridge(features, targets, *, regularisation=0.01):
-    """The theta that minimises the sum of (targets - features @ theta)^2, plus regularisation times its squared norm.
+def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 0.01) -> np.ndarray:
+    """Fit ridge regression: the minimiser of the squared errors plus `regularisation` times the squared norm.
 
     Parameters
     ----------
@@ -169,7 +144,7 @@ def ridge(features, targets, *, regularisation=0.01):
     targets : (n,) array_like
         What was observed.
     regularisation : float, default 0.01
-        Weight of the squared norm, positive; fiez2019 has .01.
+        Weight of the squared norm, positive; 0.01 in fiez2019.
 
     Returns
     -------
@@ -193,8 +168,11 @@ def ridge(features, targets, *, regularisation=0.01):
     return np.linalg.solve(gram, features.T @ targets)
 
 
-def click_log_stand_in(rng, *, records=50_000, articles=50):
-    """A simulated stand-in for the click log of R6A, in its published shape and not in its content.
+def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000, articles: int = 50) -> ClickLog:
+    """Simulate a stand-in for the click log of R6A, in its published shape and not in its content.
+
+    Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file.
+    The click rates of the 25 pairs of groups are uniform on (0.01, 0.1), within the (0, 0.11) of fiez2019.
 
     Parameters
     ----------
@@ -214,12 +192,6 @@ def click_log_stand_in(rng, *, records=50_000, articles=50):
     ------
     ValueError
         For fewer than one record or article.
-
-    Notes
-    -----
-    Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file;
-    users belong mostly to one group. The click rate of each of the 25 pairs of groups is uniform on (.01, .1), so a
-    record's rate, their mixture, lies well within fiez2019's (0, .11), and so it does when fitted.
 
     Examples
     --------

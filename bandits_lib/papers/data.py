@@ -1,7 +1,6 @@
-"""Real data behind azizi2022's experiments, from the user's own files, and stand-ins where a file is not at hand.
+"""Real data of azizi2022's experiments, from the user's own files, and simulated stand-ins for missing files.
 
-Nothing is shipped here. The environment variable BANDITS_DATA names a folder of files already there. A stand-in is
-simulated in the published shape of the data, and whoever uses one must call it a stand-in.
+The environment variable BANDITS_DATA names a folder of files. The project ships none of them.
 """
 
 import os
@@ -29,48 +28,14 @@ into a folder, set the environment variable BANDITS_DATA to that folder, and run
 
 
 class Regression(NamedTuple):
-    """Rows of a data set, features and values.
-
-    Attributes
-    ----------
-    features : (n, d) float array
-        Features, each rescaled to [0, 1].
-    values : (n,) float array
-        Values, to be the mean rewards.
-
-    Examples
-    --------
-    >>> Regression(np.array([[0.0], [1.0]]), np.array([0.2, 0.7])).features.shape
-    (2, 1)
-    """
+    """Rows of a data set: features (n, d), each rescaled to [0, 1], and values (n,), the mean rewards."""
 
     features: np.ndarray
     values: np.ndarray
 
 
 def data_file(name):
-    """Where a file of data is: in the folder that BANDITS_DATA names, under its name or with .gz behind it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-
-    Returns
-    -------
-    pathlib.Path or None
-        The file, or None if it is not there (or BANDITS_DATA is not set).
-
-    Raises
-    ------
-    ValueError
-        If BANDITS_DATA names a folder that does not exist.
-
-    Examples
-    --------
-    >>> data_file("no such file") is None
-    True
-    """
+    """The file of that name, or with .gz behind it, in the folder that BANDITS_DATA names; None if it is not there."""
     folder = os.environ.get("BANDITS_DATA")
     if not folder:
         return None
@@ -80,8 +45,8 @@ def data_file(name):
     return next((path for path in paths if path.is_file()), None)
 
 
-def automobile_file():
-    """Where the Automobile file is: in the folder that BANDITS_DATA names, or fetched once from UCI (azizi2022, E.2).
+def automobile_file() -> Path | None:
+    """Return the Automobile file, from the folder that BANDITS_DATA names or fetched once from UCI (azizi2022, E.2).
 
     Returns
     -------
@@ -107,31 +72,25 @@ def automobile_file():
     return path
 
 
-def automobile(path, *, price="scaled"):
-    """The cars of azizi2022, appendix E.2: width, curb weight, engine size, city and highway mpg, and the price.
+def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regression:
+    """Read the cars of azizi2022, appendix E.2: width, curb weight, engine size, city and highway mpg, and the price.
 
     Parameters
     ----------
     path : str or path-like
-        The file of the UCI repository.
+        The file of the UCI repository (Schlimmer 1987).
     price : {"scaled", "raw"}, default "scaled"
-        "scaled" to [0, 1], as the features are, or "raw", in dollars.
+        Price scaled to [0, 1], as the features are, or in dollars.
 
     Returns
     -------
     Regression
-        A row for every car whose price and features are known, 201 of 205.
+        `features` (n, 5) and `values` (n,) of the cars whose price and features are known, 201 of 205.
 
     Raises
     ------
     ValueError
         If the file has another shape, naming the line, holds fewer than two such cars, or for an unknown option.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix E.2.
-    .. [2] Schlimmer. "Automobile". UCI Machine Learning Repository, 1987.
 
     Examples
     --------
@@ -159,8 +118,8 @@ def automobile(path, *, price="scaled"):
     return _regression(np.array(rows), price)
 
 
-def motor_file():
-    """Where the electric motor file is (azizi2022, E.2): in BANDITS_DATA, whole or else a sample of 3,000 rows.
+def motor_file() -> Path | None:
+    """Return the electric motor file (azizi2022, E.2) of BANDITS_DATA, whole or else a sample of 3,000 rows.
 
     Returns
     -------
@@ -180,34 +139,28 @@ def motor_file():
     return next((path for path in map(data_file, MOTOR) if path is not None), None)
 
 
-def electric_motor(path, *, temperature="scaled", target="pm"):
-    """The electric motor of azizi2022, appendix E.2: 11 measurements, and the temperature of the magnet (column pm).
+def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled", target: str = "pm") -> Regression:
+    """Read the electric motor of azizi2022, appendix E.2: 11 measurements and the temperature of the magnet (pm).
 
     Parameters
     ----------
     path : str or path-like
-        The file, or a sample of its rows; columns that a sample lacks are left out (the 3,000 rows have no torque).
+        The file (Kirchgaessner, on Kaggle), or a sample of its rows. Columns that it lacks are left out.
     temperature : {"scaled", "raw"}, default "scaled"
-        The values "scaled" to [0, 1], as the features are, or "raw", as in the file.
+        Values scaled to [0, 1], as the features are, or as in the file.
     target : {"pm", "motor_speed"}, default "pm"
-        Whose values are wanted: "pm", the temperature, as the text has it, or "motor_speed", as the published code has
-        it, the temperature then being a feature.
+        Column of the values: the temperature, as in the text, or the speed, as in the published code, where the
+        temperature is a feature.
 
     Returns
     -------
     Regression
-        A row for every row of the file.
+        `features` (n, d) and `values` (n,), a row for every row of the file.
 
     Raises
     ------
     ValueError
         For a file without the target or without any of the features, for missing entries, or an unknown option.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix E.2.
-    .. [2] Kirchgaessner. "Electric motor temperature". Paderborn University, on Kaggle.
 
     Examples
     --------
@@ -234,8 +187,11 @@ def _regression(table, last):
     return Regression(scaled[:, :-1].copy(), (table if last == "raw" else scaled)[:, -1].copy())
 
 
-def regression_stand_in(rng, *, rows=201, d=5):
-    """A simulated stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
+def regression_stand_in(rng: np.random.Generator, *, rows: int = 201, d: int = 5) -> Regression:
+    """Simulate a stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
+
+    Rows differ in a size. Features rise or fall with it, and the values rise faster than linearly, so that a linear
+    model fits roughly.
 
     Parameters
     ----------
@@ -249,17 +205,12 @@ def regression_stand_in(rng, *, rows=201, d=5):
     Returns
     -------
     Regression
-        Features and values that fill [0, 1].
+        `features` (rows, d) and `values` (rows,) that fill [0, 1].
 
     Raises
     ------
     ValueError
         For rows < 2 or d < 1.
-
-    Notes
-    -----
-    Rows differ in a size; features rise or fall with it, every third one falling, with noise of their own, and the
-    values rise faster than linearly, so that a linear model fits roughly.
 
     Examples
     --------

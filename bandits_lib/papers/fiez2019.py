@@ -1,8 +1,6 @@
-"""The benchmark problems of fiez2019, one function each; where text and published code differ, the caller says which.
+"""The problems of fiez2019; azizi2022's sections 8.1, 8.3 and E.3 are options of `benchmark`, `sphere` and `many_arms`.
 
-Every function returns a LinearBandit with noise of standard deviation `sigma` (default 1). azizi2022's sections 8.1,
-8.3 and E.3 are options of `benchmark`, `sphere` and `many_arms`. The names are those of `instances`, from which they
-are meant to be called.
+Where text and published code differ, the caller says which. Call them as `instances.benchmark` and so on.
 """
 
 from itertools import combinations, product
@@ -12,14 +10,15 @@ from scipy.spatial import KDTree
 
 from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
 from bandits_lib.numerics import linear_algebra
-from bandits_lib.numerics.linear_algebra import squared_extents
 from bandits_lib.numerics.span import RANK_TOL, basis
 from bandits_lib.numerics.ties import argmax, ranked
 from bandits_lib.problem import LinearBandit
 
 
-def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
-    """The benchmark of Soare et al. (2014): arms e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2.
+def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return the benchmark of Soare et al. (2014): arms e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2.
+
+    fiez2019 section 5 (Figure 1a) has angle 0.01 and scale 2; azizi2022 section 8.1 has 0.1, 1 and sigma^2 = 10.
 
     Parameters
     ----------
@@ -42,16 +41,6 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
     ValueError
         For d < 2, a scale that is not positive, or a negative sigma.
 
-    Notes
-    -----
-    fiez2019 section 5 (Figure 1a): angle .01, scale 2; azizi2022 section 8.1: angle .1, scale 1, sigma^2 = 10.
-
-    References
-    ----------
-    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
-
     Examples
     --------
     >>> benchmark(2).arms.round(2).tolist()
@@ -65,8 +54,8 @@ def benchmark(d, *, angle=0.01, scale=2.0, sigma=1.0):
     return LinearBandit(np.vstack([np.eye(d), almost]), theta=theta, sigma=sigma)
 
 
-def many_arms(n, rng, angles, *, sigma=1.0):
-    """Many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
+def many_arms(n: int, rng: np.random.Generator, angles: str, *, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
 
     Parameters
     ----------
@@ -75,12 +64,9 @@ def many_arms(n, rng, angles, *, sigma=1.0):
     rng : numpy.random.Generator
         Draws the angles of all arms but two.
     angles : {"code", "sd.09", "variance.09"}
-        Which instance, by the angles (in radians) of the drawn arms:
-
-        - "code": .78 + U[0, .1], and (-.707, .707) as informative arm: the published code, and flat in n as the
-          published results are (gap .289 or so for every n);
-        - "sd.09": pi/4 + N(0, .09^2), azizi2022's reading;
-        - "variance.09": pi/4 + N(0, .09), fiez2019's and jedra2020's text: gaps fall to 1e-5 and below.
+        Distribution of the angles, in radians: "code", 0.78 + U[0, 0.1] with (-0.707, 0.707) as the informative arm, as
+        in the published code (the gap is about 0.289 for every n); "sd.09", pi/4 + N(0, 0.09^2), as azizi2022 reads it;
+        "variance.09", pi/4 + N(0, 0.09), as the texts of fiez2019 and jedra2020 say (gaps fall to 1e-5 and below).
     sigma : float or (n,) array_like, default 1.0
         Standard deviation of the noise, one or one for each arm.
 
@@ -93,11 +79,6 @@ def many_arms(n, rng, angles, *, sigma=1.0):
     ------
     ValueError
         For n < 3, an unknown option, or a negative sigma.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -116,8 +97,16 @@ def many_arms(n, rng, angles, *, sigma=1.0):
     return LinearBandit(arms, theta=np.array([1.0, 0.0]), sigma=sigma)
 
 
-def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0, law="sphere"):
-    """Arms uniform on the unit sphere, theta between the two closest: fiez2019 Figure 1c, azizi2022 section 8.3.
+def sphere(
+    n: int,
+    rng: np.random.Generator,
+    *,
+    d: int = 9,
+    mix: float = 0.0,
+    sigma: float | np.ndarray = 1.0,
+    law: str = "sphere",
+) -> LinearBandit:
+    """Return arms uniform on the unit sphere, theta between the two closest: fiez2019 Figure 1c, azizi2022 section 8.3.
 
     Parameters
     ----------
@@ -126,14 +115,13 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0, law="sphere"):
     rng : numpy.random.Generator
         Draws the arms.
     d : int, default 9
-        Dimension, at least 1.
+        Dimension, at least 1; 9 in fiez2019, 10 in azizi2022.
     mix : float, default 0.0
-        Theta is x + mix (x' - x) for the two closest arms x, x'.
+        theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
     sigma : float or (n,) array_like, default 1.0
         Standard deviation of the noise, one or one for each arm.
     law : {"sphere", "cube"}, default "sphere"
-        "sphere": uniform on the sphere; "cube": points uniform on [-1, 1]^d brought to length 1, as the published code
-        of azizi2022 draws them.
+        "sphere": uniform on the sphere; "cube": uniform on [-1, 1]^d and scaled to length 1, as in azizi2022's code.
 
     Returns
     -------
@@ -144,15 +132,6 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0, law="sphere"):
     ------
     ValueError
         For n < 2, d < 1, a negative sigma, or an unknown law.
-
-    Notes
-    -----
-    fiez2019 Figure 1c: d = 9, mix 0 (theta = x); azizi2022 section 8.3: d = 10, mix .01.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -171,15 +150,15 @@ def sphere(n, rng, *, d=9, mix=0.0, sigma=1.0, law="sphere"):
     return LinearBandit(arms, theta=arms[first] + mix * (arms[second] - arms[first]), sigma=sigma)
 
 
-def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
-    """Arms e_1, ..., e_D; items e_j and cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2: fiez2019 Figure 1d.
+def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return arms e_1, ..., e_D and items e_j, cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2: fiez2019 Figure 1d.
 
     Parameters
     ----------
     d : int
-        The paper's d, at least 2 and even in the text's reading, else at least 1.
+        The paper's d, at least 1, and even in the text's reading.
     reading : {"text", "code"}, default "text"
-        "text": D = d; "code": D = 2 d (the published sweep d = 20, ..., 80 counts half).
+        "text": D = d; "code": D = 2 d, so that the published sweep has twice the dimensions that it names.
     angle : float, default 0.1
         Angle between an item and its rotated copy, in radians.
     sigma : float or (D,) array_like, default 1.0
@@ -193,12 +172,7 @@ def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
     Raises
     ------
     ValueError
-        For d < 1, d < 2 or odd in the text's reading, an unknown option, or a negative sigma.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
+        For d < 1, an odd d in the text's reading, an unknown option, or a negative sigma.
 
     Examples
     --------
@@ -216,8 +190,10 @@ def transductive(d, *, reading="text", angle=0.1, sigma=1.0):
     return LinearBandit(basis, np.vstack([basis[:half], rotated]), theta=basis[0], sigma=sigma)
 
 
-def multivariate(D, rng, *, weights="text", sigma=1.0):
-    """Multivariate testing: 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l (fiez2019 Figure 2a).
+def multivariate(
+    D: int, rng: np.random.Generator, *, weights: str = "text", sigma: float | np.ndarray = 1.0
+) -> LinearBandit:
+    """Return 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l, a multivariate test: fiez2019 Figure 2a.
 
     Parameters
     ----------
@@ -226,8 +202,8 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     rng : numpy.random.Generator
         Draws the weights, again until the best layout is unique (gap at least 1e-5).
     weights : {"text", "code"}, default "text"
-        "text": uniform on the .01 grid in [-.3, .3], interactions halved (alpha_2 = .5); "code": on the grid in
-        [-.10, .09], only the first interaction halved.
+        "text": uniform on the 0.01 grid in [-0.3, 0.3], interactions halved (alpha_2 = 0.5); "code": on the grid in
+        [-0.10, 0.09], only the first interaction halved.
     sigma : float or (2^D,) array_like, default 1.0
         Standard deviation of the noise, one or one for each arm.
 
@@ -240,11 +216,6 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     ------
     ValueError
         For D < 2, an unknown option, or a negative sigma.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -259,15 +230,26 @@ def multivariate(D, rng, *, weights="text", sigma=1.0):
     halved = slice(D + 1, None) if weights == "text" else slice(D + 1, D + 2)
     low, high = (-30, 31) if weights == "text" else (-10, 10)
     while True:
-        theta = rng.integers(low, high, arms.shape[1]) / 100
+        theta = rng.integers(low, high, arms.shape[1:]) / 100
         theta[halved] /= 2
         second, first = np.sort(linear_algebra.along(arms, theta))[-2:]
         if first - second >= 1e-5:
             return LinearBandit(arms, theta=theta, sigma=sigma)
 
 
-def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
-    """Click-through rates: records of a click log as arms, Bernoulli rewards of mean x'theta (fiez2019 Figure 2b).
+def click_through(
+    features: np.ndarray,
+    theta: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    n: int = 40,
+    min_gap: float = 0.01,
+    tol: float = 1e-5,
+) -> LinearBandit:
+    """Return records of a click log as arms, with Bernoulli rewards of mean x'theta: fiez2019 Figure 2b.
+
+    The arms are the best record and n - 1 that are worse by at least `min_gap`. They are drawn again until they are
+    distinct and span what all records span; the published code asks for rank 36.
 
     Parameters
     ----------
@@ -282,31 +264,19 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     min_gap : float, default 0.01
         Least gap of the arms other than the best, in clicks per view.
     tol : float, default 1e-5
-        Directions in which the features extend less than this share of the farthest are dropped; 0 keeps whatever
-        double precision can hold.
+        Directions in which the features extend less than this share of the farthest are dropped. Memberships add up to
+        1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r directions
-        that are left.
+        left.
 
     Raises
     ------
     ValueError
         For NaN, means outside [0, 1], fewer than n - 1 records with that gap, n < r, n < 2, or 1,000 failed draws.
-
-    Notes
-    ----- The arms are the best record, and n - 1 at random among those worse by at least `min_gap`, drawn again until
-    they are distinct and span what all records span (the published code asks for rank 36).
-
-    Memberships of a user or article add up to 1 to six decimals, so 36 features span 25 dimensions and rounding errors:
-    theta leaves these alone, but a rule would have to measure them.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -318,7 +288,7 @@ def click_through(features, theta, rng, *, n=40, min_gap=0.01, tol=1e-5):
     """
     check_dimension("n", n, 2)
     features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
-    squared, axes = squared_extents(features)
+    squared, axes = linear_algebra.squared_extents(features)
     kept = squared > max(tol, RANK_TOL) ** 2 * squared.max()
     axes = axes[kept][ranked(-squared[kept])]
     arms, theta = linear_algebra.product(features, linear_algebra.transposed(axes)), linear_algebra.along(axes, theta)

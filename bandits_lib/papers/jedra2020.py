@@ -1,13 +1,16 @@
 """The many-arms experiment of jedra2020's published code, played again with the code's own draws.
 
 The code (github.com/jedray/LT-S, LAZY_TS.py and many_arms_example.py) sets numpy's seed 43 for every number of arms,
-draws 20 instances, and gives each run a seed. What its threshold is decides when a run stops and no pull before it: a
-path therefore tells when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
-A begins with the sum of A_0, which is drawn and not pulled, and the estimate counts it, while the statistic counts
-pulls alone; until the first update (t = 2) all arms are tracked; Frank-Wolfe begins at uniform weights.
+draws 20 instances, and gives each run a seed. A threshold decides when a run stops and no pull before it, so a path
+says when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
+- A begins with the sum of A_0, which is drawn and not pulled; the estimate counts it, the statistic does not;
+- all arms are tracked until the first update (t = 2);
+- Frank-Wolfe begins at uniform weights.
 """
 
+from collections.abc import Callable
 from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +18,8 @@ import pandas as pd
 SEED, RUNS, FRANK_WOLFE_STEPS = 43, 20, 1_000
 
 
-def published_paths(K, *, averaging=True, runs=RUNS, delta=0.05):
-    """Every pull of the published runs until the text's rule stops: u = 1 and delta_t = 6 delta / (pi^2 t^2).
+def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: float = 0.05) -> pd.DataFrame:
+    """Return every pull of the published runs until the text's rule stops: u = 1 and delta_t = 6 delta / (pi^2 t^2).
 
     Parameters
     ----------
@@ -25,15 +28,15 @@ def published_paths(K, *, averaging=True, runs=RUNS, delta=0.05):
     averaging : bool, default True
         Whether all allocations are tracked, or the current one.
     runs : int, default 20
-        How many of the 20 runs of a cell of Table 1, from the first on.
+        How many of the 20 runs of a cell of jedra2020's Table 1, from the first on.
     delta : float, default 0.05
         Error probability allowed.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         One row for each run and pull: run, t, statistic (reward^2), and the trace, determinant and c of the matrix in
-        the threshold; `published_threshold` computes one from these.
+        the threshold.
 
     Examples
     --------
@@ -47,12 +50,14 @@ def published_paths(K, *, averaging=True, runs=RUNS, delta=0.05):
     return pd.concat(paths, ignore_index=True)
 
 
-def published_threshold(paths, *, delta=0.05, u=1.0, union=np.square):
-    """The threshold (9) at every pull, with c and A as the published code has them.
+def published_threshold(
+    paths: pd.DataFrame, *, delta: float = 0.05, u: float = 1.0, union: Callable[..., Any] | None = np.square
+) -> pd.Series:
+    """Return the threshold (9) at every pull, with c and A as the published code has them.
 
     Parameters
     ----------
-    paths : DataFrame
+    paths : pandas.DataFrame
         As `published_paths` returns it.
     delta : float, default 0.05
         Error probability allowed.
@@ -63,7 +68,7 @@ def published_threshold(paths, *, delta=0.05, u=1.0, union=np.square):
 
     Returns
     -------
-    Series
+    pandas.Series
         In reward^2; a run stops at the first t of at least 2 at which its statistic is larger.
 
     Examples

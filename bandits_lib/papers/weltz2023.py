@@ -1,6 +1,6 @@
-"""The three experiments of weltz2023, section 5, whose noise depends on the arm: sigma_x^2 = x'Sigma x, Sigma diagonal.
+"""The experiments of weltz2023, section 5, whose noise depends on the arm: sigma_x^2 = x'Sigma x, Sigma diagonal.
 
-The names are those of `instances`, from which they are meant to be called.
+Call them as `instances.three_arms` and so on.
 """
 
 from itertools import combinations, product
@@ -12,22 +12,18 @@ from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
 
 
-def three_arms(kappa, *, variances="free", angle=0.5):
-    """Arms e_1, e_2 and (cos(angle), sin(angle)), theta = e_1, and one of them noisier: weltz2023 Figure 1.
+def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> LinearBandit:
+    """Return arms e_1, e_2 and (cos(angle), sin(angle)), theta = e_1, and one of them noisier: weltz2023 Figure 1.
 
     Parameters
     ----------
     kappa : float
         Largest over smallest variance, at least 1.
     variances : {"free", "diagonal", "singular"}, default "free"
-        Of the three arms, which the paper does not print:
-
-        - "free": sigma^2 = (1, kappa, 1), as its words ask for (sigma_2 far above sigma_1 and sigma_3), which no Sigma
-          has for kappa above ((1 + cos) / sin)^2 = 15.3;
-        - "diagonal": its model sigma_x^2 = x'Sigma x with Sigma = diag(1, kappa);
-        - "singular": its model with Sigma = vv', v = (-1, sqrt(kappa)), positive semidefinite of rank 1, under which
-          pulls of arms 0 and 2 are as good as pulls of 0 and 1; for kappa of at least ((1 + cos) / sin)^2, below which
-          arm 2 would be the quietest.
+        Of the three arms, which the paper does not print. "free": (1, kappa, 1), as its words ask; no Sigma has these
+        for kappa above ((1 + cos) / sin)^2 = 15.3. "diagonal": x'Sigma x with Sigma = diag(1, kappa). "singular":
+        x'Sigma x with Sigma = vv', v = (-1, sqrt(kappa)), for kappa of at least ((1 + cos) / sin)^2; below, arm 2 is
+        the quietest.
     angle : float, default 0.5
         Angle between the first and the third arm, in radians.
 
@@ -40,11 +36,6 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     ------
     ValueError
         For kappa < 1 (or too small for "singular") or an unknown option.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Figure 1.
 
     Examples
     --------
@@ -62,8 +53,8 @@ def three_arms(kappa, *, variances="free", angle=0.5):
     return LinearBandit(arms, theta=[1.0, 0.0], sigma=np.sqrt([1.0, kappa, third]))
 
 
-def two_spheres(d, rng, *, diagonal="text", n=2000):
-    """A tenth of the arms uniform on the unit sphere, the others on that of radius .1, theta = 1: weltz2023 Figure 2.
+def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: int = 2000) -> LinearBandit:
+    """Return a tenth of the arms on the unit sphere, the others on that of radius 0.1, theta = 1: weltz2023 Figure 2.
 
     Parameters
     ----------
@@ -72,7 +63,7 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
     rng : numpy.random.Generator
         Draws the arms.
     diagonal : {"text", "code"}, default "text"
-        Sigma = diag(1, .1, 1, ...) ("text") or diag(.1, 1, .1, ...) ("code"), with sigma_x^2 = x'Sigma x.
+        Sigma = diag(1, 0.1, 1, ...) ("text") or diag(0.1, 1, 0.1, ...) ("code").
     n : int, default 2,000
         Number of arms, at least 10.
 
@@ -85,11 +76,6 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
     ------
     ValueError
         For d < 1, n < 10 or an unknown option.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Figure 2.
 
     Examples
     --------
@@ -106,46 +92,33 @@ def two_spheres(d, rng, *, diagonal="text", n=2000):
     return LinearBandit(arms, theta=np.ones(d), sigma=np.sqrt(along(arms**2, Sigma)))
 
 
-def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
-    """Many near-optimal arms whose informative arms differ in length and noise alike: weltz2023 experiment 1 (Fig. 3a).
+def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimation: str = "text") -> LinearBandit:
+    """Return near-optimal arms whose informative arms differ in length and noise alike: weltz2023 Figure 3a.
 
     Parameters
     ----------
     d : int, default 4
         Dimension, at least 4.
     angle : float, default 0.02
-        Angle between e_1 and the near-optimal arms, in radians; the text has .02, the published experiment half a
-        degree, `np.deg2rad(0.5)`.
+        Angle between e_1 and the near-optimal arms, in radians; 0.02 in the text, half a degree in the published code.
     q : float, default 0.4
         Length of the arms e_3, ..., e_d, positive.
     estimation : {"text", "code", "identified"}, default "text"
-        Which arms G tell the variances; the printed ones are for d = 4:
-
-        - "text": .5 (e_1 + e_2) + .1 e_3 and .5 (e_1 + e_2) + .1 (e_3 + e_4): K = 9 arms, whose phi cannot span the M =
-          10 dimensions that the text says they do;
-        - "code": a tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 (the items leave it out: no rule can rank
-          twins);
-        - "identified": a tenth arm .5 (e_1 + e_2) + .1 e_4 that closes the gap.
+        Arms G, from which the variances are estimated. "text": 0.5 (e_1 + e_2) + 0.1 e_3 and 0.5 (e_1 + e_2) + 0.1 (e_3
+        + e_4); for d = 4 the K = 9 arms cannot span the M = 10 dimensions that the text claims. "code": a tenth arm
+        that repeats cos(angle) e_1 + sin(angle) e_2 and is no item. "identified": a tenth arm 0.5 (e_1 + e_2) + 0.1
+        e_4, with which they span.
 
     Returns
     -------
     LinearBandit
-        The problem, with arms (K, d) and best item 0.
+        The problem, with arms (K, d): e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i, then G. theta
+        = e_1 and Sigma is the identity, so that sigma_x is the length of x. The best item is 0.
 
     Raises
     ------
     ValueError
         For d < 4, q that is not positive, or an unknown option.
-
-    Notes
-    -----
-    Arms H: e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i for i = 2, ..., d; then G, from which the
-    variances are to be told. theta = e_1, Sigma the identity: sigma_x is the length of x.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 5.
 
     Examples
     --------
@@ -165,36 +138,28 @@ def signal_to_noise(d=4, *, angle=0.02, q=0.4, estimation="text"):
     return LinearBandit(arms, items, theta=basis[0], sigma=quadratic_sigma(arms, np.ones(d)))
 
 
-def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
-    """The benchmark with its informative arms bent by 45 degrees: weltz2023 experiment 2 (Figure 3b).
+def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta2: float = 0.2) -> LinearBandit:
+    """Return the benchmark with its informative arms bent by 45 degrees: weltz2023 experiment 2 (Figure 3b).
 
     Parameters
     ----------
     d : int, default 3
         Dimension, at least 3.
     angle : float, default 0.02
-        Angle between the first two arms, in radians; the published experiment has half a degree, `np.deg2rad(0.5)`.
+        Angle between the first two arms, in radians; 0.02 in the text, half a degree in the published code.
     alpha2, beta2 : float
-        Variances, positive: Sigma = diag(alpha2, beta2, beta2, alpha2, ...); default 1 and .2.
+        Variances, positive: Sigma = diag(alpha2, beta2, beta2, alpha2, ...); default 1 and 0.2.
 
     Returns
     -------
     LinearBandit
-        The problem, with arms (d + d(d-1)/2, d) and best item 0.
+        The problem, with arms (d + d(d-1)/2, d): e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d and (e_i + e_j) /
+        sqrt(2) for i < j. theta = e_1, and the best item is 0.
 
     Raises
     ------
     ValueError
         For d < 3 or a variance that is not positive.
-
-    Notes
-    -----
-    Arms: e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d, and (e_i + e_j) / sqrt(2) for i < j. theta = e_1.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 5.
 
     Examples
     --------
@@ -211,19 +176,20 @@ def bent_benchmark(d=3, *, angle=0.02, alpha2=1.0, beta2=0.2):
     return LinearBandit(arms, theta=basis[0], sigma=quadratic_sigma(arms, variances))
 
 
-def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
-    """Two variations in each of three dimensions of a layout: weltz2023 experiment 3 (Figure 3c).
+def multivariate_testing(*, effects: str = "text", coding: str = "reference", noise: float = 0.7) -> LinearBandit:
+    """Return two variations in each of three dimensions of a layout: weltz2023 experiment 3 (Figure 3c).
 
     Parameters
     ----------
     effects : {"text", "code"}, default "text"
-        Main effects of the second variations: "text", .01, .015, .02, or "code", half of them. Interactions are -.1.
+        Main effects of the second variations: 0.01, 0.015, 0.02 ("text") or half of them ("code"). Interactions are
+        -0.1.
     coding : {"reference", "indicators"}, default "reference"
-        "reference": 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3 (as the printed theta and Sigma
-        are); "indicators": one feature for each variation and pair of variations, as the text defines x: 19 features
-        (it says 31) of rank 7, with the same rewards and noise.
+        "reference": 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3, as the printed theta and Sigma.
+        "indicators": a feature for each variation and pair, as the text defines x: 19 (it says 31) of rank 7, with the
+        same rewards and noise.
     noise : float, default 0.7
-        Variance of the first dimension's second variation, the noisy one: Sigma = diag(.3, noise, .001, .001, ...).
+        Variance of the first dimension's second variation: Sigma = diag(0.3, noise, 0.001, 0.001, ...).
 
     Returns
     -------
@@ -234,11 +200,6 @@ def multivariate_testing(*, effects="text", coding="reference", noise=0.7):
     ------
     ValueError
         For an unknown option or noise that is not positive.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 5.
 
     Examples
     --------
@@ -271,38 +232,20 @@ def _indicators(layouts):
 
 
 def quadratic_sigma(arms, variances):
-    """Standard deviations of noise with sigma_x^2 = x'Sigma x (weltz2023, eq. 1).
-
-    Parameters
-    ----------
-    arms : (K, d) array
-        Arms, one row each.
-    variances : (d,) array_like
-        Diagonal of Sigma.
-
-    Returns
-    -------
-    (K,) float array
-        Standard deviation of the noise of each arm.
-
-    Examples
-    --------
-    >>> quadratic_sigma(np.array([[1.0, 0.0], [1.0, 1.0]]), [4.0, 5.0]).tolist()
-    [2.0, 3.0]
-    """
+    """Standard deviations of noise with sigma_x^2 = x'Sigma x, `variances` (d,) being Sigma's diagonal (eq. 1)."""
     return np.sqrt(arms**2 @ np.asarray(variances, dtype=float))
 
 
-def published_noise(problem, told="own"):
-    """The world of weltz2023's published code, which passes variances where standard deviations belong.
+def published_noise(problem: LinearBandit, told: str = "own") -> LinearBandit:
+    """Return the problem of weltz2023's published code, which passes variances where standard deviations belong.
 
     Parameters
     ----------
     problem : LinearBandit
         The problem as it should be.
     told : {"own", "largest"}, default "own"
-        The rule that plays: "own", H-RAGE after its burn-in and the heteroskedastic oracle, whose arm x gets noise of
-        standard deviation sigma_x^2; "largest", RAGE and the homoskedastic oracle, whose every arm gets sigma_max^2.
+        Noise of arm x: standard deviation sigma_x^2 ("own", for H-RAGE after its burn-in and the heteroskedastic
+        oracle) or sigma_max^2 ("largest", for RAGE and the homoskedastic oracle).
 
     Returns
     -------

@@ -1,15 +1,17 @@
 """When a recommendation is right: the `correct` of `monte_carlo`, for best items, level sets and the unit sphere."""
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_positive
+from bandits_lib.problem import LinearBandit
 
 
-def best_item(problem, recommendation):
-    """Whether the recommended row of items has the best true value; any maximiser is correct.
+def best_item(problem: LinearBandit, recommendation: int) -> bool:
+    """Return whether the recommended item has the largest true value; any maximiser is correct.
 
     Parameters
     ----------
@@ -21,7 +23,7 @@ def best_item(problem, recommendation):
     Returns
     -------
     bool
-        True if no item's value is larger, by more than rounding errors.
+        True if no item's value is larger by more than rounding errors.
 
     Examples
     --------
@@ -39,8 +41,7 @@ class correct_level(NamedTuple):
     Attributes
     ----------
     threshold : float
-        Level, in units of reward. An item exactly on it has no right answer: `monte_carlo` refuses the problem before
-        any pull.
+        Level, in units of reward. `monte_carlo` refuses a problem with an item exactly on it.
 
     Examples
     --------
@@ -51,8 +52,8 @@ class correct_level(NamedTuple):
 
     threshold: float
 
-    def check(self, problem):
-        """Refuse a problem with an item whose value is the threshold, to 12 digits.
+    def check(self, problem: LinearBandit) -> None:
+        """Raise an error if an item's value is the threshold, to 12 digits.
 
         Parameters
         ----------
@@ -62,7 +63,7 @@ class correct_level(NamedTuple):
         Raises
         ------
         ValueError
-            If an item's value is the threshold; it names the item.
+            If an item's value is the threshold; the message names the item.
 
         Examples
         --------
@@ -77,14 +78,13 @@ class correct_level(NamedTuple):
                 " move the threshold or drop the item"
             )
 
-    def __call__(self, problem, recommendation):
-        """Whether every item is on its right side."""
+    def __call__(self, problem: LinearBandit, recommendation: np.ndarray) -> bool:
         self.check(problem)
         return bool(np.array_equal(recommendation, problem.item_values > self.threshold))
 
 
-def correct_sphere(epsilon):
-    """A `correct` for unit vectors on the unit sphere: whether the regret is at most epsilon (jedra2020, Definition 2).
+def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
+    """Return a `correct` for unit vectors: whether the regret is at most epsilon (jedra2020, Definition 2).
 
     Parameters
     ----------
@@ -101,10 +101,6 @@ def correct_sphere(epsilon):
     ValueError
         If `epsilon` is not positive or not finite.
 
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Definition 2.
-
     Examples
     --------
     >>> from bandits_lib import LinearBandit
@@ -118,8 +114,8 @@ def _regret_within(problem, recommendation, *, epsilon):
     return bool(sphere_regret(problem, recommendation) <= epsilon * (1 + 1e-12))
 
 
-def sphere_regret(problem, recommendation):
-    """How much worse than the best unit vector `recommendation` (d,) is: |theta| - theta'recommendation.
+def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
+    """Return how much worse than the best unit vector the recommendation is: |theta| - theta'recommendation.
 
     Parameters
     ----------
@@ -136,12 +132,12 @@ def sphere_regret(problem, recommendation):
     Raises
     ------
     ValueError
-        For a problem without theta, and for anything but a unit vector.
+        For a problem without theta, and for a vector of another length than 1.
 
     Examples
     --------
     >>> from bandits_lib import LinearBandit
-    >>> round(float(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8]))), 6)
+    >>> round(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8])), 6)
     0.8
     """
     vector = np.asarray(recommendation, dtype=float)

@@ -1,10 +1,8 @@
 """Hashes that tell one experiment from another, so that a log or checkpoint never continues a different one.
 
-What is hashed is a text that describes the values in full and is the same in every process: numbers and arrays by their
-digits, other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this
-project count by name. Those of anyone else count by their code, with everything their names lead to: globals, closures,
-attributes of modules, base classes; modules of anyone else by their file. So editing a parameter in a notebook or a
-line of a module changes the hash.
+What is hashed is a text that describes the values and is the same in every process: numbers and arrays by their digits,
+other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this project count
+by name. Those of the user count by their code and everything its names lead to, and the user's modules by their file.
 """
 
 import dis
@@ -15,6 +13,7 @@ import sys
 import sysconfig
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,29 +35,48 @@ NAMED = (
     types.ClassMethodDescriptorType,
     types.GetSetDescriptorType,
 )
-UNTOLD = {  # of a class: where and how it was written, not what it does
-    "__annotate__",
-    "__annotate_func__",
-    "__annotations__",
-    "__annotations_cache__",
-    "__dict__",
-    "__doc__",
-    "__firstlineno__",
-    "__module__",
-    "__static_attributes__",
-    "__weakref__",
-}
+UNTOLD = frozenset(  # of a class: where and how it was written, not what it does
+    "__annotate__ __annotate_func__ __annotations__ __annotations_cache__ __dict__ __doc__ __firstlineno__ __module__"
+    " __static_attributes__ __weakref__".split()
+)
 
 
-def fingerprint(*parts):
-    """A short hash, 16 hex digits, of any number of arguments, equal in every process."""
+def fingerprint(*parts: Any) -> str:
+    """Return a short hash of any number of values, equal in every process.
+
+    Parameters
+    ----------
+    *parts : object
+        Values of any kind.
+
+    Returns
+    -------
+    str
+        16 hex digits.
+
+    Examples
+    --------
+    >>> fingerprint(1, [2.0]) == fingerprint(1, [2.0]) != fingerprint(1, [2])
+    True
+    """
     described = map(_Description(), parts)
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def source_fingerprint():
-    """A hash, 16 hex digits, of the project's own packages: results drawn by other code are never resumed."""
+def source_fingerprint() -> str:
+    """Return a hash of the project's own packages: results drawn by other code are never resumed.
+
+    Returns
+    -------
+    str
+        16 hex digits.
+
+    Examples
+    --------
+    >>> len(source_fingerprint())
+    16
+    """
     return digest_of(sorted(file for package in PACKAGES for file in (HOME.parent / package).rglob("*.py")))
 
 
@@ -100,7 +118,8 @@ class _Description:
         return self.object(value)
 
     def array(self, value):
-        content = self(value.tolist()) if value.dtype.hasobject else _hash(np.ascontiguousarray(value).tobytes())
+        digits = np.ascontiguousarray(value).tobytes()
+        content = self(value.tolist()) if value.dtype.hasobject else hashlib.sha256(digits).hexdigest()
         return f"array{value.shape}{value.dtype}{content}"
 
     def generator(self, value):
@@ -225,7 +244,3 @@ def _of_user(name):
 def _file_digest(module):
     file = Path(getattr(module, "__file__", None) or "")
     return digest(file) if module.__name__ != "__main__" and file.is_file() else ""
-
-
-def _hash(content):
-    return hashlib.sha256(content).hexdigest()

@@ -1,39 +1,201 @@
-"""Interval estimates from Monte Carlo runs, for summaries and claims. All are two-sided."""
+"""Estimates of Monte Carlo runs with two-sided intervals: pulls, ratios, growth, accuracies, and the worst setting.
 
+`mean_pulls`, `mean_ratio` and `mean_growth` rest on `bootstrap`, which says how values that were not seen count.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, log
+from typing import Any, Literal
+
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import stdtrit
 
-from bandits_lib.simulate.interval import Interval, slope_interval, student_interval, wilson_interval, worst_of
-from bandits_lib.simulate.proportions import (
-    accuracy_difference,
-    accuracy_lead,
-    accuracy_slope,
-    accuracy_trend,
-    worst_error_rate,
-)
-from bandits_lib.simulate.ratios import growth_exponent, mean_growth, mean_pulls, mean_ratio, paired_ratio
+from bandits_lib.simulate.bootstrap import limits
 
-__all__ = [
-    "Interval",
-    "accuracy_difference",
-    "accuracy_lead",
-    "accuracy_slope",
-    "accuracy_trend",
-    "growth_exponent",
-    "mean_growth",
-    "mean_pulls",
-    "mean_ratio",
-    "paired_ratio",
-    "slope_interval",
-    "student_interval",
-    "summary",
-    "wilson_interval",
-    "worst_error_rate",
-    "worst_of",
-]
+MOST = 2**40  # times the runs beyond which no number of runs decides
+By = str | Sequence[str]
+Worst = Callable[..., Any] | Literal["both"]
+Unseen = float | Mapping[str, float]
 
 
-def summary(table, by=(), level=0.95):
-    """Estimates with intervals, per algorithm (and per value of the column or columns `by`).
+class Interval(tuple):
+    """Estimate, low and high, which unpack as three numbers; the worst of several settings keeps them all.
+
+    Parameters
+    ----------
+    estimate : float
+        What was measured.
+    low, high : float
+        Ends of its interval.
+    settings, worst : optional
+        Intervals of which this is the worst, and what chose it: max, min or "both".
+    log : bool, default False
+        Whether the interval shrinks as a factor.
+    rate : float, default 0.5
+        As which power of the number of runs it shrinks; 1 where only one value was seen.
+
+    Examples
+    --------
+    >>> estimate, low, high = Interval(0.5, 0.4, 0.6)
+    >>> low, Interval(0.5, 0.4, 0.6)
+    (0.4, (0.5, 0.4, 0.6))
+    """
+
+    def __new__(cls, estimate: float, low: float, high: float, **how: Any) -> "Interval":
+        return super().__new__(cls, map(float, (estimate, low, high)))
+
+    def __init__(
+        self,
+        estimate: float,
+        low: float,
+        high: float,
+        *,
+        settings: Sequence["Interval"] = (),
+        worst: Worst = max,
+        log: bool = False,
+        rate: float = 0.5,
+    ) -> None:
+        self.settings, self.worst, self.log, self.rate = tuple(settings), worst, log, rate
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+    def after(self, times: float) -> "Interval":
+        """Return the interval that so many times the runs would give if every estimate stayed.
+
+        Parameters
+        ----------
+        times : float
+            Multiple of the runs, 1 or more.
+
+        Returns
+        -------
+        Interval
+            The shorter interval.
+
+        Examples
+        --------
+        >>> Interval(0.5, 0.3, 0.7).after(4)
+        (0.5, 0.4, 0.6)
+        """
+        if self.settings:
+            return worst_of([setting.after(times) for setting in self.settings], self.worst)
+        (estimate, low, high), share = self, times**-self.rate
+        if self.log:
+            low, high = (estimate * (end / estimate) ** share for end in (low, high))
+        else:
+            low, high = estimate - (estimate - low) * share, estimate + (high - estimate) * share
+        return Interval(estimate, low, high, log=self.log, rate=self.rate)
+
+
+def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
+    """Return the interval of the largest (or least) of several values, from simultaneous intervals of each.
+
+    Parameters
+    ----------
+    settings : sequence of Interval
+        One interval per setting, of a level that holds for all of them together.
+    worst : callable or str, default max
+        Which value stands for all: max, min, or "both" for a claim that a value on either side contradicts.
+
+    Returns
+    -------
+    Interval
+        The worst estimate, the worst low and the worst high, perhaps of different settings. For "both": the estimate
+        farthest from no difference (1 of a ratio, else 0), the least low and the largest high.
+
+    Examples
+    --------
+    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)])
+    (0.9, 0.85, 1.2)
+    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)], "both")
+    (0.9, 0.1, 1.2)
+    """
+    estimates, lows, highs = zip(*settings, strict=True)
+    ratio = settings[0].log
+    how: dict[str, Any] = {"settings": settings, "worst": worst, "log": ratio}
+    if worst == "both":
+        farthest = max(estimates, key=lambda value: abs(log(value)) if ratio else abs(value))
+        return Interval(farthest, min(lows), max(highs), **how)
+    return Interval(worst(estimates), worst(lows), worst(highs), **how)
+
+
+def runs_needed(interval, decided):
+    """How many times as many runs would decide if every estimate stayed: a whole number, or inf if none would."""
+    if decided(interval):
+        return 1
+    few, many = 1, 2
+    while not decided(interval.after(many * (1 + 1e-9))):
+        few, many = many, 2 * many
+        if many > MOST:
+            return inf
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if decided(interval.after(middle * (1 + 1e-9))) else (middle, many)
+    return many
+
+
+def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float, float, float]:
+    """Return the mean of a sample with its standard error and Student's interval.
+
+    Parameters
+    ----------
+    values : (n,) array_like
+        The sample.
+    level : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    mean, se, low, high : float
+        Mean, standard error (ddof 1) and interval, in the units of the values. One value has the standard error nan
+        and an infinite interval.
+
+    Examples
+    --------
+    >>> tuple(round(value, 2) for value in student_interval([1.0, 2.0, 3.0]))
+    (2.0, 0.58, -0.48, 4.48)
+    """
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, np.nan, -np.inf, np.inf
+    se = float(stats.sem(values))
+    low, high = stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
+    return mean, se, float(low), float(high)
+
+
+def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """Return a binomial proportion with Wilson's score interval.
+
+    Parameters
+    ----------
+    successes, trials : int
+        Whole numbers, the first at most the second.
+    level : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    Interval
+        Share of successes and its interval; nan, 0 and 1 without trials.
+
+    Examples
+    --------
+    >>> tuple(round(value, 3) for value in wilson_interval(2, 50))
+    (0.04, 0.011, 0.135)
+    """
+    if trials == 0:
+        return Interval(np.nan, 0.0, 1.0)
+    low, high = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return Interval(successes / trials, low, high, rate=1.0 if successes in (0, trials) else 0.5)
+
+
+def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFrame:
+    """Return estimates with intervals per algorithm and setting.
 
     Parameters
     ----------
@@ -42,14 +204,14 @@ def summary(table, by=(), level=0.95):
     by : str or sequence of str, default ()
         Columns that hold the settings.
     level : float, default 0.95
-        Confidence of the intervals, two-sided.
+        Confidence of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by the columns `by` and the algorithm, in the table's order, with runs, mean pulls, se (ddof 1), low,
-        high (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the
-        number of runs that were cut off (their pulls count in the mean as they are).
+        Indexed by the columns `by` and the algorithm, in the table's order: runs, mean pulls, se (ddof 1), low, high
+        (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number
+        of runs that were cut off. Their pulls count in the mean.
 
     Examples
     --------
@@ -66,9 +228,460 @@ def summary(table, by=(), level=0.95):
 
 def _estimates(rows, level):
     stopped = int(rows["stopped"].sum())
-    errors = stopped - int(rows["correct"].sum())
     mean, se, low, high = student_interval(rows["pulls"], level)
-    rate, error_low, error_high = wilson_interval(errors, stopped, level)
+    rate, error_low, error_high = wilson_interval(stopped - int(rows["correct"].sum()), stopped, level)
     pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
     rates = {"error_rate": rate, "error_low": error_low, "error_high": error_high}
     return pulls | rates | {"not_stopped": len(rows) - stopped}
+
+
+def _over_settings(table, by, worst, level, interval):
+    """`interval(rows, level)` of the whole table, or the worst over settings with Bonferroni's simultaneous levels."""
+    groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
+    found = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
+    return found[0] if by is None else worst_of(found, worst)
+
+
+def _slope(table, x, log):
+    """The settings `x` in increasing order, and weights that make a slope against log x of values at the settings."""
+    settings = np.sort(table[x].unique())
+    if len(settings) < 2:
+        raise ValueError("a slope needs two settings at least; the table holds one")
+    at = log(settings.astype(float))
+    return settings, (at - at.mean()) / ((at - at.mean()) ** 2).sum()
+
+
+# --- right answers
+
+
+def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -> Interval:
+    """Return the largest share of wrong answers of any rule in any setting; a run that was cut off is wrong.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it.
+    by : str or sequence of str, default ()
+        Columns that hold the settings.
+    level : float, default 0.95
+        Confidence that all rules and settings hold to their intervals (Wilson's, by Bonferroni).
+
+    Returns
+    -------
+    Interval
+        The worst of one interval for each rule and setting.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": 100 * ["a"] + 100 * ["b"], "correct": 199 * [True] + [False]})
+    >>> tuple(round(value, 3) for value in worst_error_rate(table))
+    (0.01, 0.001, 0.065)
+    """
+    groups = table.groupby([*([by] if isinstance(by, str) else by), "algorithm"], sort=False)["correct"]
+    each = 1 - (1 - level) / groups.ngroups
+    return worst_of([wilson_interval(int((~right).sum()), len(right), each) for _, right in groups])
+
+
+def accuracy_lead(
+    table: pd.DataFrame, first: str, second: str, *, by: By | None = None, worst: Worst = min, level: float = 0.95
+) -> Interval:
+    """Return by how much more often `first` is right than `second`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it. Runs of equal number belong together; without `by` each counts by its mean over
+        the settings, which may share their instances. A run that lacks a row of either rule is left out.
+    first, second : str
+        Names of the algorithms.
+    by : str or list of str, optional
+        Columns that hold the settings, each with a difference of its own; by default one difference.
+    worst : callable or str, default min
+        Which difference stands for several settings, as for `worst_of`.
+    level : float, default 0.95
+        Confidence of the interval, or of all settings together (Bonferroni).
+
+    Returns
+    -------
+    Interval
+        Difference of the shares of right answers.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    Notes
+    -----
+    Student's interval for the means of the runs, with two runs added: one that is right with `first` alone in all
+    settings and one with `second` alone. So it keeps its level where the two hardly ever differ. Agresti and Min (2005)
+    add half as much, which is too short where only one of the two is ever wrong.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaaaaabbbbbb"], "run": 2 * [*range(6)]})
+    >>> table["correct"] = 6 * [True] + 3 * [True, False]
+    >>> tuple(round(value, 2) for value in accuracy_lead(table, "a", "b"))
+    (0.5, -0.25, 1.0)
+    """
+    return _over_settings(table, by, worst, level, lambda rows, each: _bounded(_shares(rows, first, second), 1.0, each))
+
+
+def accuracy_trend(
+    table: pd.DataFrame, first: str, x: str, *, second: str | None = None, level: float = 0.95
+) -> Interval:
+    """Return the change of the accuracy of `first`, or of its lead over `second`, per doubling of `x`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As for `accuracy_lead`, with a column `x`. A run that lacks a setting is left out.
+    first : str
+        Name of the algorithm.
+    x : str
+        Column of the setting, positive numbers.
+    second : str, optional
+        Name of another algorithm, compared with `first` by run.
+    level : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    Interval
+        Slope of correct (0 or 1), or of the paired difference, against log2 x; the interval as for `accuracy_lead`.
+
+    Raises
+    ------
+    ValueError
+        For a table of one setting, or one in which no run has all settings.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 20, 20]})
+    >>> table["correct"] = [True, True, True, False]
+    >>> round(accuracy_trend(table, "a", "n")[0], 2)
+    -0.5
+    """
+    settings, slope = _slope(table, x, np.log2)
+    rows = [_shares(table[table[x] == setting], first, second) for setting in settings]
+    most = np.abs(slope).sum() * (0.5 if second is None else 1.0)
+    return _bounded(pd.concat(rows, axis=1).dropna().to_numpy() @ slope, most, level)
+
+
+def _shares(table, first, second):
+    """The share of right answers of `first`, or its lead over `second`, of each run that has all rows of both."""
+    names = [first] if second is None else [first, second]
+    rows = table[table["algorithm"].isin(names)].groupby(["run", "algorithm"])["correct"].agg(["mean", "size"])
+    shares = rows.loc[rows["size"] == rows["size"].max(), "mean"].unstack("algorithm").reindex(columns=names).dropna()
+    if shares.empty:
+        held = ", ".join(table["algorithm"].unique())
+        raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
+    return shares[first] if second is None else shares[first] - shares[second]
+
+
+def _bounded(values, most, level):
+    """Mean of values between -most and most with Student's interval, a value at either end being added."""
+    n, more = len(values), np.append(values, [most, -most])
+    half = stdtrit(n + 1, (1 + level) / 2) * more.std(ddof=1) / np.sqrt(n + 2)
+    low, high = max(-most, more.mean() - half), min(most, more.mean() + half)
+    mean = float(np.mean(values))
+    return Interval(mean, min(low, mean), max(high, mean), rate=1.0 if np.ptp(values) == 0 else 0.5)
+
+
+# --- pulls
+
+
+def mean_pulls(
+    table: pd.DataFrame,
+    algorithm: str,
+    *,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the mean pulls of an algorithm, with an interval that holds for pulls of two or three values.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it. Each run counts by its sum over the settings; a run that lacks one is left out.
+    algorithm : str
+        Name of the algorithm.
+    level : float, default 0.95
+        Confidence of the interval.
+    value : str, default "pulls"
+        Column that is averaged, positive numbers.
+    mean : {"arithmetic", "geometric"}, default "arithmetic"
+        Which mean.
+    unseen : float or dict of {str: float}, default 4.0
+        How many times the largest (or smallest) pulls seen an unseen run may take (or save) where nothing was seen
+        beyond the most common value: the step to the next phase. 1 for a rule that takes the same pulls in every run.
+
+    Returns
+    -------
+    Interval
+        In the unit of the value.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks the algorithm.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": range(20), "pulls": 100})
+    >>> tuple(round(value) for value in mean_pulls(table, "a"))
+    (100, 87, 155)
+    """
+    return _ratio(table, {algorithm: 1}, level, value, mean, unseen)
+
+
+def mean_ratio(
+    table: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    by: By | None = None,
+    worst: Worst = max,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the mean pulls of `first` over those of `second`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As for `mean_pulls`. Runs of equal number belong together; a run that one of the two lacks counts for the mean
+        of the other alone.
+    first, second : str
+        Names of the algorithms.
+    by : str or list of str, optional
+        Columns that hold the settings, each with a ratio of its own; by default one ratio.
+    worst : callable or str, default max
+        Which ratio stands for several settings, as for `worst_of`.
+    level : float, default 0.95
+        Confidence of the interval, or of all settings together (Bonferroni).
+    value, mean, unseen : optional
+        As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
+        ratios, for pulls of which a few runs make most of the mean.
+
+    Returns
+    -------
+    Interval
+        A ratio, with its settings.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks one of the two.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
+    >>> tuple(round(value, 2) for value in mean_ratio(table, "a", "b"))
+    (0.5, 0.43, 0.55)
+    """
+    signs = {first: 1, second: -1}
+    return _over_settings(table, by, worst, level, lambda rows, each: _ratio(rows, signs, each, value, mean, unseen))
+
+
+def mean_growth(
+    table: pd.DataFrame,
+    algorithm: str,
+    x: str,
+    *,
+    against: str | None = None,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the exponent a in mean pulls ~ x^a: the slope of log mean pulls against log x.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As for `mean_ratio`, with a column `x`.
+    algorithm : str
+        Name of the algorithm.
+    x : str
+        Column of the setting, positive numbers.
+    against : str, optional
+        Name of another algorithm: the exponent is then that of the ratio of the two means.
+    level : float, default 0.95
+        Confidence of the interval.
+    value, mean, unseen : optional
+        As for `mean_ratio`.
+
+    Returns
+    -------
+    Interval
+        An exponent.
+
+    Raises
+    ------
+    ValueError
+        For a table of one setting, or one that lacks an algorithm in a setting.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 40, 40], "pulls": [9, 11, 21, 19]})
+    >>> round(mean_growth(table, "a", "n")[0], 2)
+    0.5
+    """
+    signs = {algorithm: 1} | ({} if against is None else {against: -1})
+    settings, slope = _slope(table, x, np.log)
+    runs = pd.concat([by_run(table[table[x] == setting], signs, value) for setting in settings], axis=1)
+    return log_interval(runs, signs, slope, level=level, mean=mean, unseen=unseen)
+
+
+def paired_ratio(
+    table: pd.DataFrame,
+    first: str,
+    second: str,
+    by: By | None = None,
+    worst: Worst = max,
+    level: float = 0.95,
+    value: str = "pulls",
+) -> Interval:
+    """Return the geometric mean over runs of the pulls of `first` over those of `second`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it. Runs that one of the two lacks are left out.
+    first, second : str
+        Names of the algorithms.
+    by, worst, level, value : optional
+        As for `mean_ratio`.
+
+    Returns
+    -------
+    Interval
+        The ratio with Student's interval for the mean of the paired log ratios.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
+    >>> tuple(round(value, 2) for value in paired_ratio(table, "a", "b"))
+    (0.49, 0.42, 0.58)
+    """
+
+    def ratio(rows, each):
+        pulls = rows.pivot(index="run", columns="algorithm", values=value)
+        pulls = pulls.reindex(columns=[first, second]).dropna()
+        if pulls.empty:
+            held = ", ".join(rows["algorithm"].unique())
+            raise ValueError(f"table has no run of both {first} and {second}; it holds {held}")
+        mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), each)
+        return Interval(*map(np.exp, (mean, low, high)), log=True)
+
+    return _over_settings(table, by, worst, level, ratio)
+
+
+def _ratio(rows, signs, level, value, mean, unseen):
+    """The ratio (or the mean) that the `signs`, 1 and -1, of the algorithms stand for."""
+    found = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
+    with np.errstate(over="ignore"):
+        return Interval(*np.exp(found), log=True, rate=found.rate)
+
+
+def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value: str) -> pd.DataFrame:
+    """Return one row per run and one column per algorithm: the sum of `value` over the run's rows.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it.
+    names : sequence of str
+        Names of the algorithms.
+    value : str
+        Column that is summed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sums, nan where a run has fewer rows than other runs of the algorithm.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks one of the algorithms.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> by_run(pd.DataFrame({"algorithm": "a", "run": [0, 0, 1], "pulls": [1, 2, 5]}), ["a"], "pulls")["a"].tolist()
+    [3]
+    """
+    rows = table[table["algorithm"].isin(list(names))].groupby(["run", "algorithm"])[value].agg(["sum", "size"])
+    if lacking := [name for name in names if name not in rows.index.get_level_values("algorithm")]:
+        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {', '.join(table['algorithm'].unique())}")
+    whole = rows["size"] == rows.groupby(level="algorithm")["size"].transform("max")
+    return rows.loc[whole, "sum"].unstack("algorithm")[list(names)]
+
+
+def log_interval(
+    runs: pd.DataFrame,
+    signs: Mapping[str, int],
+    weights: float | np.ndarray,
+    *,
+    level: float,
+    mean: str,
+    unseen: Unseen,
+) -> Interval:
+    """Return an interval for a sum of weights and signs times the logs of the mean pulls, by `bootstrap.limits`.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        One row per run; blocks of columns as `by_run` returns them, one block for each setting.
+    signs : dict of {str: int}
+        1 or -1 for each algorithm of a block.
+    weights : float or (settings,) array_like
+        Weight of each block.
+    level, mean, unseen : float, str, float or dict
+        As for `mean_pulls`.
+
+    Returns
+    -------
+    Interval
+        On the scale of the logs.
+
+    Raises
+    ------
+    ValueError
+        For another mean, and for factors `unseen` below 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"a": [2.0, 4.0], "b": [1.0, 1.0]})
+    >>> round(log_interval(runs, {"a": 1, "b": -1}, 1.0, level=0.95, mean="arithmetic", unseen=1.0)[0], 2)
+    1.1
+    """
+    if mean not in ("arithmetic", "geometric"):
+        raise ValueError(f"mean must be 'arithmetic' or 'geometric'; got {mean!r}")
+    factors = [unseen.get(name, 4.0) if isinstance(unseen, Mapping) else unseen for name in signs]
+    if min(factors) < 1:
+        raise ValueError(f"unseen must be factors of 1 or more; got {unseen}")
+    values, blocks = runs.to_numpy(dtype=float), np.size(weights)
+    across = np.outer(weights, list(signs.values())).ravel()
+    found = limits(values, across, level, np.tile(factors, blocks), mean == "geometric")
+    alike = (np.nanmin(values, axis=0) == np.nanmax(values, axis=0)).all()
+    return Interval(*found, rate=1.0 if alike else 0.5)

@@ -1,8 +1,8 @@
-"""A rule from a file of its own: what `monte_carlo` plays, wherever it plays.
+"""A rule from a file of the reader's own, as `monte_carlo` plays it in any process.
 
-`load("my_rule.py:mine")` keeps the text of the file, not the file. So a process or a dask worker that has never seen
-the file runs what it says now, and the hash of an experiment sees every change of it. What the rule is told it says by
-the names of its arguments; what it asks and answers is checked, and a fault is told in one sentence.
+`load("my_rule.py:mine")` keeps the text of the file. So a process or a dask worker without the file runs the same text,
+and the hash of an experiment sees every change of it. Requests and recommendations are checked; each error is one
+sentence.
 """
 
 import ast
@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandits_lib.protocol import Loop, Result, checked_batch
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import Loop, Result, Run, checked_batch
 from bandits_lib.simulate.fingerprint import PACKAGES
 from bandits_lib.simulate.play import play
 
-LIBRARIES = ("site-packages", "dist-packages")
+LIBRARIES, PURELIB = {"site-packages", "dist-packages"}, sysconfig.get_path("purelib")
 TOLD = {  # what a rule may be told of the problem, by the name of its argument
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
@@ -37,30 +38,7 @@ EMPTY = 1000  # requests without a pull, one after the other, that are taken for
 
 
 class OwnRule(NamedTuple):
-    """A function of a file, as what `monte_carlo` calls: (problem, rng) -> a fresh generator.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file, without its folder.
-    name : str
-        Name of the function.
-    source : str
-        Text of the file.
-    given : dict
-        Arguments of the function that are the same in every run.
-    max_seconds : float
-        Seconds after which a run that goes on is given up with an error.
-
-    Examples
-    --------
-    >>> text = "def first(arms, delta):\\n    yield [1] * len(arms)\\n    return Result(0)"
-    >>> rule = OwnRule("my_rule.py", "first", "from bandits_lib import Result\\n" + text, {"delta": 0.05})
-    >>> from bandits_lib import instances, play
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> play(rule(problem, None), problem, np.random.default_rng(0)).result.recommendation
-    0
-    """
+    """A function of a file as `monte_carlo` calls it: (problem, rng) -> a fresh generator."""
 
     file: str
     name: str
@@ -70,64 +48,23 @@ class OwnRule(NamedTuple):
 
     @property
     def place(self):
-        """The file and the function, as `load` takes them.
-
-        Returns
-        -------
-        str
-            "<file>.py:<function>".
-
-        Examples
-        --------
-        >>> OwnRule("my_rule.py", "mine", "", {}).place
-        'my_rule.py:mine'
-        """
+        """The file and the function, "<file>.py:<function>"."""
         return f"{self.file}:{self.name}"
 
     @property
     def function(self):
-        """The function itself, from the text of the file.
-
-        Returns
-        -------
-        callable
-            What makes a generator.
-
-        Raises
-        ------
-        ValueError
-            For a text that cannot be run.
-
-        Examples
-        --------
-        >>> OwnRule("my_rule.py", "mine", "def mine(arms):\\n    yield", {}).function.__name__
-        'mine'
-        """
+        """The function itself, from the text of the file."""
         return getattr(_module(self.file, self.source), self.name)
 
     def takes_items(self):
-        """Whether the rule can rank items that are not its arms.
-
-        Returns
-        -------
-        bool
-            Whether the function has an argument `items`.
-
-        Examples
-        --------
-        >>> OwnRule("my_rule.py", "mine", "def mine(arms):\\n    yield", {}).takes_items()
-        False
-        """
+        """Whether the rule can rank items that are not its arms."""
         return "items" in inspect.signature(self.function).parameters
 
     def __call__(self, problem, rng):
-        return self._watched(problem, rng)
-
-    def _watched(self, problem, rng):
-        """The rule itself, with its requests and its answer checked."""
+        """Run the rule, and check its requests and its answer."""
         function, start, reply, empty = self.function, perf_counter(), None, 0
-        told = {"rng": rng, **{name: value(problem) for name, value in self._asked(function).items()}, **self.given}
         names = inspect.signature(function).parameters
+        told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
         algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
         if not inspect.isgenerator(algorithm):
             raise RuntimeError(f"{self.place} is no generator: it must `yield` the pulls that it asks for")
@@ -144,9 +81,6 @@ class OwnRule(NamedTuple):
                     " pulls at a time, or give it more seconds (max_seconds)"
                 )
             reply = yield request
-
-    def _asked(self, function):
-        return {name: TOLD[name] for name in inspect.signature(function).parameters if name in TOLD}
 
     def _step(self, step):
         """The next request of the rule, its end, or its own error in one sentence."""
@@ -185,31 +119,30 @@ class _End(NamedTuple):
     value: Any
 
 
-def load(place, *, max_seconds=60.0, **given):
-    """A function of a file as a rule that `monte_carlo` plays, in this process and in any other.
+def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
+    """Return a function of a file as a rule that `monte_carlo` plays, in this process and in any other.
 
     Parameters
     ----------
     place : str
         "<file>.py:<function>", the file as seen from the current folder.
     max_seconds : float, default 60.0
-        Seconds after which a run that still asks for pulls is given up with an error.
+        Seconds after which a run that still asks for pulls ends with an error.
     **given
-        Arguments of the function that are the same in every run, `delta` or `budget` for instance; one that the
-        function does not have is left out.
+        Arguments of the function that are the same in every run, such as `delta` or `budget`. Those that the function
+        does not have are left out.
 
     Returns
     -------
     OwnRule
-        Function (problem, rng) -> generator, the value of a dictionary of rules. The function is told what its
-        arguments are called: `arms`, `items`, `sigma` (the largest standard deviation), `rng`, what is `given`, and of
-        the truth, for yardsticks, `theta_bound` and `theta_star`.
+        Function (problem, rng) -> generator. The function gets the arguments that it names: `arms`, `items`, `sigma`
+        (the largest standard deviation), `rng`, what is `given`, and of the truth `theta_bound` and `theta_star`.
 
     Raises
     ------
     ValueError
-        For a place that is no "<file>.py:<function>", a file or function that is not there, a file that cannot be run
-        or imports another file of yours, and an argument of the function that nobody can tell.
+        For a place that is no "<file>.py:<function>", a file or function that does not exist, a file that cannot be run
+        or imports another file of yours, and an argument that is not known.
 
     Examples
     --------
@@ -237,8 +170,8 @@ def load(place, *, max_seconds=60.0, **given):
     return rule._replace(given={key: value for key, value in given.items() if key in parameters})
 
 
-def rehearse(rule, problem, rng, max_pulls):
-    """One run of a rule, which must end by itself, so that a rule that never stops is told before all others play.
+def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:
+    """Play one run of a rule, which must end by itself.
 
     Parameters
     ----------
@@ -247,7 +180,7 @@ def rehearse(rule, problem, rng, max_pulls):
     problem : LinearBandit
         An easy problem.
     rng : numpy.random.Generator
-        Draws the rewards, and is the rule's own, too.
+        Draws the rewards; the rule draws from it, too.
     max_pulls : int
         Number of pulls at which the run is cut off.
 
@@ -265,9 +198,9 @@ def rehearse(rule, problem, rng, max_pulls):
     --------
     >>> from bandits_lib import instances
     >>> from bandits_lib.simulate.own_rule import OwnRule
-    >>> head = "def lasting(arms):\\n    while True:\\n        yield [100] * len(arms)"
-    >>> rule, problem = OwnRule("my_rule.py", "lasting", head, {}), instances.benchmark(2, angle=1.0)
-    >>> rehearse(rule, problem, np.random.default_rng(0), 10_000)
+    >>> text = "def lasting(arms):\\n    while True:\\n        yield [100, 0, 0]"
+    >>> lasting = OwnRule("my_rule.py", "lasting", text, {})
+    >>> rehearse(lasting, instances.benchmark(2, angle=1.0), np.random.default_rng(0), 10_000)
     Traceback (most recent call last):
      ...
     ValueError: my_rule.py:lasting had not stopped after 10,000 pulls of an easy problem (3 arms in 2 dimensions)
@@ -295,7 +228,7 @@ def _module(file, source):
 
 
 def _check_imports(rule):
-    """Refuse what workers would not have and no hash would see: a second file of the user's."""
+    """Refuse a second file of the user's, which workers would lack and no hash would see."""
     try:
         nodes = list(ast.walk(ast.parse(rule.source)))
     except SyntaxError as error:
@@ -315,11 +248,7 @@ def _installed(top):
         return True
     spec = importlib.util.find_spec(top) if top else None
     origin = spec.origin if spec is not None else None
-    return origin is not None and bool({*LIBRARIES} & {*Path(origin).parts} or _below(origin, "purelib"))
-
-
-def _below(origin, path):
-    return Path(origin).is_relative_to(sysconfig.get_path(path))
+    return origin is not None and bool(LIBRARIES & {*Path(origin).parts} or Path(origin).is_relative_to(PURELIB))
 
 
 def _check_arguments(rule, parameters):

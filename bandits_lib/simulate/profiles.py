@@ -1,43 +1,35 @@
-"""Rules over many instances at once: performance profiles and probabilities of improvement, with bootstrap intervals.
+"""Performance profiles and probabilities of improvement over many instances, with bootstrap intervals.
 
-Every instance has the same weight, however many runs it has, and runs are resampled within each instance, as in
-Agarwal et al. (2021). A smaller score is better here: pulls, or what a wrong answer loses. A run that gave no right
-answer has the score infinity.
+Every instance has the same weight, and runs are resampled within each instance (Agarwal et al. 2021). A smaller score
+is better. A run that gave no right answer has the score infinity.
 """
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from bandits_lib.simulate.interval import wilson_interval
-
-DRAWS = 2000  # bootstrap samples
+from bandits_lib.simulate.intervals import wilson_interval
 
 
-def times_bound(table, bound="bound"):
-    """The score of fixed-confidence runs: pulls over the lower bound of the run's own problem, infinite if not right.
+def times_bound(table: pd.DataFrame, bound: str = "bound") -> pd.Series:
+    """Return the score of fixed-confidence runs: pulls over the lower bound of the run's own problem.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `monte_carlo` returns it, with a column `bound`.
     bound : str, default "bound"
-        Column with the pulls that every rule of the same error probability needs in the mean, `lower_bound`.
+        Column with the problem's `lower_bound`, in pulls.
 
     Returns
     -------
     pandas.Series
-        Scores, one for each row. A single run may take less than the bound, which is one for the mean of all runs.
+        Scores, one for each row, infinite if not right. The bound is one for the mean: a single run may take less.
 
     Notes
     -----
-    The best rule's pulls, which Dolan and Moré (2002) divide by, depend on who takes part: with another rule the order
-    of those already there may turn (Gould and Scott 2016). The bound does not, and it makes runs on problems drawn at
-    random, some of them a thousand times harder than others, comparable.
-
-    References
-    ----------
-    .. [1] Dolan, Moré. "Benchmarking optimization software with performance profiles". Math. Program. 91, 2002.
-    .. [2] Gould, Scott. "A note on performance profiles for benchmarking software". ACM Trans. Math. Softw. 43, 2016.
+    Dolan and Moré (2002) divide by the best rule's pulls. Then the order of two rules may depend on which other rules
+    take part (Gould and Scott 2016). With the bound it does not.
 
     Examples
     --------
@@ -49,8 +41,17 @@ def times_bound(table, bound="bound"):
     return (table["pulls"] / table[bound]).where(table["correct"], np.inf)
 
 
-def performance_profile(table, at, *, value="score", by="instance", level=0.95, draws=DRAWS, seed=0):
-    """The share of runs whose score is at most tau, averaged over instances, for each rule and each tau.
+def performance_profile(
+    table: pd.DataFrame,
+    at: ArrayLike,
+    *,
+    value: str = "score",
+    by: str = "instance",
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the share of runs whose score is at most tau, averaged over instances, for each rule and each tau.
 
     Parameters
     ----------
@@ -58,16 +59,12 @@ def performance_profile(table, at, *, value="score", by="instance", level=0.95, 
         One row per instance, rule and run: columns algorithm, run, `by` and `value`.
     at : (T,) array_like
         The values of tau, in the units of the score.
-    value : str, default "score"
-        Column of the score, of which less is better; infinite where a run gave no right answer.
-    by : str, default "instance"
-        Column of the instance.
+    value, by : str, default "score" and "instance"
+        Columns of the score and of the instance.
     level : float, default 0.95
-        Confidence of the band at each tau by itself, two-sided.
-    draws : int, default 2000
-        Number of bootstrap samples.
-    seed : int, default 0
-        Seed of the bootstrap.
+        Confidence of the band at each tau by itself.
+    draws, seed : int, default 2000 and 0
+        Number of bootstrap samples and seed of the bootstrap.
 
     Returns
     -------
@@ -81,18 +78,9 @@ def performance_profile(table, at, *, value="score", by="instance", level=0.95, 
 
     Notes
     -----
-    With scores s of N_i runs of M instances: F(tau) = 1/M sum_i 1/N_i sum_r 1{s_ir <= tau}, the run-score distribution
-    of Agarwal et al. (2021, section 4.2). The band is pointwise: percentiles of F over samples in which the runs of
-    each instance are drawn again with replacement. Where all runs of an instance say the same a bootstrap sees no
-    spread; so the band is at least as wide as Wilson's interval, stratified by Yan and Su (2010), is where that is so
-    in every instance: from (1 - w) F to F + w (1 - F), with w the upper end for no success in all runs.
-
-    References
-    ----------
-    .. [1] Agarwal, Schwarzer, Castro, Courville, Bellemare. "Deep reinforcement learning at the edge of the statistical
-       precipice". NeurIPS 2021.
-    .. [2] Yan, Su. "Stratified Wilson and Newcombe confidence intervals for multiple binomial proportions". Stat.
-       Biopharm. Res. 2, 2010.
+    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The band holds percentiles of bootstrap
+    samples. Where all runs of an instance agree, a bootstrap sees no spread. So the band reaches at least from (1 - w)
+    F to F + w (1 - F), w being Wilson's upper end for no success in all runs (stratified by Yan and Su 2010).
 
     Examples
     --------
@@ -111,8 +99,17 @@ def performance_profile(table, at, *, value="score", by="instance", level=0.95, 
     return pd.concat(found, names=["algorithm"]).droplevel(1).set_index("tau", append=True)
 
 
-def probability_of_improvement(table, first, *, value="score", by="instance", level=0.95, draws=DRAWS, seed=0):
-    """How probably a run of `first` is better than one of each other rule, averaged over instances, ties being half.
+def probability_of_improvement(
+    table: pd.DataFrame,
+    first: str,
+    *,
+    value: str = "score",
+    by: str = "instance",
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return how probably a run of `first` is better than one of each other rule, averaged over instances.
 
     Parameters
     ----------
@@ -120,16 +117,12 @@ def probability_of_improvement(table, first, *, value="score", by="instance", le
         As for `performance_profile`.
     first : str
         Name of the rule that is compared with all others.
-    value : str, default "score"
-        Column of the score, of which less is better; two runs without a right answer are a tie.
-    by : str, default "instance"
-        Column of the instance.
+    value, by : str
+        As for `performance_profile`; two runs without a right answer are a tie, which counts half.
     level : float, default 0.95
-        Confidence of each interval by itself, two-sided.
-    draws : int, default 2000
-        Number of bootstrap samples.
-    seed : int, default 0
-        Seed of the bootstrap.
+        Confidence of each interval by itself.
+    draws, seed : int
+        As for `performance_profile`.
 
     Returns
     -------
@@ -144,15 +137,8 @@ def probability_of_improvement(table, first, *, value="score", by="instance", le
 
     Notes
     -----
-    With scores x_ir of `first` and y_is of the other: 1/M sum_i 1/N_i^2 sum_rs (1{x_ir < y_is} + 1/2 1{x_ir = y_is}),
-    in every instance the statistic of Mann and Whitney (1947) over N_i^2, all pairs of runs being compared, as
-    Agarwal et al. (2021, section 4.3) do. Runs of equal number met the same problem and the same noise and are not
-    independent, so they are drawn again together. The interval is at least as wide as said in `performance_profile`.
-
-    References
-    ----------
-    .. [1] Agarwal, Schwarzer, Castro, Courville, Bellemare. "Deep reinforcement learning at the edge of the statistical
-       precipice". NeurIPS 2021.
+    The statistic of Mann and Whitney (1947) in every instance, over all pairs of runs (Agarwal et al. 2021, section
+    4.3). Runs of equal number met the same problem and the same noise, so they are resampled together.
 
     Examples
     --------

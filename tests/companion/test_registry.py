@@ -7,7 +7,7 @@ import yaml
 
 from bandits_companion import claims, ledger, registry
 from bandits_companion.claims_table import sentences
-from bandits_lib.simulate.interval import Interval, worst_of
+from bandits_lib.simulate.intervals import Interval, worst_of
 
 WORDS = {"place": "Figure 1a", "quote": "is below", "reading": "pulls of A over B", "whose": "paper"}
 HOLDS = WORDS | {"holds": [0, 1], "edge": "words"}

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.text import Text
 
 from bandits_lib.design import g_design
-from bandits_lib.figures.arms_panel import DESIGNS, panel, picture, weights_of
+from bandits_lib.figures.plane import DESIGNS, panel, picture, weights_of
 
 ARMS = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]])
 THETA = np.array([1.0, 0.1])

@@ -30,18 +30,17 @@ DRAWN = [file for file in sorted(FIGURES.glob("*/*.csv")) if file.with_suffix(".
 def test_a_rule_that_the_table_does_not_know_is_drawn_with_its_name_and_a_colour_of_its_own(estimates):
     renamed = {"rage": "my rule", "xy_static": "another"}
     unknown = estimates.rename(index=renamed, level="algorithm")
-    fig, axes = plt.subplots(5)
+    fig, axes = plt.subplots(4)
     style.sample_complexity(axes[0], unknown, "d")
     style.accuracy(axes[1], unknown, "d")
-    style.error_rates(axes[2], unknown, "d", 0.05)
-    bars.pooled_error_rates(axes[3], unknown.loc[5], 0.05)
-    bars.pulls(axes[4], unknown.loc[5].assign(burn_in=1.0))
+    bars.pooled_error_rates(axes[2], unknown.loc[5], 0.05)
+    bars.pulls(axes[3], unknown.loc[5].assign(burn_in=1.0))
     known = {look.colour for name, look in style.LOOKS.items() if name not in renamed.values()}
-    for ax in axes[:3]:
+    for ax in axes[:2]:
         assert ax.get_legend_handles_labels()[1] == ["my rule", "another"]
         colours = {container.lines[0].get_color() for container in ax.containers}
         assert len(colours) == 2 and not colours & known
-    assert all([text.get_text() for text in ax.get_yticklabels()] == ["my rule", "another"] for ax in axes[3:])
+    assert all([text.get_text() for text in ax.get_yticklabels()] == ["my rule", "another"] for ax in axes[2:])
     assert unknown.rename(index=style.label).index.equals(unknown.index)
     plt.close(fig)
 
@@ -73,7 +72,7 @@ def test_colours_are_distinct_within_every_figure(file):
 
 def test_plots_take_ax_draw_intervals_and_return_it(estimates):
     fig, (one, two) = plt.subplots(2)
-    assert style.sample_complexity(one, estimates, "d") is one and style.error_rates(two, estimates, "d", 0.05) is two
+    assert style.sample_complexity(one, estimates, "d") is one and style.accuracy(two, estimates, "d") is two
     assert one.get_yscale() == "log" and one.get_ylabel() == "pulls" and len(one.containers) == 2
     segments = one.containers[0].lines[2][0].get_segments()
     np.testing.assert_allclose(segments[0][:, 1], [60, 140])
@@ -104,15 +103,13 @@ def lopsided():
 
 def test_bars_reach_from_low_to_high(lopsided):
     rage = lopsided.xs("rage", level="algorithm")
-    fig, axes = plt.subplots(4)
+    fig, axes = plt.subplots(3)
     style.sample_complexity(axes[0], lopsided, "d")
     style.accuracy(axes[1], lopsided, "d")
-    style.error_rates(axes[2], lopsided, "d", 0.05)
-    bars.pooled_error_rates(axes[3], lopsided.loc[5], 0.05)
+    bars.pooled_error_rates(axes[2], lopsided.loc[5], 0.05)
     np.testing.assert_allclose(ends(axes[0].containers[0]), rage[["low", "high"]])
     np.testing.assert_allclose(ends(axes[1].containers[0]), 1 - rage[["error_high", "error_low"]])
-    np.testing.assert_allclose(ends(axes[2].containers[0]), rage[["error_low", "error_high"]])
-    np.testing.assert_allclose(ends(axes[3].containers[0], axis=0), rage.loc[[5], ["error_low", "error_high"]])
+    np.testing.assert_allclose(ends(axes[2].containers[0], axis=0), rage.loc[[5], ["error_low", "error_high"]])
     np.testing.assert_allclose(axes[1].containers[0].lines[0].get_ydata(), 1 - rage["error_rate"])
     plt.close(fig)
 
@@ -126,25 +123,21 @@ def test_a_bar_that_would_reach_zero_stays_above_it_on_the_logarithmic_axis(lops
 
 
 def test_the_line_of_delta_is_at_delta_and_its_letter_beside_it(lopsided):
-    fig, (upright, pooled) = plt.subplots(2)
-    style.error_rates(upright, lopsided, "d", 0.07)
+    fig, pooled = plt.subplots()
     bars.pooled_error_rates(pooled, lopsided.loc[5], 0.07)
-    assert list(dashed(upright).get_ydata()) == [0.07, 0.07] and upright.texts[0].xy[1] == 0.07
     assert list(dashed(pooled).get_xdata()) == [0.07, 0.07] and pooled.texts[0].xy[0] == 0.07
     plt.close(fig)
 
 
 def test_algorithms_stand_in_their_order_from_the_left_and_from_the_top(lopsided):
-    fig, axes = plt.subplots(3)
-    style.accuracy(axes[0], lopsided, "d")
-    style.error_rates(axes[1], lopsided, "d", 0.05)
-    bars.pooled_error_rates(axes[2], lopsided.loc[5], 0.05)
-    for ax in axes[:2]:
-        first, second = (container.lines[0].get_xdata() for container in ax.containers)
-        assert (first < second).all() and np.abs([first - [0, 1], second - [0, 1]]).max() < 0.5
-    assert [text.get_text() for text in axes[2].get_yticklabels()] == ["RAGE", "XY-static"]
-    points = [container.lines[0] for container in axes[2].containers]
-    heights = [axes[2].transData.transform((0, point.get_ydata()[0]))[1] for point in points]
+    fig, (upright, pooled) = plt.subplots(2)
+    style.accuracy(upright, lopsided, "d")
+    bars.pooled_error_rates(pooled, lopsided.loc[5], 0.05)
+    first, second = (container.lines[0].get_xdata() for container in upright.containers)
+    assert (first < second).all() and np.abs([first - [0, 1], second - [0, 1]]).max() < 0.5
+    assert [text.get_text() for text in pooled.get_yticklabels()] == ["RAGE", "XY-static"]
+    points = [container.lines[0] for container in pooled.containers]
+    heights = [pooled.transData.transform((0, point.get_ydata()[0]))[1] for point in points]
     assert heights[0] > heights[1] and points[0].get_color() == style.look("rage").colour
     plt.close(fig)
 

@@ -1,141 +1,71 @@
-"""Intervals for accuracies: they cover what they claim to, also where two rules hardly differ."""
+"""Intervals by their formulas, and of tables in which runs, settings or rules are missing."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from bandits_lib.simulate.intervals import (
-    accuracy_difference,
-    accuracy_slope,
-    growth_exponent,
+    accuracy_lead,
+    accuracy_trend,
+    mean_growth,
+    mean_pulls,
+    mean_ratio,
     paired_ratio,
     student_interval,
+    summary,
     wilson_interval,
+    worst_error_rate,
 )
-
-
-def table_of(rng, runs, rates, both=0.0, **columns):
-    """Rows of two rules that are right at the given `rates`; with probability `both` on the very same runs."""
-    shared, own = rng.random(runs), rng.random((2, runs))
-    same = rng.random(runs) < both
-    rows = []
-    for name, rate, alone in zip(("a", "b"), rates, own, strict=True):
-        correct = np.where(same, shared, alone) < rate
-        rows.append(pd.DataFrame({"algorithm": name, "run": np.arange(runs), "correct": correct, **columns}))
-    return pd.concat(rows)
-
-
-@pytest.mark.parametrize(("rates", "both"), [((0.7, 0.6), 0.0), ((0.7, 0.6), 0.9), ((0.99, 0.99), 0.0)])
-def test_the_difference_is_covered_in_95_of_100(rates, both):
-    rng, draws, held = np.random.default_rng(0), 150, 0
-    for _ in range(draws):
-        _, low, high = accuracy_difference(table_of(rng, 100, rates, both), "a", "b")
-        held += low <= rates[0] - rates[1] <= high
-    assert held / draws > 0.95 - 4 * np.sqrt(0.95 * 0.05 / draws)
-
-
-def test_rules_that_never_differ_leave_some_doubt():
-    rows = table_of(np.random.default_rng(0), 50, (1.0, 1.0))
-    estimate, low, high = accuracy_difference(rows, "a", "b")
-    assert estimate == 0 and -0.1 < low < -0.01 and 0.01 < high < 0.1
-
-
-def test_a_clear_difference_is_found_and_has_a_sign():
-    rows = table_of(np.random.default_rng(0), 300, (0.9, 0.5))
-    estimate, low, high = accuracy_difference(rows, "a", "b")
-    assert 0.3 < low < estimate < high < 0.5
-    assert accuracy_difference(rows, "b", "a") == pytest.approx((-estimate, -high, -low))
-
-
-def test_the_worst_of_several_settings_has_a_wider_interval():
-    rng = np.random.default_rng(0)
-    rows = pd.concat([table_of(rng, 200, (0.8, 0.6), K=8), table_of(rng, 200, (0.6, 0.6), K=16)])
-    estimate, low, high = accuracy_difference(rows, "a", "b", by="K")
-    alone = accuracy_difference(rows[rows["K"] == 16], "a", "b")
-    assert estimate == alone[0] and low < alone[1] and high > alone[2]
-
-
-def test_a_slope_per_doubling():
-    rng = np.random.default_rng(0)
-    rows = pd.concat([table_of(rng, 4_000, (0.9 - 0.1 * i, 0.5), K=2**i) for i in range(4)])
-    estimate, low, high = accuracy_slope(rows, "a", "K")
-    assert low < -0.1 < high and high - low < 0.05
-    assert accuracy_slope(rows, "b", "K")[1] < 0 < accuracy_slope(rows, "b", "K")[2]
-    assert accuracy_slope(rows, "a", "K", second="b")[0] == pytest.approx(estimate, abs=0.03)
-
-
-def test_no_run_in_common_is_refused():
-    rows = table_of(np.random.default_rng(0), 5, (0.5, 0.5))
-    with pytest.raises(ValueError, match="no run of both a and c"):
-        accuracy_difference(rows, "a", "c")
 
 
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_student_and_wilson_are_the_textbook_formulas(level):
     values = np.array([3.0, 5.0, 10.0, 6.0])
     se = np.sqrt(((values - 6) ** 2).sum() / 3 / 4)
-    half = stats.t.ppf((1 + level) / 2, 3) * se
+    half = stdtrit(3, (1 + level) / 2) * se
     assert student_interval(values, level) == pytest.approx((6, se, 6 - half, 6 + half))
-    p, n, z = 0.3, 10, stats.norm.ppf((1 + level) / 2)
+    p, n, z = 0.3, 10, ndtri((1 + level) / 2)
     centre, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     expected = p, (centre - half) / (1 + z**2 / n), (centre + half) / (1 + z**2 / n)
     assert wilson_interval(3, 10, level) == pytest.approx(expected)
-
-
-def test_intervals_and_slopes_are_those_of_scipy_stats():
-    """Which takes half a second to load, so the library has the formulas; samples of whole numbers have ties."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        values, trials = rng.integers(10, 40, rng.integers(2, 30)), int(rng.integers(1, 300))
-        successes, level = int(rng.integers(0, trials + 1)), rng.choice([0.8, 0.95, 0.99])
-        mean, se, low, high = student_interval(values, level)
-        assert se == pytest.approx(stats.sem(values), rel=1e-14, abs=0)
-        assert (low, high) == pytest.approx(stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean))
-        expected = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
-        assert wilson_interval(successes, trials, level)[1:] == pytest.approx(tuple(expected), rel=1e-14, abs=0)
-        rows = pulls_of(a=lambda d, run: rng.integers(1, 100))
-        fit = stats.linregress(np.log(rows["d"]), np.log(rows["pulls"].astype(float)))
-        half = stats.t.ppf((1 + level) / 2, len(rows) - 2) * fit.stderr
-        slope = fit.slope, fit.slope - half, fit.slope + half
-        assert growth_exponent(rows, "a", "d", level=level) == pytest.approx(slope, rel=1e-12)
-
-
-def test_a_slope_needs_two_settings_and_constant_values_have_no_spread():
-    rows = pulls_of(a=lambda d, run: 1)
-    assert growth_exponent(rows, "a", "d") == pytest.approx((0, np.nan, np.nan), nan_ok=True)
-    for slope in (growth_exponent, lambda rows, *names: accuracy_slope(rows.assign(correct=True), *names)):
-        with pytest.raises(ValueError, match="a slope needs two settings at least; the table holds one"):
-            slope(rows[rows["d"] == 5], "a", "d")
 
 
 def test_what_has_not_been_tried_is_not_known():
     assert student_interval([3.0]) == pytest.approx((3.0, np.nan, -np.inf, np.inf), nan_ok=True)
     assert student_interval([3.0, 3.0]) == (3.0, 0.0, 3.0, 3.0)
     assert wilson_interval(0, 0) == pytest.approx((np.nan, 0.0, 1.0), nan_ok=True)
+    assert wilson_interval(0, 7)[:2] == (0.0, 0.0) and wilson_interval(7, 7)[::2] == (1.0, 1.0)
 
 
-def pulls_of(**pulls):
-    """Rows of rules whose pulls in run r at setting d are given by functions (d, r)."""
-    return pd.DataFrame(
-        {"algorithm": name, "d": d, "run": run, "pulls": of(d, run)}
-        for name, of in pulls.items()
-        for d in (5, 10, 20)
-        for run in range(4)
-    )
+def table_of(rng, runs, rates):
+    """Rows of two rules that are right at the given `rates`."""
+    drawn = zip("ab", rates, strict=True)
+    rows = [{"algorithm": name, "run": np.arange(runs), "correct": rng.random(runs) < rate} for name, rate in drawn]
+    return pd.concat(map(pd.DataFrame, rows))
 
 
-def test_the_exponent_against_another_rule_is_the_difference_of_the_exponents():
-    """a takes d^1.5 pulls and b d^0.5: their ratio grows by 1, and whatever a run multiplies both by falls out."""
-    rows = pulls_of(a=lambda d, run: 7 * d**1.5 * (1 + run), b=lambda d, run: 3 * d**0.5 * (1 + run))
-    assert growth_exponent(rows, "a", "d", against="b") == pytest.approx((1.0, 1.0, 1.0))
-    assert growth_exponent(rows, "b", "d", against="a") == pytest.approx((-1.0, -1.0, -1.0))
-    assert growth_exponent(rows, "a", "d")[0] == pytest.approx(1.5)
-    assert growth_exponent(rows, "b", "d")[0] == pytest.approx(0.5)
+def test_rules_that_never_differ_leave_some_doubt():
+    estimate, low, high = accuracy_lead(table_of(np.random.default_rng(0), 50, (1.0, 1.0)), "a", "b")
+    assert estimate == 0 and -0.1 < low < -0.01 and 0.01 < high < 0.1
+
+
+def test_a_clear_lead_is_found_and_has_a_sign():
+    rows = table_of(np.random.default_rng(0), 300, (0.9, 0.5))
+    estimate, low, high = accuracy_lead(rows, "a", "b")
+    assert 0.3 < low < estimate < high < 0.5
+    assert accuracy_lead(rows, "b", "a") == pytest.approx((-estimate, -high, -low))
+
+
+def test_a_lead_lies_between_minus_one_and_one():
+    rows = table_of(np.random.default_rng(0), 3, (1.0, 0.0))
+    assert accuracy_lead(rows, "a", "b")[2] == 1.0 and accuracy_lead(rows, "b", "a")[1] == -1.0
 
 
 def test_the_worst_of_several_ratios_is_the_largest_with_bonferronis_interval():
-    rows = pulls_of(a=lambda d, run: d * 1.1**run, b=lambda d, run: 10)
+    parts = [{"algorithm": "a", "pulls": [d * 1.1**run for run in range(4)], "d": d} for d in (5, 10, 20)]
+    parts += [{"algorithm": "b", "pulls": [10.0] * 4, "d": d} for d in (5, 10, 20)]
+    rows = pd.concat(pd.DataFrame(part).rename_axis("run").reset_index() for part in parts)
     alone = paired_ratio(rows[rows["d"] == 20], "a", "b", level=1 - 0.1 / 3)
     assert paired_ratio(rows, "a", "b", by="d", level=0.9) == pytest.approx(alone)
     assert alone[0] == pytest.approx(2 * 1.1**1.5)
@@ -143,7 +73,128 @@ def test_the_worst_of_several_ratios_is_the_largest_with_bonferronis_interval():
     assert paired_ratio(rows, "a", "b", by="d", level=0.9, worst=min) == pytest.approx(least)
 
 
-def test_a_difference_of_accuracies_lies_between_minus_one_and_one():
-    rows = table_of(np.random.default_rng(0), 3, (1.0, 0.0))
-    assert accuracy_difference(rows, "a", "b")[2] == 1.0
-    assert accuracy_difference(rows, "b", "a")[1] == -1.0
+# --- what is missing
+
+
+@pytest.fixture
+def whole():
+    """12 runs of rules a and b at d = 5, 10 and 20; run 3 takes the most pulls."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for d in (5, 10, 20):
+        for name, times in (("a", 1.0), ("b", 2.0)):
+            pulls = times * d * np.where(np.arange(12) == 3, 50.0, 1.0) * rng.uniform(1, 1.2, 12)
+            correct = rng.random(12) < 0.7
+            parts.append(
+                pd.DataFrame({"algorithm": name, "d": d, "run": np.arange(12), "pulls": pulls, "correct": correct})
+            )
+    return pd.concat(parts, ignore_index=True).assign(stopped=True)
+
+
+def without(table, **lost):
+    """The table without the rows that have all these values."""
+    return table[~(table[list(lost)] == pd.Series(lost)).all(axis=1)]
+
+
+@pytest.fixture
+def lacking(whole):
+    """The same table, but rule a lacks its run 3 at d = 10."""
+    return without(whole, algorithm="a", d=10, run=3)
+
+
+def sums(table, algorithm, *left_out):
+    return table[table["algorithm"] == algorithm].groupby("run")["pulls"].sum().drop(list(left_out))
+
+
+@pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
+def test_a_run_that_lacks_a_setting_is_left_out_of_the_mean_pulls(whole, lacking, mean):
+    average = np.mean if mean == "arithmetic" else lambda values: np.exp(np.log(values).mean())
+    a, b = average(sums(whole, "a", 3)), average(sums(whole, "b"))
+    found = mean_pulls(lacking, "a", mean=mean)
+    assert found[0] == pytest.approx(a) and found == mean_pulls(without(whole, run=3), "a", mean=mean)
+    assert mean_ratio(lacking, "a", "b", mean=mean)[0] == pytest.approx(a / b)
+    assert mean_ratio(lacking, "b", "a", mean=mean)[0] == pytest.approx(b / a)
+
+
+def test_a_run_that_is_missing_at_one_setting_counts_at_the_others(whole, lacking):
+    by_d = mean_ratio(lacking, "a", "b", by="d").settings
+    complete = mean_ratio(whole, "a", "b", by="d").settings
+    assert (by_d[0], by_d[2]) == (complete[0], complete[2]) and by_d[1][0] < 0.3 < complete[1][0]
+    means = lacking[lacking["algorithm"] == "a"].groupby("d")["pulls"].mean()
+    slope = np.polyfit(np.log(means.index), np.log(means), 1)[0]
+    assert mean_growth(lacking, "a", "d")[0] == pytest.approx(slope)
+
+
+def test_growth_leaves_out_a_run_that_lacks_one_of_the_rows_of_a_setting(whole):
+    twice = pd.concat([whole.assign(angle=angle) for angle in (0.1, 0.2)])
+    lacking = without(twice, algorithm="a", d=10, run=3, angle=0.2)
+    expected = mean_growth(without(twice, algorithm="a", d=10, run=3), "a", "d", against="b")
+    assert mean_growth(lacking, "a", "d", against="b") == expected != mean_growth(twice, "a", "d", against="b")
+
+
+def test_a_missing_run_is_left_out_of_leads_and_trends(whole, lacking):
+    left_out = without(whole, run=3)
+    assert accuracy_lead(lacking, "a", "b") == accuracy_lead(left_out, "a", "b") != accuracy_lead(whole, "a", "b")
+    for second in (None, "b"):
+        found, expected = (accuracy_trend(table, "a", "d", second=second) for table in (lacking, left_out))
+        assert found == expected != accuracy_trend(whole, "a", "d", second=second)
+    first, second, third = accuracy_lead(lacking, "a", "b", by="d").settings
+    complete = accuracy_lead(whole, "a", "b", by="d").settings
+    assert (first, third) == (complete[0], complete[2])
+    assert second == accuracy_lead(left_out[left_out["d"] == 10], "a", "b", level=1 - 0.05 / 3)
+
+
+def test_a_missing_run_is_left_out_of_paired_ratios(whole, lacking):
+    found = paired_ratio(lacking, "a", "b", by="d").settings
+    complete = paired_ratio(whole, "a", "b", by="d").settings
+    assert (found[0], found[2]) == (complete[0], complete[2])
+    rest = without(whole, run=3)
+    assert found[1] == paired_ratio(rest[rest["d"] == 10], "a", "b", level=1 - 0.05 / 3) != complete[1]
+
+
+def test_a_missing_run_is_no_error_and_no_run(whole, lacking):
+    lacking = lacking.assign(correct=lacking["run"] != 7)
+    found = worst_error_rate(lacking, by="d")
+    assert found.settings.count(wilson_interval(1, 12, 1 - 0.05 / 6)) == 5
+    assert found == wilson_interval(1, 11, 1 - 0.05 / 6)
+    row = summary(lacking, "d").loc[(10, "a")]
+    pulls = whole.query("algorithm == 'a' and d == 10 and run != 3")["pulls"]
+    assert (
+        row["runs"] == 11
+        and row["not_stopped"] == 0
+        and row["error_rate"] == 1 / 11
+        and row["mean"] == pytest.approx(pulls.mean())
+    )
+
+
+COMPARED = {
+    "mean_ratio": lambda table, second: mean_ratio(table, "a", second, by="d"),
+    "mean_growth": lambda table, second: mean_growth(table, "a", "d", against=second),
+    "paired_ratio": lambda table, second: paired_ratio(table, "a", second, by="d"),
+    "accuracy_lead": lambda table, second: accuracy_lead(table, "a", second, by="d"),
+    "accuracy_lead of all settings": lambda table, second: accuracy_lead(table, "a", second),
+    "accuracy_trend": lambda table, second: accuracy_trend(table, "a", "d", second=second),
+}
+
+
+@pytest.mark.parametrize("interval", COMPARED.values(), ids=COMPARED)
+def test_a_rule_that_has_not_played_at_all_or_in_a_setting_is_named(whole, interval):
+    with pytest.raises(ValueError, match="no run of .*b; it holds a"):
+        interval(without(whole, algorithm="b", d=10), "b")
+    with pytest.raises(ValueError, match="no run of .*c; it holds a, b"):
+        interval(whole, "c")
+    with pytest.raises(ValueError, match="no run of .*a; it holds b|no run of a and b; it holds b|of both a and b"):
+        interval(without(whole, algorithm="a", d=5), "b")
+
+
+def test_a_rule_alone_that_has_not_played_is_named(whole):
+    for interval in (mean_pulls, lambda *told: mean_growth(*told, "d"), lambda *told: accuracy_trend(*told, "d")):
+        with pytest.raises(ValueError, match="no run of c; it holds a, b"):
+            interval(whole, "c")
+
+
+def test_a_setting_that_no_rule_has_played_is_not_known(whole):
+    one = whole[whole["d"] == 5]
+    for slope in (mean_growth, accuracy_trend):
+        with pytest.raises(ValueError, match="a slope needs two settings at least; the table holds one"):
+            slope(one, "a", "d")

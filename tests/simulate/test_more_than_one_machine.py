@@ -138,4 +138,4 @@ def test_a_worker_without_the_package_is_named():
                 table(scheduler=address)
         finally:
             worker.terminate()
-            worker.wait()
+            worker.wait(LIMIT)

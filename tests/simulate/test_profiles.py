@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import bootstrap, mannwhitneyu, norm
 
-from bandits_lib.simulate.interval import wilson_interval
+from bandits_lib.simulate.intervals import wilson_interval
 from bandits_lib.simulate.profiles import performance_profile, probability_of_improvement, times_bound
 
 

@@ -9,6 +9,7 @@ import yaml
 from bandits_companion.claims_table import sentences
 from bandits_companion.ledger import markdown
 from bandits_companion.registry import PAPERS, sentence
+from bandits_lib.files import atomic_write
 
 KINDS = ("claims", "errata", "not testable", "open")
 
@@ -185,4 +186,4 @@ def save(tested, claims, out):
     """
     path = Path(out) / "figures" / "coverage.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(tested, claims), encoding="utf-8")
+    atomic_write(path, page(tested, claims))

@@ -46,16 +46,14 @@ A log brought up to date on the disk: what stands there stays, new entries are a
 import json
 import os
 import re
-import sys
-import time
 from collections.abc import Iterable
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandits_lab.experiment import GONE, Experiment, differences
+from bandits_lib.files import append, locked, replace
 from bandits_lib.protocol import Sample
 
 COLUMNS = "request,arm,asked,count,sum,squares"
@@ -295,73 +293,25 @@ def _argument(number, line):
         raise ValueError(f"line {number}: {line[:60]!r} is not '# argument = value'") from None
 
 
-PATIENCE = 10.0  # seconds to wait for another writer, who needs milliseconds
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file):
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def locked(path, patience=PATIENCE):
-    """Hold the lock of a file, a file `<path>.lock` beside it; TimeoutError after `patience` seconds of another's."""
-    beside, end = path.with_name(path.name + ".lock"), time.monotonic() + patience
-    while (file := _held(beside)) is None:
-        if time.monotonic() > end:
-            raise TimeoutError(f"{path} is being written by another program, for {patience:g} s now: try again")
-        time.sleep(0.01)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # where an open file cannot be removed it stays, and is no lock
-            os.unlink(beside)
-        file.close()
-
-
-def _held(beside):
-    """The lock file, open and locked, or None if another holds it or has just removed it."""
-    file = open(beside, "a")
-    try:
-        _lock(file)
-        if os.path.samestat(os.fstat(file.fileno()), os.stat(beside)):
-            return file
-    except (BlockingIOError, PermissionError, FileNotFoundError):
-        pass
-    file.close()
-    return None
-
-
 ANOTHER = "save this one under another name"
 
 
 def save(path, experiment, first, texts):
     """Write a log, its head and the texts of all entries, or add what the file lacks if it holds their beginning."""
     path = Path(os.path.realpath(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in: create it")
     with locked(path):
         data = path.read_bytes() if path.exists() else b""
-        if data and not path.stat().st_mode & 0o200:
-            raise PermissionError(f"{path} is read-only: make it writable, or {ANOTHER}")
         whole = (first + "".join(texts)).encode()
         if data and whole.startswith(data):  # also where the last save was cut short
-            _append(path, len(data), whole[len(data) :])
+            append(path, whole[len(data) :], len(data))
         elif not data:
-            _replace(path, whole)
+            replace(path, whole)
         else:
             log = _continued(path, data, experiment, texts)
             new = "".join(texts[len(log.entries) :])
             left_out = "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
             if new:
-                _append(path, log.size, (left_out + new).encode())
+                append(path, (left_out + new).encode(), log.size)
 
 
 def _continued(path, data, experiment, texts):
@@ -382,23 +332,3 @@ def _continued(path, data, experiment, texts):
             f"Open it with Lab(algorithm, {str(path)!r}) and tell it what it lacks, or {ANOTHER}"
         )
     return log
-
-
-def _append(path, size, added):
-    """Write at the end of the first `size` bytes, on what a kill may have left after them."""
-    with open(path, "r+b") as file:
-        file.truncate(size)
-        file.seek(size)
-        file.write(added)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _replace(path, whole):
-    """A new file at once, or none: the old one stands until the new one is on the disk."""
-    draft = path.with_name(path.name + ".part")
-    with open(draft, "wb") as file:
-        file.write(whole)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)

@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
 from bandits_lib.figures import parameters as parameters_of
+from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute and change no number
+UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
 _started = perf_counter()
 
 
@@ -85,13 +88,16 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
     >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
     >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
     """
-    path = Path(out) / "figures" / figure
-    save_data(estimates, figure, out, parameters=parameters, notebook=notebook, alt=alt)
-    fig.savefig(path.with_suffix(".png"), metadata={"Software": None})
-    fig.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    about, path = provenance(parameters, notebook) | {"alt": alt}, _place(figure, out)
+    save_table(estimates, path.with_suffix(".csv"))
+    for kind, undated in UNDATED.items():
+        picture = BytesIO()
+        fig.savefig(picture, format=kind, metadata=undated)
+        atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
     if runs is not None:
         kept = runs.drop(columns="seconds", errors="ignore")
         save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
+    _save_about(about, path)
 
 
 def save_data(frame, name, out, *, parameters, notebook, **more):
@@ -125,10 +131,19 @@ def save_data(frame, name, out, *, parameters, notebook, **more):
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
     """
-    path, about = Path(out) / "figures" / name, provenance(parameters, notebook) | more
-    path.parent.mkdir(parents=True, exist_ok=True)
+    about, path = provenance(parameters, notebook) | more, _place(name, out)
     save_table(frame, path.with_suffix(".csv"))
-    path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
+    _save_about(about, path)
+
+
+def _place(name, out):
+    path = Path(out) / "figures" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _save_about(about, path):
+    atomic_write(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 
 
 def save_table(frame, path):
@@ -149,7 +164,7 @@ def save_table(frame, path):
     >>> Path("table.csv").read_text().split()
     [',mean', '0,0.10000000000000001']
     """
-    frame.to_csv(path, float_format="%.17g", lineterminator="\n")
+    atomic_write(path, frame.to_csv(float_format="%.17g", lineterminator="\n"))
 
 
 def provenance(parameters, notebook):

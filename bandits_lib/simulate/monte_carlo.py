@@ -14,10 +14,11 @@ import hashlib
 import json
 import os
 import threading
+import warnings
 from numbers import Real
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TextIO
+from zlib import crc32
 
 import joblib
 import numpy as np
@@ -25,58 +26,72 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
+from bandits_lib.files import append, locked, replace
 from bandits_lib.simulate.correct import best_item, correct_level
 from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.simulate.play import play
 
 
 class Checkpoint:
-    """The file, or none, at a `place` of the experiment whose hash is `identity`; as a context open for `append`."""
+    """Finished runs, at a `place`, of the experiment whose hash is `identity`; nothing is kept without a place."""
 
     def __init__(self, place, identity):
-        self.identity = identity
-        self.path: Path | None = Path(place) if place else None
-        self.file: TextIO | None = None
-        if place and (str(place).endswith(("/", os.sep)) or Path(place).is_dir()):
-            self.path = Path(place) / f"{identity}.jsonl"
+        self.kept, self.path = bool(place), Path(os.path.realpath(place or "."))
+        self.head = _line({"experiment": identity})
+        if str(place).endswith(("/", os.sep)) or self.path.is_dir():
+            self.path /= f"{identity}.jsonl"
 
-    def __enter__(self):
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = not self.path.exists()
-            self.file = open(self.path, "a")
-            if fresh:
-                self._line({"experiment": self.identity})
-        return self
-
-    def __exit__(self, *error):
-        if self.file is not None:
-            self.file.close()
+    def read(self):
+        """{run: rows} of the finished runs, without a last line that a kill cut short; begins the file if need be."""
+        if not self.kept:
+            return {}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._begun():
+            self._add(b"")
+        lines = self.path.read_bytes().rpartition(b"\n")[0].splitlines()[1:]
+        found = [_content(line) for line in lines]
+        if damaged := [str(number) for number, content in enumerate(found, start=2) if content is None]:
+            warnings.warn(
+                f"{self.path}: lines {', '.join(damaged)} are damaged, their runs are played again", stacklevel=2
+            )
+        return {content["run"]: content["rows"] for content in found if content is not None}
 
     def append(self, r, rows):
         """Keep the rows of a finished run."""
-        if self.file is not None:
-            self._line({"run": r, "rows": rows})
+        if self.kept:
+            self._add(_line({"run": r, "rows": rows}))
 
-    def _line(self, content):
-        print(json.dumps(content), file=self.file, flush=True)
+    def _add(self, line):
+        with locked(self.path):
+            if self._begun():
+                append(self.path, line, sync=False)
+            else:
+                replace(self.path, self.head + line)
 
-    def read(self):
-        """{run: rows} of the finished runs; a last line cut short by a kill is dropped from the file."""
-        if self.path is None or not self.path.exists():
-            return {}
-        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
-        lines = whole.splitlines()
-        if not lines:
-            self.path.unlink()
-            return {}
-        if json.loads(lines[0]).get("experiment") != self.identity:
+    def _begun(self):
+        """Whether the file has its first line; ValueError if that is another."""
+        start = b""
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                start = file.read(len(self.head))
+        if not self.head.startswith(start):
             raise ValueError(
                 f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
                 "the seed or the library differs. Remove the file, or name another"
             )
-        os.truncate(self.path, len(whole + newline))
-        return {line["run"]: line["rows"] for line in map(json.loads, lines[1:])}
+        return start == self.head
+
+
+def _line(content):
+    """A line of JSON that ends with the checksum of what stands before it."""
+    text = json.dumps(content)[:-1]
+    return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def _content(line):
+    """What stands in a line, or None if its checksum is wrong."""
+    text, _, given = line.rpartition(b', "crc32": "')
+    return json.loads(line) if given == b'%08x"}' % crc32(text) else None
 
 
 ANOTHER = (
@@ -273,12 +288,9 @@ def _rows(tasks, runs, checkpoint, progress, **where):
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    with contextlib.ExitStack() as files:
-        for keep in keeps:
-            files.enter_context(keep)
-        for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
-            done[k][r] = rows
-            keeps[k].append(r, rows)
+    for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
+        done[k][r] = rows
+        keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]
 
 

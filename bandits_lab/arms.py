@@ -161,7 +161,7 @@ def read_arms(
     >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
     [0.5, 1.0, 1.5]
     """
-    columns, rows, delimiter = table(path, (set(),))
+    columns, rows, delimiter = table(path, ([],))
     numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
     for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
         raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")

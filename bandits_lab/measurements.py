@@ -45,14 +45,14 @@ class Table(NamedTuple):
 
 
 def table(path, wanted, hint=lambda columns: ""):
-    """Return a file as a `Table` that has one of the sets of columns `wanted`; `hint` adds to the message if not."""
+    """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` adds to the message if not."""
     lines = re.split("\r\n|\r|\n", _text(Path(path)))
     first, delimiters = 0, DELIMITERS
     if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
         first, delimiters = 1, said[1]
     columns, delimiter = _columns(lines[first] if len(lines) > first else "", delimiters, wanted)
-    if not any(needed <= set(columns) for needed in wanted):
-        known = " or ".join(",".join(sorted(needed, key=needed_first)) for needed in wanted)
+    if not any(set(needed) <= set(columns) for needed in wanted):
+        known = " or ".join(map(",".join, wanted))
         found = ",".join(columns) if any(columns) else "none"
         raise ValueError(
             f"line {first + 1} of {path}: the columns must be {known}, in any order; got {found}{hint(columns)}"
@@ -92,17 +92,11 @@ def _fields(path, lines, first, delimiter):
         raise ValueError(f"line {reader.line_num + first} of {path}: {error}; is a quotation mark open?") from None
 
 
-def needed_first(name):
-    """Return where a column stands in a message."""
-    order = ("arm", "reward", "count", "sum", "squares")
-    return order.index(name) if name in order else len(order)
-
-
 def _columns(line, delimiters, wanted):
     """Names of the columns in lower case, and their delimiter."""
     split = {mark: next(csv.reader([line], delimiter=mark, skipinitialspace=True), []) for mark in delimiters}
     named = {mark: [name.strip().lower() for name in names] for mark, names in split.items()}
-    right = [mark for mark, names in named.items() if any(needed and needed <= set(names) for needed in wanted)]
+    right = [mark for mark, names in named.items() if any(needed and set(needed) <= set(names) for needed in wanted)]
     best = right[0] if right else max(named, key=lambda mark: len(named[mark]))
     return named[best], best
 
@@ -352,7 +346,7 @@ def _single(row, K):
 def _rows(path, names):
     """[(where, arm, count, sum, squares), ...] of a file."""
     position = positions(names)
-    columns, rows, delimiter = table(path, (set(ONE_BY_ONE), set(COUNTED)), hint=_without_squares)
+    columns, rows, delimiter = table(path, (ONE_BY_ONE, COUNTED), hint=_without_squares)
     numeric = COUNTED[1:] if set(COUNTED) <= set(columns) else ONE_BY_ONE[1:]
     if numeric == COUNTED[1:] and "reward" in columns or numeric == ONE_BY_ONE[1:] and "count" in columns:
         raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")

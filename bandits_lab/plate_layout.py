@@ -157,7 +157,7 @@ def _placed(source, columns, name):
 
 def _from_file(path, columns):
     """The table in a csv, with rewards as numbers; empty cells are None."""
-    _, rows, delimiter = table(path, (set(columns),))
+    _, rows, delimiter = table(path, (columns,))
     filled = [{name: None if text.lower() in MISSING else text for name, text in row.items()} for _, row in rows]
     numbers = Numbers([row["reward"] for row in filled if row.get("reward")], delimiter, OUT_OF_RANGE)
     for (line, _), row in zip(rows, filled, strict=True):

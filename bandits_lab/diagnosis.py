@@ -332,11 +332,6 @@ WAY = "With floor=0.1, or more, the rules that take a design give every arm a sh
 class LinearityWarning(UserWarning):
     """The measurements contradict a linear model, or could not have contradicted it.
 
-    Parameters
-    ----------
-    message : str
-        Which of the two, and what to do.
-
     Notes
     -----
     A Lab warns once, when its algorithm is done, if the rule ranks by a linear fit and has more arms than dimensions.
@@ -347,9 +342,6 @@ class LinearityWarning(UserWarning):
     >>> import warnings
     >>> warnings.simplefilter("error", LinearityWarning)
     """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
 
 
 def message(experiment, log, result=None):

@@ -278,6 +278,7 @@ def sample_of(rows, K):
 def _add(sample, arm, *numbers):
     for field, number in zip(sample, numbers, strict=True):
         field[arm] += number
+    return sample
 
 
 ONE_BY_ONE = ["arm", "reward"]
@@ -334,13 +335,7 @@ def read(path: str | os.PathLike, names: Sequence, wanted: np.ndarray | None = N
 
 def read_each(path, names) -> Iterator[Sample]:
     """Return the rows of a file of measurements one by one, for `Lab.tell_history`."""
-    return (_single(row, len(names)) for row in _rows(path, names))
-
-
-def _single(row, K):
-    sample = nothing(K)
-    _add(sample, *row[1:])
-    return sample
+    return (_add(nothing(len(names)), *row) for _, *row in _rows(path, names))
 
 
 def _rows(path, names):

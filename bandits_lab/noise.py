@@ -81,24 +81,16 @@ BINARY = (
 class SigmaWarning(UserWarning):
     """The replicates told to a `Lab` contradict the `sigma` of its rule.
 
-    Parameters
-    ----------
-    message : str
-        By how much, the likely causes, and what to do.
-
     Notes
     -----
-    A Lab warns once in each direction. A wrong warning that sigma is too small has probability at most 1e-4 over a
-    whole experiment, whatever rule chose the arms.
+    The message says by how much, the likely causes, and what to do. A Lab warns once in each direction. A wrong warning
+    that sigma is too small has probability at most 1e-4 over a whole experiment, whatever rule chose the arms.
 
     Examples
     --------
     >>> import warnings
     >>> warnings.simplefilter("error", SigmaWarning)
     """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
 
 
 class Watch:

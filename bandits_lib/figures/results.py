@@ -52,7 +52,7 @@ def save(
     *,
     estimates: pd.DataFrame,
     runs: pd.DataFrame | None = None,
-    parameters: dict[str, Any],
+    parameters: dict,
     notebook: str,
     alt: str,
 ) -> None:
@@ -105,13 +105,7 @@ def save(
 
 
 def save_data(
-    frame: pd.DataFrame,
-    name: str,
-    out: str | os.PathLike,
-    *,
-    parameters: dict[str, Any],
-    notebook: str,
-    **more: Any,
+    frame: pd.DataFrame, name: str, out: str | os.PathLike, *, parameters: dict, notebook: str, **more: Any
 ) -> None:
     """Write a table without a picture: <out>/figures/<name>.csv and .json.
 

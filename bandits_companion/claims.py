@@ -16,6 +16,7 @@ from bandits_companion import registry, verdicts
 from bandits_companion.claims_table import COLUMNS, holds_for, judged, told
 from bandits_companion.registry import Entry
 from bandits_companion.verdicts import VERDICTS, Rule
+from bandits_lib.files import atomic_write
 from bandits_lib.simulate.intervals import Interval, runs_needed
 
 __all__ = ["claim", "measured", "save", "show", "table"]
@@ -251,7 +252,7 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     _check_complete(claims, registry.of_notebook(registry.find(), *notebooks), set(left_out))
     path = Path(out) / "figures" / "claims" / f"{notebooks.pop()}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    table(claims).to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
+    atomic_write(path, table(claims).to_csv(index=False, float_format="%.17g", lineterminator="\n"))
     return show(claims)
 
 

@@ -11,6 +11,7 @@ import yaml
 from bandits_companion.claims_table import sentences
 from bandits_companion.ledger import markdown
 from bandits_companion.registry import PAPERS, sentence
+from bandits_lib.files import atomic_write
 
 KINDS = ("claims", "errata", "not testable", "open")
 
@@ -162,4 +163,4 @@ def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> Non
     """
     path = Path(out) / "figures" / "coverage.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(tested, claims), encoding="utf-8")
+    atomic_write(path, page(tested, claims))

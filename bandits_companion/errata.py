@@ -9,6 +9,7 @@ import yaml
 from bandits_companion.claims_table import position
 from bandits_companion.ledger import markdown, quoted
 from bandits_companion.registry import PAPERS
+from bandits_lib.files import atomic_write
 
 KINDS = {  # in the order of the page
     "error": "Errors: false as printed",
@@ -179,4 +180,4 @@ def save(errata: pd.DataFrame, out: str | PathLike) -> None:
     """
     path = Path(out) / "figures" / "errata.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(errata), encoding="utf-8")
+    atomic_write(path, page(errata))

@@ -12,6 +12,7 @@ import pandas as pd
 from bandits_companion.claims_table import COLUMNS, holds_for, judged, read_file, sentences, told
 from bandits_companion.ledger import markdown
 from bandits_companion.registry import sentence
+from bandits_lib.files import atomic_write
 
 RULE = ["quote", "statement", "whose", "holds_low", "holds_high", "closeness", "side", "printed", "tie_low", "tie_high"]
 
@@ -51,7 +52,7 @@ def save(figures, out, never=None):
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         kept = pd.read_csv(file, dtype=str, keep_default_na=False).assign(seed=of[file.stem])
-        kept.to_csv(folder / file.name, index=False, lineterminator="\n")
+        atomic_write(folder / file.name, kept.to_csv(index=False, lineterminator="\n"))
     return [file.stem for file in files]
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from bandits_companion.claims_table import holds_for, judged, of_verdict, read, reading_of, sentences, told, totals
 from bandits_companion.registry import sentence
 from bandits_companion.verdicts import STANDS, VERDICTS
+from bandits_lib.files import atomic_write
 
 __all__ = ["as_read", "markdown", "of_verdict", "page", "read", "save", "sentences", "totals", "verdicts"]
 
@@ -222,7 +223,8 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
     """
     out = Path(out)
     (out / "figures").mkdir(parents=True, exist_ok=True)
-    claims.to_csv(out / "figures" / "claims.csv", index=False, float_format="%.17g", lineterminator="\n")
-    (out / "figures" / "ledger.md").write_text(page(claims, earlier), encoding="utf-8")
+    table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
+    atomic_write(out / "figures" / "claims.csv", table)
+    atomic_write(out / "figures" / "ledger.md", page(claims, earlier))
     if (readme := out / "README.md").exists():
-        readme.write_text(fill_readme(readme.read_text(encoding="utf-8"), claims), encoding="utf-8")
+        atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims))

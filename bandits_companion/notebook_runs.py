@@ -21,6 +21,7 @@ from jinja2 import Environment
 from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
 from bandits_companion.verdicts import STANDS
+from bandits_lib.files import atomic_write
 
 PARTS = {
     "fiez2019": "Fiez et al. 2019: RAGE",
@@ -60,7 +61,7 @@ def save(page, run, failed=()):
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(environment.from_string(template).render(words), encoding="utf-8")
+    atomic_write(page, environment.from_string(template).render(words))
     return len(found)
 
 
@@ -164,7 +165,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     claims = _claims(run.out / "figures", [one.name for one in played if not one.error])
     page.mkdir(parents=True, exist_ok=True)
     if not claims.empty:
-        (page / LIST).write_text(listed(claims, run.scale), encoding="utf-8")
+        atomic_write(page / LIST, listed(claims, run.scale))
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
     lines = [f"{_count(len(played), 'notebook')} in {duration(seconds / 60)}, {_count(drawn, 'figure')}, {run.scale}"]
@@ -254,7 +255,7 @@ def copy(root, lab):
         elif now != copied.get(name):
             behind.append(name)
     lab.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(copied, indent=1) + "\n", encoding="utf-8")
+    atomic_write(record, json.dumps(copied, indent=1) + "\n")
     return renewed, behind
 
 

@@ -22,6 +22,7 @@ from bandits_companion.claims_table import judged, of_verdict, position, read, r
 from bandits_companion.ledger import markdown, quoted
 from bandits_companion.registry import sentence
 from bandits_companion.verdicts import STANDS, VERDICTS
+from bandits_lib.files import atomic_write
 
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "verdict"]
@@ -425,8 +426,7 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
         path = Path(out) / "figures" / "reports" / template.name
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            text = render(template.read_text(encoding="utf-8"), source(template.stem, *found))
-            path.write_text(text, encoding="utf-8")
+            atomic_write(path, render(template.read_text(encoding="utf-8"), source(template.stem, *found)))
         except ValueError as fault:
             faults.append(str(fault))
     if faults:

@@ -1,16 +1,13 @@
-"""What is known at this moment, whatever rule asked for the pulls: estimates, intervals, and what is still in play.
+"""Estimates, intervals, and the items that may still be the best, at any time of an experiment and for any rule.
 
 The set {theta : ||theta_hat - theta||^2_A <= 2 beta(delta, t)} with the threshold beta of jedra2020, eq. 9, contains
-theta_star at all times t with A_t >= c I together, with probability at least 1 - delta and for any way of choosing
-the arms: the bound is self-normalised. So intervals may be looked at after every pull, and an item whose
-lead over some other is proved negative is out of play for good. The same bound is honest after any rule has ended: it
-does not ask how the arms were chosen, or why no more were pulled.
-
-What an experiment's rule was told of the arms, the items, the noise and delta, for those who look at it later.
-
-What is known of an experiment at one moment, as a table, in a sentence and as a picture.
+theta_star at all times t with A_t >= c I together, with probability at least 1 - delta and for any choice of the arms,
+since the bound is self-normalised. So intervals may be looked at after every pull and after the end of any rule, and an
+item whose lead over another item is proved negative stays out of play.
 """
 
+from collections.abc import Sequence
+from html import escape
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -25,13 +22,13 @@ from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total
 
-DELTA = 0.05  # of rules with a budget, for which a delta is no probability of error, and of those without one
+DELTA = 0.05  # of rules with a budget or without a delta
 LOGISTIC = "rewards 0 and 1, every arm by itself"
 BOUNDED = "rewards between 0 and 1, whose noise is never larger"
 
 
 def from_rule(experiment, **here):
-    """The arms, items, sigma and delta of an `Experiment`, but for those given `here`, and the `source` of sigma."""
+    """Return arms, items, sigma and delta of an `Experiment`, or those given `here`, and the `source` of sigma."""
     told = dict(experiment.arguments)
     if "arms" not in told and "d" in told or told.get("objective") == "level":
         raise ValueError(f"standings rank items, and the answer of this {experiment.rule} is none of them")
@@ -60,100 +57,51 @@ MARKERS = {IN_PLAY: "o", OUT: "x", ANSWER: "*"}
 
 
 class Standings(NamedTuple):
-    """What is known at this moment. It prints as a table with a sentence.
+    """What is known of an experiment at one moment; it prints as a table with a sentence."""
 
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        As `intervals` returns it; after the end `behind` is what an item is behind the answer (negative: ahead of it).
-    leader : int
-        Row of the item of largest estimate; after the end, of the answer.
-    lead : tuple of float
-        Interval of the true lead of that item over the best of the others, in units of reward; below 0 it is not the
-        best.
-    ended : bool
-        Whether the rule has named its answer.
-    pulls : int
-        Number of pulls so far.
-    sigma : float
-        The standard deviation of the noise that the intervals rest on.
-    source : str
-        Where it is from.
-    delta : float
-        Error probability allowed: that any interval, at any time, is wrong.
-
-    Examples
-    --------
-    >>> from bandits_lab import Lab
-    >>> from bandits_lib import Sample
-    >>> from bandits_lib.fixed_budget import gse
-    >>> lab = Lab(gse(np.eye(2), budget=400, sigma=0.5))
-    >>> lab.tell(Sample(np.array([200, 200]), np.array([200.0, 0.0]), np.array([250.0, 50.0])))
-    >>> tuple(round(end, 2) for end in lab.standings().lead)
-    (0.71, 1.29)
-    """
-
-    table: pd.DataFrame
-    leader: int
-    lead: tuple[float, float]
+    table: pd.DataFrame  # as `intervals` returns it; after the end, `behind` the answer
+    leader: int  # row of the item with the largest estimate; after the end, of the answer
+    lead: tuple[float, float]  # interval of its true lead over the best of the others, in units of reward
     ended: bool
     pulls: int
     sigma: float
-    source: str
+    source: str  # of sigma
     delta: float
 
     def __repr__(self):
         return f"{self.table.to_string(float_format='{:.4g}'.format)}\n{_in_words(self)}"
 
     def _repr_html_(self):
-        return f"{self.table.to_html()}<p>{_in_words(self)}</p>"
+        return f"{self.table.to_html()}<p>{escape(_in_words(self), quote=False)}</p>"
 
     @property
     def alt(self):
-        """The picture in words, for those who cannot see it.
-
-        Returns
-        -------
-        str
-            What is in play, the lead, and what the intervals rest on.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"behind": [0.0], "low": [0.0], "high": [0.0], "in_play": [True]}, index=["a"])
-        >>> Standings(table, 0, (np.inf, np.inf), False, 5, 1.0, "given", 0.05).alt.partition(":")[0]
-        'How far 1 item is behind a, with intervals'
-        """
+        """Return the picture in words."""
         some = "1 item is" if len(self.table) == 1 else f"{len(self.table)} items are"
         return f"How far {some} behind {self.table.index[self.leader]}, with intervals: {_in_words(self)}"
 
     def plot(self, ax=None, *, most=50):
-        """How far every item is behind the leader, with intervals; blue dots are in play, grey crosses out.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure, as high as the items need.
-        most : int, default 50
-            Number of items drawn, the best of them; a line says how many there are beside.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"behind": [0.0], "low": [0.0], "high": [0.0], "in_play": [True]}, index=["a"])
-        >>> Standings(table, 0, (np.inf, np.inf), False, 5, 1.0, "given", 0.05).plot().get_xlabel()
-        'behind a'
-        """
-        return _draw(self, ax, most)
+        """Draw how far the `most` best items are behind the leader; blue dots are in play, grey crosses are out."""
+        order = self.table.sort_values("behind", kind="stable")
+        shown = order.iloc[: max(1, most)]
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5, 1.0 + 0.19 * len(shown)), layout="constrained")
+        low, high = _limits(shown)
+        answer = self.table.index[self.leader] if self.ended else None
+        for row, item in enumerate(shown.itertuples()):
+            colour = ANSWER if answer is not None and item.Index == answer else IN_PLAY if item.in_play else OUT
+            ax.plot(np.clip([item.low, item.high], low, high), [row, row], color=colour, lw=1.3)
+            ax.plot(item.behind, row, MARKERS[colour], ms=8 if colour == ANSWER else 4.5, color=colour)
+        ax.axvline(0, color="0.35", lw=0.8, ls="--", zorder=0)
+        ax.set(xlim=(low, high), ylim=(len(shown) - 0.4, -0.6), yticks=range(len(shown)))
+        ax.set_yticklabels(shown.index, fontsize=max(5, min(8, 300 / len(shown))))
+        hidden = order.iloc[len(shown) :]
+        beside = f"; {len(hidden)} more items, {int(hidden['in_play'].sum())} of them in play" if len(hidden) else ""
+        ax.set_xlabel(f"behind {self.table.index[self.leader]}{beside}")
+        return ax
 
 
 def _in_words(known):
-    """A `Standings` in sentences."""
     leader, table = known.table.index[known.leader], known.table
     if known.ended:
         said = f"After {known.pulls:,} pulls the answer is {leader}: {_lead(*known.lead)}."
@@ -168,7 +116,6 @@ def _in_words(known):
 
 
 def _lead(low, high):
-    """What the interval of the answer's lead means."""
     if low == np.inf:
         return "there is no other"
     if low == -np.inf:
@@ -181,29 +128,8 @@ def _lead(low, high):
     return f"{between}, so these pulls alone do not prove it: another may be better, by {-low:.4g} at most"
 
 
-def _draw(known, ax=None, most=50):
-    """A `Standings` as a picture: a row per item, the best at the top."""
-    order = known.table.sort_values("behind", kind="stable")
-    shown = order.iloc[: max(1, most)]
-    if ax is None:
-        _, ax = plt.subplots(figsize=(5, 1.0 + 0.19 * len(shown)), layout="constrained")
-    low, high = _limits(shown)
-    answer = known.table.index[known.leader] if known.ended else None
-    for row, item in enumerate(shown.itertuples()):
-        colour = ANSWER if answer is not None and item.Index == answer else IN_PLAY if item.in_play else OUT
-        ax.plot(np.clip([item.low, item.high], low, high), [row, row], color=colour, lw=1.3)
-        ax.plot(item.behind, row, MARKERS[colour], ms=8 if colour == ANSWER else 4.5, color=colour)
-    ax.axvline(0, color="0.35", lw=0.8, ls="--", zorder=0)
-    ax.set(xlim=(low, high), ylim=(len(shown) - 0.4, -0.6), yticks=range(len(shown)))
-    ax.set_yticklabels(shown.index, fontsize=max(5, min(8, 300 / len(shown))))
-    hidden = order.iloc[len(shown) :]
-    beside = f"; {len(hidden)} more items, {int(hidden['in_play'].sum())} of them in play" if len(hidden) else ""
-    ax.set_xlabel(f"behind {known.table.index[known.leader]}{beside}")
-    return ax
-
-
 def _limits(shown):
-    """Ends of the axis: those of the finite intervals, with room; others run out of the picture."""
+    """The ends of the axis: those of the finite intervals, with room."""
     ends = shown[["low", "high", "behind"]].to_numpy(float)
     ends = np.append(ends[np.isfinite(ends)], 0.0)
     low, high = ends.min(), ends.max()
@@ -212,52 +138,9 @@ def _limits(shown):
 
 
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
-    """Every item beside the leader: how far it is behind, with an interval, and whether it may still be the best.
+    """Return how far every item is behind the leader, with intervals, and whether it may still be the best (in_play).
 
-    Parameters
-    ----------
-    arms : (K, d) array_like
-        Arms, one per row.
-    sample : Sample
-        All pulls so far (`total(lab.log)`).
-    items : (M, d) array_like, optional
-        Items, one per row, by default the arms.
-    sigma : float or (K,) array_like, default 1.0
-        Positive standard deviation of the noise, or a bound on it (1/2 for rewards in [0, 1]); of several the largest
-        counts.
-    delta : float, default 0.05
-        Error probability allowed: that any interval, at any time, is wrong.
-    u : float, default 1.0
-        Free constant of eq. 9, positive.
-    names : sequence, optional
-        M labels, by default 0..M-1.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by `names`, with estimate (z'theta_hat), behind ((leader - z)'theta_hat), low and high (interval of the
-        true lead of the leader over z, units of reward), in_play (low <= 0).
-
-    Raises
-    ------
-    ValueError
-        If an argument is refused by its check.
-
-    Notes
-    -----
-    Until the pulled arms span what the arms span, the interval is the whole line and all items are in play. The bound
-    is jedra2020's, Proposition 2 and eq. 9, made into intervals here.
-
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Proposition 2.
-
-    Examples
-    --------
-    >>> from bandits_lib import Sample
-    >>> sample = Sample(np.array([200, 200]), np.array([200.0, 0.0]), np.array([400.0, 200.0]))
-    >>> intervals(np.eye(2), sample).loc[1, ["behind", "low", "high"]].round(2).tolist()
-    [1.0, 0.42, 1.58]
+    The bound is that of jedra2020, Proposition 2 and eq. 9. Until the pulled arms span the others, all are in play.
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)
@@ -267,7 +150,7 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
 
 
 def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
-    """The table of `intervals`, with the leads of the item of largest estimate, or of another `leader`."""
+    """The table of `intervals`, with the leads of the item with the largest estimate, or of another `leader`."""
     beta, estimate = _threshold(arms, sample.counts, sigma, delta, u), np.zeros(len(items))
     fit = least_squares(arms, sample) if sample.counts.any() else None
     if fit is not None:
@@ -283,7 +166,7 @@ def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
 
 
 def _threshold(arms, counts, sigma, delta, u):
-    """beta of eq. 9 with c the least eigenvalue of spanning arms; infinite while A >= c I does not hold."""
+    """beta of eq. 9 with c the least eigenvalue of spanning arms, or inf until A >= c I."""
     start = opening(arms, arms)
     information = (start.arms.T * counts) @ start.arms
     if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
@@ -292,8 +175,17 @@ def _threshold(arms, counts, sigma, delta, u):
     return (1 + u) * sigma**2 * (logdet / 2 - log(delta))
 
 
-def standings(lab, *, names=None, arms=None, items=None, sigma=None, delta=None, u=1.0):
-    """What is known of an experiment at any time: who leads, who is in play, and by how much the leader leads.
+def standings(
+    lab: Any,
+    *,
+    names: Sequence | None = None,
+    arms: np.ndarray | None = None,
+    items: np.ndarray | None = None,
+    sigma: float | np.ndarray | None = None,
+    delta: float | None = None,
+    u: float = 1.0,
+) -> Standings:
+    """Return who leads an experiment, who may still be the best, and by how much the leader leads.
 
     Parameters
     ----------
@@ -302,34 +194,38 @@ def standings(lab, *, names=None, arms=None, items=None, sigma=None, delta=None,
     names : sequence, optional
         M labels of the items, by default 0..M-1.
     arms : (K, d) array_like, optional
-        Arms, one per row, by default those that the rule was called with.
+        Arms, one per row, by default those of the rule.
     items : (M, d) array_like, optional
-        Items, by default those that the rule was called with, else the arms.
+        Items, one per row, by default those of the rule, else the arms.
     sigma : float or (K,) array_like, optional
-        The standard deviation of the noise, or a bound on it; by default what the rule was called with, of several the
-        largest, its `sigma_max` if it has that in the place of sigma, and 1/2 for `bounded_rage`.
+        Standard deviation of the noise, or a bound on it, of several the largest; by default the rule's sigma or
+        sigma_max, and 1/2 for `bounded_rage`.
     delta : float, optional
-        Error probability allowed, by default the rule's, or 0.05 if it is given a budget.
+        Error probability, by default the rule's, or 0.05 for rules with a budget.
     u : float, default 1.0
-        Free constant of the bound, positive.
+        Free constant of eq. 9, positive.
 
     Returns
     -------
     Standings
-        A table that prints and plots itself.
+        It prints as a table with a sentence. ``table`` has a row per item: estimate, behind (the leader), low and high
+        (interval of the leader's true lead over it, in units of reward) and in_play; ``plot()`` draws it, and ``alt``
+        describes the picture. ``lead`` is the interval of the lead over the best of the others.
 
     Raises
     ------
     ValueError
-        If arms or sigma are to be had neither from the rule nor from the call, for other bad arguments, and for rules
-        whose answer is no item (level sets, the sphere).
+        If neither the rule nor the call has arms or sigma, for other bad arguments, and for rules whose answer is no
+        item (level sets, the sphere).
 
     Notes
     -----
-    The intervals are those of `intervals`: right together, at all times, whatever rule has chosen the arms, and so also
-    at the end of a budget. The lead over the best of the others is the least of the leads, and its ends are the
-    least of theirs. Rewards 0 and 1 under a logistic model are no linear function of the features: every arm is then
-    an item by itself, and sigma is 1/2.
+    All intervals hold together, at all times, for any rule, with probability 1 - delta. The ends of `lead` are the
+    smallest ends of the leads. For a logistic model every arm is an item by itself, and sigma is 1/2.
+
+    References
+    ----------
+    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Proposition 2, eq. 9.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""A table of arms, in words and numbers, as features: what `get_dummies` does, with its traps closed.
+"""A table of arms, in words and numbers, as the features of a linear model.
 
-Numbers that are codes, such as 1, 2, 3 for three suppliers, must not become a slope, and it cannot be seen from them
-whether they are: where it matters it has to be said. `lab.described` finds what is wrong with the words.
-
-What is wrong with a table that describes arms: cells, words and arms that cannot be meant so. With the lines.
+Words become columns of 0 and 1, as by `pandas.get_dummies`. Numbers that are codes, such as 1, 2, 3 for three
+suppliers, must not become a slope: the caller says which they are, where the table does not show it.
 """
 
+from collections.abc import Sequence
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ import pandas as pd
 
 from bandits_lab.measurements import MISSING, UNIT, Numbers, table
 
-FEW = 6  # arms, up to which most may have a word of their own
-SHARE = 0.75  # of more arms, above which different words are taken for names
+FEW = 6  # number of arms up to which most may have a word of their own
+SHARE = 0.75  # of more arms: with more different words, the words are names
+MANY_CODES = 20  # a column of whole numbers with more different ones holds no codes
+SCALED = " (scaled)"
 
 
 def check_cells(path, columns, rows):
@@ -32,9 +34,7 @@ def check_cells(path, columns, rows):
 
 
 def check_words(path, rows, name, said):
-    """Refuse words that differ in nothing that matters and, unless it is `said` that they are codes, all others that
-    are hardly meant as categories: numbers with a unit, and as many words as arms.
-    """
+    """Refuse words that differ in capitals or blanks only and, unless `said` to be codes, units and names of arms."""
     words: dict[str, int] = {}
     for line, row in rows:
         words.setdefault(row[name], line)
@@ -60,7 +60,7 @@ def check_words(path, rows, name, said):
 
 
 def check_alike(path, columns, rows, described):
-    """Refuse two arms of one description."""
+    """Refuse two arms with the same description."""
     alike = list(zip(*described.values(), strict=True))
     lines = [(line, (row[columns[0]], values)) for (line, row), values in zip(rows, alike, strict=True)]
     for (before, (one, _)), (line, (other, _)) in _twice(lines, lambda row: row[1]):
@@ -71,7 +71,7 @@ def check_alike(path, columns, rows, described):
 
 
 def _twice(rows, key):
-    """(row before, row), each with its line, for all that have a key again."""
+    """(earlier row, row), each with its line, for rows with the same key."""
     seen: dict = {}
     for row in rows:
         before = seen.setdefault(key(row[1]), row)
@@ -79,92 +79,22 @@ def _twice(rows, key):
             yield before, row
 
 
-MANY_CODES = 20  # a column of whole numbers with more different ones is taken for numbers
-SCALED = " (scaled)"
-
-
 class Arms(NamedTuple):
-    """Arms as `read_arms` finds them.
-
-    Attributes
-    ----------
-    names : list of str
-        K labels.
-    features : (K, d) pandas.DataFrame
-        A column of ones, the numbers, and for every word but the first of its column a column of 0 and 1.
-    described : pandas.DataFrame
-        The table as it was.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from bandits_lab.arms import read_arms
-    >>> _ = Path("arms.csv").write_text("vial,dose\\nA,0.5\\nB,1.5\\n")
-    >>> isinstance(read_arms("arms.csv"), Arms)
-    True
-    """
+    """K arms as `read_arms` finds them: their names, features (K, d) and the table as it was."""
 
     names: list[str]
     features: pd.DataFrame
     described: pd.DataFrame
 
     def with_squares(self, *columns):
-        """The arms with the squares of some features beside them: an effect that has a top or a bottom in between.
-
-        Parameters
-        ----------
-        *columns : str
-            Columns of numbers, such as "rpm"; that "rpm (scaled)" is meant is understood.
-
-        Returns
-        -------
-        Arms
-            With one more feature for each.
-
-        Raises
-        ------
-        ValueError
-            For a column that is not there, and for one of fewer than three values, whose square says nothing new.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from bandits_lab.arms import read_arms
-        >>> _ = Path("arms.csv").write_text("run,rpm\\nA,1000\\nB,2000\\nC,3000\\n")
-        >>> read_arms("arms.csv").with_squares("rpm").features.loc["A"].to_dict()
-        {'ones': 1.0, 'rpm (scaled)': -1.0, 'rpm (scaled)^2': 1.0}
-        """
+        """Return the arms with the squares of some features, such as "rpm", for effects with a top or a bottom."""
         for name in columns:
             if (different := self.features[self._feature(name)].nunique()) < 3:
                 raise ValueError(f"{name!r} has {different} different values: its square says nothing that it does not")
         return self._with({f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)})
 
     def with_products(self, *pairs):
-        """The arms with products of features beside them: an effect of one that depends on the other.
-
-        Parameters
-        ----------
-        *pairs : tuple of two str
-            Features, such as ("rpm", "solvent_water"); that "rpm (scaled)" is meant is understood.
-
-        Returns
-        -------
-        Arms
-            With one more feature for each pair.
-
-        Raises
-        ------
-        ValueError
-            For a feature that is not there, and for a product that is the same for all arms.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from bandits_lab.arms import read_arms
-        >>> _ = Path("arms.csv").write_text("run,rpm,bar\\nA,1000,1\\nB,3000,2\\nC,1000,2\\n")
-        >>> read_arms("arms.csv").with_products(("rpm", "bar")).features.iloc[:, -1].to_dict()
-        {'A': 1.0, 'B': 1.0, 'C': -1.0}
-        """
+        """Return the arms with products of two features, such as ("rpm", "bar"), for effects that depend on another."""
         new = {}
         for pair in pairs:
             if isinstance(pair, str) or len(pair) != 2:
@@ -176,7 +106,6 @@ class Arms(NamedTuple):
         return self._with(new)
 
     def _feature(self, name):
-        """A feature by its name, with or without `SCALED`."""
         for known in (name, f"{str(name).strip().lower()}{SCALED}"):
             if known in self.features:
                 return known
@@ -186,35 +115,42 @@ class Arms(NamedTuple):
         return self._replace(features=self.features.assign(**new))
 
 
-def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
-    """The arms that a file describes, with a first column of names, as features of a linear model.
+def read_arms(
+    path: str | PathLike,
+    *,
+    numbers: str | Sequence[str] = (),
+    codes: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    scale: bool = True,
+) -> Arms:
+    """Return the arms that a file describes as features of a linear model.
 
     Parameters
     ----------
     path : path or str
-        A csv: one row per arm, the first column names it, the others describe it in words or numbers.
+        A csv with a row per arm. The first column names the arm, the others describe it in words or numbers.
     numbers, codes, ignore : str or sequence of str, default ()
-        Columns of numbers that are to be slopes, such that stand for categories, and such that are left out.
+        Columns of numbers with a slope, columns of numbers that stand for categories, and columns to leave out.
     scale : bool, default True
-        Whether numbers are scaled to -1 ... 1: their middle is subtracted, and they are divided by half their range.
-        Then no unit is too large or too small beside the others, and an effect is that of half the range. Leads,
-        intervals and answers are not changed by it.
+        Whether numbers are scaled to -1 ... 1, so that an effect is that of half the range. Leads, intervals and
+        answers do not depend on it.
 
     Returns
     -------
     Arms
-        Names, features and the table. Scaled features are called such as "rpm (scaled)"; a column that is the same for
-        all arms is no feature.
+        Names, `features` (a column of ones, the numbers, and for every word but the first of its column a column of 0
+        and 1) and the table as it was, `described`. A scaled feature has a name such as "rpm (scaled)". A column that
+        is the same for all arms is no feature.
 
     Raises
     ------
     ValueError
-        With the line, for an empty cell, two arms of one name, arms or words that are alike; for a column of a few
-        whole numbers that neither `numbers` nor `codes` name, and for words that look like names or like numbers.
+        With the line, for an empty cell, equal names, arms or words that are alike, a column of a few whole numbers
+        that neither `numbers` nor `codes` name, and words that look like names or numbers.
 
     Notes
     -----
-    `with_squares` and `with_products` add curves and effects of two columns together.
+    The methods `with_squares("rpm")` and `with_products(("rpm", "bar"))` of the result add curves and interactions.
 
     Examples
     --------
@@ -225,7 +161,7 @@ def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
     >>> read_arms("arms.csv", scale=False).features["dose"].tolist()
     [0.5, 1.0, 1.5]
     """
-    columns, rows, delimiter = table(path, (set(),))
+    columns, rows, delimiter = table(path, ([],))
     numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
     for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
         raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
@@ -255,7 +191,6 @@ def read_arms(path, *, numbers=(), codes=(), ignore=(), scale=True):
 
 
 def _listed(given):
-    """One name or several, in small letters."""
     listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
     if wrong := [name for name in listed if not isinstance(name, str)]:
         raise ValueError(f"columns are given by their names; got {wrong[0]!r}")
@@ -263,7 +198,7 @@ def _listed(given):
 
 
 def _numbers(path, rows, name, read):
-    """A column as numbers, or None if it holds words."""
+    """A column as numbers, or None for words."""
     values, errors = [], []
     for line, row in rows:
         try:
@@ -277,7 +212,7 @@ def _numbers(path, rows, name, read):
 
 
 def _slope(name, values, scale):
-    """{feature: column} of a column of numbers; none if they are all the same."""
+    """{feature: column} of numbers; empty if they are all the same."""
     low, high = values.min(), values.max()
     if low == high:
         return {}
@@ -288,7 +223,7 @@ def _slope(name, values, scale):
 
 
 def _check_slope(path, name, values):
-    """Refuse numbers that may be categories: a few whole ones, more than two, some of them several times."""
+    """Refuse numbers that may be categories: a few whole numbers, more than two, some of them repeated."""
     different = set(values)
     few = 2 < len(different) <= MANY_CODES and len(different) < len(values)
     if few and all(value % 1 == 0 for value in values):

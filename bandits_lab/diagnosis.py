@@ -1,33 +1,25 @@
-"""At the end of an experiment, what its measurements say of linearity, on which every promise of a rule rests.
+"""What measurements say about their noise and about linearity, at any time (`diagnose`) and at the end of a Lab.
 
-The lack-of-fit test of `diagnose`, at the level LEVEL, where linearity is an assumption: more different arms than
-dimensions, and a rule that promises something and fits a line. F takes the noise of all arms for the same, but a sigma
-may be a bound that some arms stay far below: the test is made once more with each arm's own replicates, and both must
-refuse. Without replicates that differ, the promised sigma takes their place. It bounds the noise, so L / sigma^2 is at
-most chi-square.
+The lack-of-fit test compares the means of the arms with a linear fit. With n_k pulls of arm k, mean y_k, and m arms
+pulled, the squares split into those within arms (W, pure error) and those of the means about the fit,
+L = sum of n_k (y_k - x_k'theta_hat)^2, with df = N - m and m - rank. If rewards are linear, noise is Gaussian and
+counts were fixed beforehand, F = (L / (m - rank)) / (W / (N - m)) has Fisher's distribution. A departure delta of arm k
+alone makes it noncentral by lambda = n_k (1 - h_k) delta^2 / sigma^2, where the leverage h_k = n_k x_k'A^-1x_k is the
+share of its own mean in its fitted value. At h_k = 1 no departure can be seen. With A_o of the other arms,
+n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k).
 
-Arms that were never measured, and those through whose means the fit goes whatever they are (leverage 1), may differ
-from the model by anything, and no test sees it: they are named. Optimal designs leave such arms in most experiments.
-So are, where the answer is an arm, those of which a departure by TWICE what they are behind would be found with a
-probability below .8 (`visible` of `diagnose`). In simulated experiments of which each had one arm raised above the best
-by a departure of 1.3 or 2 times what it was behind, up to 22 % were wrong without a word before that, and below 1 %
-with it, at floors of .1 and .3.
+The end of a Lab is tested at LEVEL if the rule has a guarantee, fits a line, and has more different arms than
+dimensions. A sigma may be a bound that some arms stay far below, so the test is repeated with each arm's own
+replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square.
 
-The lack-of-fit test: whether the means of the arms differ from a linear fit by more than their replicates allow.
-
-With n_k pulls of arm k, mean y_k, and m arms pulled, squares split into those within arms (W, pure error) and those of
-the means about the fit, L = sum of n_k (y_k - x_k'theta_hat)^2, with df = N - m and m - rank. If rewards are linear,
-noise is Gaussian and counts were fixed beforehand, F = (L / (m - rank)) / (W / (N - m)) has Fisher's distribution.
-A departure delta of arm k alone makes it noncentral by lambda = n_k (1 - h_k) delta^2 / sigma^2, where the leverage
-h_k = n_k x_k'A^-1x_k is the share of its own mean in its fitted value. At h_k = 1 the fit goes through the mean
-whatever it is, and nothing can be seen. n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k), with A_o of the other arms.
-
-A `Diagnosis` in words and as a picture.
-
-What the measurements themselves say of two assumptions: the noise that was promised, and linearity.
+The warning names arms without measurements, arms of leverage 1, and arms for which a departure by TWICE their distance
+from the answer is found with a probability below 0.8. In simulated experiments with one arm raised above the best by a
+departure of 1.3 or 2 times its distance, at floors of 0.1 and 0.3, fewer than 1 % of the answers were wrong without a
+warning.
 """
 
 import textwrap
+from collections.abc import Sequence
 from math import inf, isfinite, nan, sqrt
 from typing import NamedTuple
 
@@ -37,20 +29,21 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
+from bandits_lab.measurements import some
 from bandits_lab.noise import chi_square, within
 from bandits_lib.checks import check_arms, check_delta, check_matrix, check_sigma
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Sample, total
 
-POWER = 0.8  # probability with which a departure is called visible
+POWER = 0.8  # probability with which a visible departure is found
 NEARLY = 1e-6  # leverages so close to 1 are computed from the other arms
-MOST = 1e6  # noncentrality: there the noise is hardly known
-BLURRED = 10  # times what rounding may have moved: squares within arms below it are no noise
+MOST = 1e6  # largest noncentrality
+BLURRED = 10  # squares within arms below this multiple of the effect of rounding are no noise
 
 
 def replicates(sample, scale, level):
-    """The standard deviation of replicates over `scale` (K,), its interval, and its degrees of freedom."""
+    """Return the standard deviation of replicates over `scale` (K,), its interval, and its degrees of freedom."""
     squares, df, blur = within(sample, scale)
     if df == 0:
         return nan, nan, nan, 0
@@ -61,13 +54,13 @@ def replicates(sample, scale, level):
 
 
 def in_units(arms):
-    """The arms (K, d), every feature divided by its largest size: the fit is the same, and no rank hangs on units."""
+    """Return the arms (K, d) with every feature divided by its largest size, so that no rank depends on units."""
     largest = np.abs(arms).max(axis=0)
     return arms / np.where(largest > 0, largest, 1.0)
 
 
 def fit(arms, sample, scale):
-    """Of each arm its mean, x'theta_hat (NaN where unknown), leverage and n (1 - leverage), (K,); and the rank."""
+    """Return mean, x'theta_hat (NaN where unknown), leverage and n (1 - leverage) of the arms (K,), and the rank."""
     found = weighted_least_squares(arms, sample, scale)
     pulled = sample.counts > 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -82,7 +75,7 @@ def fit(arms, sample, scale):
 
 
 def _free(arms, sample, scale, k):
-    """n (1 - leverage) of arm k, from the other arms: 0 where they do not measure its direction."""
+    """n (1 - leverage) of arm k from the other arms, or 0 if they do not span its direction."""
     counts = sample.counts.copy()
     counts[k] = 0
     others = weighted_least_squares(arms, sample._replace(counts=counts), scale) if counts.any() else None
@@ -92,7 +85,7 @@ def _free(arms, sample, scale, k):
 
 
 def detectable(df, noise_df, level):
-    """The noncentrality at which the F test of that level finds a misfit with probability POWER; inf above MOST."""
+    """Return the noncentrality at which the F test rejects with probability POWER, or inf above MOST."""
     critical, high = stats.f.isf(level, df, noise_df), 1.0
 
     def beyond(noncentrality):
@@ -112,7 +105,7 @@ MISSING = "Add what is missing to the features (squares, products), or take np.e
 
 
 def say(found):
-    """A Diagnosis as a text."""
+    """Return a Diagnosis as a text."""
     parts = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
     if isfinite(found.p_value):
         parts["caution"] = "where earlier rewards chose the later pulls, p is approximate."
@@ -169,7 +162,7 @@ def _power(found):
     text += f", or one arm alone that is off by {seen.min():.2g} ({seen.idxmin()})"
     text += f" to {seen.max():.2g} ({seen.idxmax()})" if len(seen) > 1 else ""
     blind = found.table.index[np.isinf(visible) & (found.table["pulls"] > 0)]
-    return f"{text}.{f' No departure is seen of {_some(blind)} (leverage 1).' if len(blind) else ''}"
+    return f"{text}.{f' No departure is seen of {some(blind, FEW)} (leverage 1).' if len(blind) else ''}"
 
 
 def _arms_in_words(found):
@@ -182,113 +175,61 @@ def _arms_in_words(found):
         text = f"farthest in standard errors is {worst}: {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
     never = table.index[table["pulls"] == 0]
     if len(never):
-        text += f"Never pulled, and known only if rewards are linear: {_some(never)}"
+        text += f"Never pulled, and known only if rewards are linear: {some(never, FEW)}"
         text += f"; {WAY_OUT}." if found.df else "."
     return text.strip()
 
 
-def _some(labels):
-    shown = ", ".join(map(str, labels[:FEW]))
-    return shown if len(labels) <= FEW else f"{shown}, ... ({len(labels)} in all)"
-
-
-def draw(found, ax=None):
-    """A Diagnosis on matplotlib axes."""
-    import matplotlib.pyplot as plt
-
-    table = found.table[found.table["pulls"] > 0].iloc[::-1]
-    rows, away = np.arange(len(table)), (table["mean"] - table["fitted"]).to_numpy()
-    if ax is None:
-        _, ax = plt.subplots(figsize=(4.5, 0.9 + 0.17 * max(len(table), 4)), layout="constrained")
-    visible = table["visible"].to_numpy()
-    blind = np.isinf(visible)
-    ax.barh(rows, np.where(blind, 0, 2 * visible), left=np.where(blind, 0, -visible), height=0.8, color="0.9")
-    half = stdtrit(found.noise_df, 1 - found.level / 2) * table["error"] if found.noise > 0 else 0.0
-    ax.errorbar(away, rows, xerr=half, fmt="none", ecolor="#0173b2", elinewidth=1.2)
-    ax.scatter(away, rows, s=14, zorder=3, edgecolors="#0173b2", c=np.where(blind, "white", "#0173b2"))
-    ax.axvline(0, color="0.35", lw=0.8)
-    ax.set(yticks=rows, ylim=(-0.7, len(rows) - 0.3), xlabel="mean - linear fit (units of reward)")
-    ax.set_yticklabels([str(label) for label in table.index], fontsize=7)
-    return ax
-
-
 class Diagnosis(NamedTuple):
-    """What `diagnose` found; prints as a short text.
+    """What `diagnose` found; it prints as a short text.
 
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        Per arm `pulls`, `mean` and its standard `error`, `fitted` (x'theta_hat), `residual` (mean - fitted, in its own
-        standard errors), `leverage`, and `visible`: the smallest departure of this arm alone from linearity (units of
-        reward) that the F test finds with probability .8 under these counts; inf where there is none.
-    noise, noise_low, noise_high : float
-        Standard deviation of replicates and its interval, in units of reward (of several sigma: as a multiple of
-        these); NaN without replicates, 0 if all replicates are equal.
-    noise_df : int
-        Degrees of freedom of it, pulls less arms pulled.
-    sigma : float or None
-        Standard deviation that was assumed (1.0 for several, of which `noise` is a multiple).
-    F, p_value : float
-        Lack-of-fit statistic and its probability under linearity; NaN where there is no test.
-    df : int
-        Degrees of freedom of the misfit, arms pulled less their rank.
-    visible : float
-        Root mean square over the pulls of a misfit (units of reward) that the test finds with probability .8; inf where
-        there is no test.
-    level : float
-        Probability of error allowed, of the test and of the interval.
-
-    Examples
-    --------
-    >>> from bandits_lib import Sample
-    >>> from bandits_lab.diagnosis import diagnose
-    >>> found = diagnose(np.eye(2), Sample.of([0, 0, 1, 1], [1.0, 1.2, 0.1, 0.0], 2))
-    >>> isinstance(found, Diagnosis), found.noise_df, round(found.noise, 3), found.df
-    (True, 2, 0.112, 0)
+    Where there is nothing to compute a number is NaN; it is inf where no departure would be seen.
     """
 
-    table: pd.DataFrame
-    noise: float
+    table: pd.DataFrame  # a row per arm
+    noise: float  # standard deviation of replicates in units of reward; for several sigma, a multiple of these
     noise_low: float
     noise_high: float
-    noise_df: int
-    sigma: float | None
-    F: float
+    noise_df: int  # pulls - arms pulled
+    sigma: float | None  # that was assumed, 1.0 for several
+    F: float  # lack-of-fit statistic
     p_value: float
-    df: int
-    visible: float
+    df: int  # arms pulled - their rank
+    visible: float  # root mean square over the pulls of a misfit that is found with probability 0.8
     level: float
 
     def __repr__(self):
         return say(self)
 
     def plot(self, ax=None):
-        """How far the mean of every arm is from its fitted value, and how far it would have to be to be seen.
+        """Draw mean - fit of every arm with its interval, and in grey the departures that would not be seen."""
+        import matplotlib.pyplot as plt
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default new axes, as high as there are arms.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            One row per arm that was pulled: a dot for mean - fitted with the interval of the mean, and a grey bar as
-            far as departures of this arm alone are not seen. A hollow dot: no departure would be seen.
-
-        Examples
-        --------
-        >>> from bandits_lib import Sample
-        >>> from bandits_lab.diagnosis import diagnose
-        >>> sample = Sample.of([0, 0, 1, 1, 2, 2], [0.1, 0.0, 1.2, 1.0, 2.1, 2.0], 3)
-        >>> diagnose([[1, 0], [1, 1], [1, 2]], sample).plot().get_xlabel()
-        'mean - linear fit (units of reward)'
-        """
-        return draw(self, ax)
+        table = self.table[self.table["pulls"] > 0].iloc[::-1]
+        rows, away = np.arange(len(table)), (table["mean"] - table["fitted"]).to_numpy()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(4.5, 0.9 + 0.17 * max(len(table), 4)), layout="constrained")
+        visible = table["visible"].to_numpy()
+        blind = np.isinf(visible)
+        ax.barh(rows, np.where(blind, 0, 2 * visible), left=np.where(blind, 0, -visible), height=0.8, color="0.9")
+        half = stdtrit(self.noise_df, 1 - self.level / 2) * table["error"] if self.noise > 0 else 0.0
+        ax.errorbar(away, rows, xerr=half, fmt="none", ecolor="#0173b2", elinewidth=1.2)
+        ax.scatter(away, rows, s=14, zorder=3, edgecolors="#0173b2", c=np.where(blind, "white", "#0173b2"))
+        ax.axvline(0, color="0.35", lw=0.8)
+        ax.set(yticks=rows, ylim=(-0.7, len(rows) - 0.3), xlabel="mean - linear fit (units of reward)")
+        ax.set_yticklabels([str(label) for label in table.index], fontsize=7)
+        return ax
 
 
-def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
-    """Noise and linearity as the measurements show them, and what they can and cannot show with these counts.
+def diagnose(
+    arms: np.ndarray,
+    sample: Sample,
+    sigma: float | np.ndarray | None = None,
+    *,
+    level: float = 0.05,
+    names: Sequence | None = None,
+) -> Diagnosis:
+    """Return what the measurements say about noise and linearity, and what they cannot show with these counts.
 
     Parameters
     ----------
@@ -297,31 +238,32 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
     sample : Sample
         All pulls so far (`total(lab.log)`).
     sigma : float or (K,) array_like, optional
-        Standard deviation that the rule was given; `noise` is compared with it. Several: each arm's own, whose ratios
-        weigh the fit.
+        Standard deviation that the rule was given, to compare the noise with; of each arm, if the fit is weighted.
     level : float, default 0.05
-        Level of the F test, and one minus that of the interval of the noise.
+        Probability of error of the F test and of the interval of the noise.
     names : sequence, optional
         K labels, by default 0..K-1.
 
     Returns
     -------
     Diagnosis
-        It prints as a text; ``.table`` has a row per arm, ``.plot()`` draws it.
+        It prints as a text and has the fields noise, noise_low, noise_high, noise_df, sigma, F, p_value, df, visible,
+        level and table. ``table`` has a row per arm: `pulls`, `mean` and its standard `error`, `fitted`, `residual` (in
+        its own standard errors), `leverage`, and `visible`, the smallest departure of this arm alone that the F test
+        finds with probability 0.8. ``plot()`` draws it.
 
     Raises
     ------
     ValueError
-        If an argument is refused by its check, for a sample of another number of arms, without pulls, or not finite,
-        and for names of another number.
+        For bad arguments, a sample of another number of arms, without pulls or not finite, and another number of names.
 
     Notes
     -----
-    The F test is exact for Gaussian noise and counts fixed beforehand. A rule chooses later counts by earlier rewards,
-    which hardly matters: of 4,000 simulated experiments with a true linear model, on each of three instances, the test
-    at level .05 refused 4.1 to 5.0 % under `rage` and 4.3 to 5.1 % under `lazy_track_and_stop` (standard error .3 %).
-    It cannot see a misfit that is itself linear on the arms pulled, nor one of an arm of leverage 1. Optimal designs
-    pull few arms more than they have dimensions: the option `floor` of the rules gives every arm a share.
+    The F test is exact for Gaussian noise and counts fixed beforehand. With counts that a rule chose by earlier rewards
+    it rejected a true linear model in 4.1 to 5.0 % (`rage`) and 4.3 to 5.1 % (`lazy_track_and_stop`) of 4,000 simulated
+    experiments on each of three instances, at the level 0.05 (standard error 0.3 %). It cannot see a misfit that is
+    linear on the arms pulled, nor one of an arm of leverage 1. Optimal designs pull few more arms than dimensions; the
+    option `floor` of the rules gives every arm a share.
 
     References
     ----------
@@ -339,7 +281,7 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
     arms, level = check_arms(in_units(check_matrix("arms", arms))), check_delta(level)
     sample, labels = _checked(sample, names, len(arms))
     sds = np.ones(len(arms)) if sigma is None else check_sigma(sigma, len(arms))
-    scale = sds if np.ndim(sigma) else np.ones(len(arms))
+    scale = sds if sigma is not None and np.ndim(sigma) else np.ones(len(arms))
     assumed = None if sigma is None else float((sds / scale)[0])
 
     noise, low, high, noise_df = replicates(sample, scale, level)
@@ -367,7 +309,6 @@ def diagnose(arms, sample, sigma=None, *, level=0.05, names=None):
 
 
 def _checked(sample, names, K):
-    """The sample with float sums, and the labels; or a ValueError."""
     counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
     if not counts.shape == sums.shape == squares.shape == (K,):
         raise ValueError(f"sample must have one count, sum and square per arm, {K}; got shapes {counts.shape}")
@@ -382,9 +323,8 @@ def _checked(sample, names, K):
     )
 
 
-LEVEL = 1e-3  # probability of a warning where rewards are linear and their noise is Gaussian
-DIGITS = 9  # arms that agree to so many, in units of the largest, are one
-LISTED = 6
+LEVEL = 1e-3  # probability of a warning for linear rewards with Gaussian noise
+DIGITS = 9  # arms that agree to so many digits, in units of the largest feature, are the same
 TWICE = 2.0
 WAY = "With floor=0.1, or more, the rules that take a design give every arm a share"
 
@@ -392,15 +332,10 @@ WAY = "With floor=0.1, or more, the rules that take a design give every arm a sh
 class LinearityWarning(UserWarning):
     """The measurements contradict a linear model, or could not have contradicted it.
 
-    Parameters
-    ----------
-    message : str
-        Which of the two, and what to do.
-
     Notes
     -----
-    Once, when the algorithm is done, from rules that rank by a linear fit, where there are more arms than dimensions.
-    A departure that is small beside the noise is not seen either: `diagnose` says for each arm what would be.
+    A Lab warns once, when its algorithm is done, if the rule ranks by a linear fit and has more arms than dimensions.
+    `diagnose` says which departures of each arm would be seen.
 
     Examples
     --------
@@ -408,12 +343,9 @@ class LinearityWarning(UserWarning):
     >>> warnings.simplefilter("error", LinearityWarning)
     """
 
-    def __init__(self, message):
-        super().__init__(message)
-
 
 def message(experiment, log, result=None):
-    """What to warn of at the end of an experiment, with its `Result`, or an empty text."""
+    """Return the warning at the end of an experiment with this `Result`, or an empty text."""
     arms = _arms(experiment.arguments, experiment.rule)
     if not log or arms is None or arms.shape[0] != len(log[0].counts) or not arms.any():
         return ""
@@ -437,7 +369,7 @@ def message(experiment, log, result=None):
 
 
 def _arms(told, rule):
-    """The arms (K, d) of a rule that promises something and fits a line; None for others."""
+    """The arms (K, d) of a rule that has a guarantee and fits a line; None for others."""
     try:
         arms = np.asarray(told.get("arms", []), dtype=float)
         np.asarray(told.get("sigma", 1.0), dtype=float)
@@ -453,10 +385,7 @@ def _arms(told, rule):
 
 
 def _tested(arms, log, sigma):
-    """The p-value of linearity, 1 without a test, and the `Diagnosis` of it if there was a test by replicates.
-
-    The larger of those of the F test and of the test with each arm's own noise.
-    """
+    """The larger p-value of the two tests, 1 without a test, and the `Diagnosis` if replicates were compared."""
     sample, sds = total(log), None if sigma is None else np.asarray(sigma, dtype=float)
     found = diagnose(arms, sample, sds if sds is not None and sds.ndim else None, level=LEVEL)
     if found.df == 0:
@@ -470,19 +399,19 @@ def _tested(arms, log, sigma):
 
 
 def _against_sigma(arms, sample, sigma, df):
-    """The p-value of the misfit if the noise is at most sigma."""
+    """The p-value of the misfit for noise of at most sigma."""
     means, fitted = fit(in_units(arms), sample, np.full(len(arms), sigma))[:2]
     return float(stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / sigma**2, df))
 
 
 def _made_up(log):
-    """Whether all replicates that were told together are equal: squares computed from means, and no noise."""
+    """Whether all replicates told together are equal, as if their squares were computed from means."""
     found = [within(sample) for sample in log]
     return any(f.df for f in found) and all(f.squares <= BLURRED * f.blur for f in found)
 
 
 def _own(sample, noise):
-    """The standard deviation of each arm's replicates, `noise` where there are none or all are equal."""
+    """The standard deviation of each arm's replicates, or `noise` without replicates that differ."""
     n = np.maximum(sample.counts, 2)
     squares = np.maximum(sample.squares - sample.sums * (sample.sums / n), 0.0)
     own = np.sqrt(squares / (n - 1))
@@ -490,7 +419,7 @@ def _own(sample, noise):
 
 
 def _unseen(kinds, kind, sample):
-    """Which arms may differ from the model by anything; kinds : different arms, kind : (K,) which of them an arm is."""
+    """The warning about arms that may differ from the model by anything; arm k is kinds[kind[k]]."""
     merged = Sample(*(np.bincount(kind, field, len(kinds)) for field in sample))
     free = fit(kinds, merged._replace(counts=merged.counts.astype(np.int64)), np.ones(len(kinds)))[3]
     blind = np.flatnonzero((free == 0)[kind])
@@ -512,7 +441,7 @@ def _unseen(kinds, kind, sample):
 
 
 def _hardly_seen(found, answer):
-    """Arms that may be better than the answer with no more than a few times the departure that would be found."""
+    """The warning about arms of which a departure by TWICE their distance from the answer would be missed."""
     if found is None:
         return ""
     behind = found.table["fitted"].to_numpy()[answer] - found.table["fitted"].to_numpy()
@@ -529,5 +458,4 @@ def _hardly_seen(found, answer):
 
 
 def _listed(arms):
-    more = f", ... ({len(arms)} in all)" if len(arms) > LISTED else ""
-    return f"{'' if len(arms) == 1 else 's'} {', '.join(map(str, arms[:LISTED]))}{more}"
+    return f"{'' if len(arms) == 1 else 's'} {some(arms)}"

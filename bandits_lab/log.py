@@ -1,61 +1,48 @@
-"""What one step of an experiment adds to its log: as rows, and as the text that stands in the file.
-
-Nothing is ever taken out of a log. What is taken back is entered once more with the sign turned, as in bookkeeping, so
-that per request and arm `asked` and `count` always add up:
-
-# dropped arms 3: no more of it                 arm 3 is asked for no more; the open request, planned anew, is
-1,3,-40,0,0,0                                   40 pulls of arm 3 less
-1,1,12,0,0,0                                    and 12 pulls of arm 1 more
-
-# undone: the last entry                        as if the last entry were not there
-1,0,0,-86,-103.24,-185.1
-
-0,0,0,25,30.1,54.2                              request 0: measured before the experiment, 25 pulls of arm 0, ...
-
-1,0,0,25,30.1,54.2                              ... which answer request 1 and
-0,0,0,-25,-30.1,-54.2                           are there no more
-
-Versions of the library that do not know these rows refuse them, by line.
-
-The log of a Lab: a csv that a person can read, to which entries are added and from which none is lost.
+"""The log of a Lab: a csv that a person can read, to which entries are added and from which nothing is removed.
 
 # bandits_lib log 2 of rage
 # delta = 0.05
 # arms = [[1.0, 0.0], [0.0, 1.0]]
 request,arm,asked,count,sum,squares
 
-1,0,86,0,0,0                                    request 1 asks for 86 pulls of arm 0
-1,1,86,0,0,0
+1,0,86,0,0,0                                    request 1 asks for 86 pulls of arm 0 ...
+1,1,86,0,0,0                                    ... and 86 pulls of arm 1
 
-1,0,0,86,103.24,185.1                           86 pulls of it, told together with ...
+1,0,0,86,103.24,185.1                           these pulls were made and told together
 1,1,0,86,2.1,80.3
-# done after request 1                          ... which the algorithm was done; or the rows of request 2
+# done after request 1                          the algorithm ended; else the rows of request 2
 
-An entry ends with an empty line: what follows the last one was cut short by a kill and does not count. The first entry
-asks; each of the others is one Sample, and what was asked next if that answered its request, or a step that `entries`
-shows: arms dropped, a request closed, a step undone, measurements made before. Other lines that begin
-with # are remarks, and what a kill cut short becomes one. `pandas.read_csv(path, comment="#")` reads it; per request
-and arm `asked` and `count` add up. `Lab(rage(**arguments(path)), path)` makes the experiment once more from its log,
-with functions and random generators to be given anew.
+An entry ends with an empty line. Text after the last empty line was cut short by a kill: it does not count, and the
+next save turns it into a remark. Other lines that begin with # are remarks. The first entry asks. Each of the others
+is one Sample, with the next request if the Sample completed the last one, or one of these steps:
 
-One writer at a time: a lock that the system takes back when its holder dies, so that no kill leaves it behind.
+# dropped arms 3: no more of it                 arm 3 is not asked for any more; the open request is planned again,
+1,3,-40,0,0,0                                   with 40 pulls of arm 3 less
+1,1,12,0,0,0                                    and 12 pulls of arm 1 more
 
-A log brought up to date on the disk: what stands there stays, new entries are added, and no kill loses any.
+# undone: the last entry                        the rows of that entry with their signs turned
+1,0,0,-86,-103.24,-185.1
+
+0,0,0,25,30.1,54.2                              request 0: 25 pulls of arm 0, measured before the experiment
+
+1,0,0,25,30.1,54.2                              these pulls answer request 1
+0,0,0,-25,-30.1,-54.2                           and leave the measurements made before
+
+So `asked` and `count` add up for every request and arm. `pandas.read_csv(path, comment="#")` reads the file, and
+`Lab(rage(**arguments(path)), path)` continues the experiment; pass functions and random generators again.
 """
 
 import json
 import os
 import re
-import sys
-import time
 from collections.abc import Iterable
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandits_lab.experiment import GONE, Experiment, differences
+from bandits_lib.files import append, locked, replace
 from bandits_lib.protocol import Sample
 
 COLUMNS = "request,arm,asked,count,sum,squares"
@@ -66,54 +53,52 @@ UNDONE = re.compile(r"# undone: the last (?:entry|(\d+) entries)(?:: (.*))?")
 
 
 class Row(NamedTuple):
-    """Pulls of one arm that a request asked for (`asked`), or that came back (`count`, `sum`, `squares`)."""
+    """Pulls of one arm, either asked for (`asked`) or made (`count`, `sum`, `squares`)."""
 
-    line: int  # in the file, 0 if not from one
-    request: int  # its number, from 1; 0 for what was measured before
+    line: int  # in the file; 0 without a file
+    request: int  # from 1; 0 for measurements made before
     arm: int  # 0..K-1
-    asked: int  # pulls; of asked and count one is 0
+    asked: int  # pulls; asked or count is 0
     count: int  # type: ignore[assignment]
     sum: float  # of the rewards
-    squares: float  # of the rewards: their sum
+    squares: float  # sum of the squared rewards
 
 
 class Entry(NamedTuple):
     """What one step of an experiment adds to its log."""
 
-    told: tuple[Row, ...]  # of one Sample, none at the beginning
-    asked: tuple[Row, ...] = ()  # of the request that is open since then, none if it was open before
-    done: int | None = None  # number of the request after which the algorithm was done, None if it was not
-    stock: tuple[Row, ...] = ()  # measured before: what came, or, with the sign turned, what was told of it
-    changed: tuple[Row, ...] = ()  # what the open request asks for more or less, or what is undone, sign turned
+    told: tuple[Row, ...]  # of one Sample; empty in the first entry
+    asked: tuple[Row, ...] = ()  # of the next request; empty while the last one is open
+    done: int | None = None  # number of the request after which the algorithm ended
+    stock: tuple[Row, ...] = ()  # measurements made before; those that answer a request have the sign turned
+    changed: tuple[Row, ...] = ()  # changes of the open request, or the undone rows with the sign turned
     dropped: tuple[int, ...] = ()  # arms
-    undone: int = 0  # how many entries before it this one takes back
-    reason: str = ""  # for a drop, a closed request or an undone entry, in words
+    undone: int = 0  # number of entries that are undone
+    reason: str = ""  # of a dropped arm, a closed request or an undone entry
 
 
 def entry(request, sample=None, asked=None, done=False, **more):
-    """The Entry for a Sample that answers a request (0 at the beginning), and for the request or end that it led to."""
+    """Return the Entry of a Sample that answers a request (0 at first), with the next request or the end."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
-    wanted: Iterable[int] = [] if asked is None else np.flatnonzero(asked)
-    next_rows = (Row(0, request + 1, int(k), int(asked[k]), 0, 0.0, 0.0) for k in wanted)
-    return Entry(tuple(told), tuple(next_rows), request if done else None, **more)
+    return Entry(tuple(told), () if asked is None else changes(request + 1, asked), request if done else None, **more)
 
 
 def changes(request, more, dropped=()):
-    """Rows for what an open request asks for more (K,), or less; one for every arm that is dropped."""
+    """Return rows for the pulls that a request asks for in addition (K,), and one for every dropped arm."""
     arms = np.union1d(np.flatnonzero(more), np.asarray(dropped, dtype=np.int64))
     return tuple(Row(0, request, int(k), int(more[k]), 0, 0.0, 0.0) for k in arms)
 
 
 def undoing(undone, reason=""):
-    """The Entry that takes back the last entries of a log, given in their order."""
+    """Return the Entry that undoes the last entries of a log, given in their order."""
     rows = (row for e in reversed(undone) for row in _rows(e))
     turned = (Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
     return Entry((), changed=tuple(turned), undone=len(undone), reason=reason)
 
 
 def standing(entries):
-    """The entries that are not undone; ValueError with the line of one that takes back what is not there."""
+    """Return the entries that are not undone."""
     left: list[Entry] = []
     for e in entries:
         if not e.undone:
@@ -131,14 +116,14 @@ def _rows(entry):
 
 
 def text(entry):
-    """An Entry as it stands in the file, with the empty line that ends it."""
+    """Return the text of an Entry in the file, with the empty line that ends it."""
     rows = [f"{r.request},{r.arm},{r.asked},{r.count},{r.sum:.17g},{r.squares:.17g}" for r in _rows(entry)]
     end = [f"# done after request {entry.done}"] if entry.done is not None else []
     return "\n".join([*_title(entry), *rows, *end, "", ""])
 
 
 def _title(entry):
-    """The line that says what an entry is, if it is not simply told and asked."""
+    """The first line of an Entry that does more than tell and ask."""
     reason = f": {entry.reason}" if entry.reason else ""
     if entry.dropped:
         return [f"# dropped arms {' '.join(map(str, entry.dropped))}{reason}"]
@@ -152,7 +137,7 @@ def _title(entry):
 
 
 def parse_entry(block):
-    """The Entry that stands in the lines [(number, line), ...] of a file."""
+    """Return the Entry in the lines [(number, line), ...] of a file."""
     rows: list[Row] = []
     found: dict[str, Any] = {}
     change = False
@@ -180,7 +165,6 @@ def parse_entry(block):
 
 
 def _checked(rows):
-    """The Entry of rows that are told, asked or measured before."""
     for row in rows:
         wrong = row.asked or not row.count if row.request == 0 else (row.asked == 0) == (row.count == 0)
         if wrong or row.arm < 0 or row.request and min(row[1:5]) < 0:
@@ -190,7 +174,6 @@ def _checked(rows):
 
 
 def fields(number, texts, columns, kinds):
-    """The numbers that one line of a file holds, of these kinds; a ValueError says that it should hold the columns."""
     try:
         return [kind(text) for kind, text in zip(kinds, texts, strict=True)]
     except ValueError:
@@ -203,23 +186,49 @@ MACHINE = "another processor, version of the library or rounding of the arms"
 
 
 class Log(NamedTuple):
-    """A log as it was read."""
+    """A log in a file."""
 
     experiment: Experiment
     head: str  # text of the first lines
     entries: list[Entry]
     size: int  # bytes up to the end of the last whole entry
-    torn: str  # text after it, cut short by a kill
+    torn: str  # text after the last whole entry
 
 
 def head(experiment):
-    """The first lines of an Experiment's log, with the empty line that ends them."""
+    """Return the first lines of an Experiment's log, with the empty line that ends them."""
     lines = sorted((f"# {name} = {json.dumps(value)}" for name, value in experiment.arguments.items()), key=len)
     return "\n".join([f"{HEAD}2 of {experiment.rule}", *lines, COLUMNS, "", ""])
 
 
-def read(path):
-    """The `Log` that `Lab.save` wrote to a file; a ValueError names the line of what is no log."""
+def read(path: str | os.PathLike) -> Log:
+    """Return the content of a log that `Lab.save` wrote.
+
+    Parameters
+    ----------
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    Log
+        Rule, arguments and entries.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no log, with the line.
+    FileNotFoundError
+        If there is no file at the path.
+
+    Examples
+    --------
+    >>> from bandits_lab import Lab
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
+    >>> read("log.csv").experiment.rule
+    'rage'
+    """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
@@ -231,8 +240,34 @@ def read(path):
         raise ValueError(f"{path}, {error}") from None
 
 
-def arguments(path):
-    """The arguments in a log that are numbers, words, None or lists of numbers (as arrays), to make its rule again."""
+def arguments(path: str | os.PathLike) -> dict[str, Any]:
+    """Return the arguments with which the rule of a log was called, to call it again.
+
+    Parameters
+    ----------
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    dict
+        Numbers, strings, None, and arrays for lists of numbers. Functions and random generators are left out.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no log, with the line.
+    FileNotFoundError
+        If there is no file at the path.
+
+    Examples
+    --------
+    >>> from bandits_lab import Lab
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
+    >>> arguments("log.csv")["delta"]
+    0.05
+    """
     log = read(path)
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
     apart = {*gone, "history"} if told.get("history") else gone
@@ -242,14 +277,13 @@ def arguments(path):
 
 
 def _history(value):
-    """A Sample, or (features, Sample), from their lists."""
     if len(value) == 2:
         return np.array(value[0]), _history(value[1])
     return Sample(*map(np.array, value))
 
 
 def check_same(log, experiment):
-    """Refuse the log of another experiment, with a ValueError that names what differs."""
+    """Refuse the log of another experiment."""
     if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
@@ -259,7 +293,7 @@ def check_same(log, experiment):
 
 
 def parse(data):
-    """The Log in the content of a file; a ValueError names the line that cannot be right."""
+    """Return the Log in the content of a file."""
     try:
         lines = data.decode("utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError:
@@ -295,77 +329,29 @@ def _argument(number, line):
         raise ValueError(f"line {number}: {line[:60]!r} is not '# argument = value'") from None
 
 
-PATIENCE = 10.0  # seconds to wait for another writer, who needs milliseconds
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file):
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def locked(path, patience=PATIENCE):
-    """Hold the lock of a file, a file `<path>.lock` beside it; TimeoutError after `patience` seconds of another's."""
-    beside, end = path.with_name(path.name + ".lock"), time.monotonic() + patience
-    while (file := _held(beside)) is None:
-        if time.monotonic() > end:
-            raise TimeoutError(f"{path} is being written by another program, for {patience:g} s now: try again")
-        time.sleep(0.01)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # where an open file cannot be removed it stays, and is no lock
-            os.unlink(beside)
-        file.close()
-
-
-def _held(beside):
-    """The lock file, open and locked, or None if another holds it or has just removed it."""
-    file = open(beside, "a")
-    try:
-        _lock(file)
-        if os.path.samestat(os.fstat(file.fileno()), os.stat(beside)):
-            return file
-    except (BlockingIOError, PermissionError, FileNotFoundError):
-        pass
-    file.close()
-    return None
-
-
 ANOTHER = "save this one under another name"
 
 
 def save(path, experiment, first, texts):
-    """Write a log, its head and the texts of all entries, or add what the file lacks if it holds their beginning."""
+    """Write a log with the texts of its entries, or add the entries that its file lacks."""
     path = Path(os.path.realpath(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in: create it")
     with locked(path):
         data = path.read_bytes() if path.exists() else b""
-        if data and not path.stat().st_mode & 0o200:
-            raise PermissionError(f"{path} is read-only: make it writable, or {ANOTHER}")
         whole = (first + "".join(texts)).encode()
         if data and whole.startswith(data):  # also where the last save was cut short
-            _append(path, len(data), whole[len(data) :])
+            append(path, whole[len(data) :], len(data))
         elif not data:
-            _replace(path, whole)
+            replace(path, whole)
         else:
             log = _continued(path, data, experiment, texts)
             new = "".join(texts[len(log.entries) :])
             left_out = "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
             if new:
-                _append(path, log.size, (left_out + new).encode())
+                append(path, (left_out + new).encode(), log.size)
 
 
 def _continued(path, data, experiment, texts):
-    """The log in the file, which is a beginning of `texts`; ValueError for anything else."""
+    """The log in the file, if its entries are the first of `texts`."""
     try:
         log = parse(data)
         check_same(log, experiment)
@@ -382,23 +368,3 @@ def _continued(path, data, experiment, texts):
             f"Open it with Lab(algorithm, {str(path)!r}) and tell it what it lacks, or {ANOTHER}"
         )
     return log
-
-
-def _append(path, size, added):
-    """Write at the end of the first `size` bytes, on what a kill may have left after them."""
-    with open(path, "r+b") as file:
-        file.truncate(size)
-        file.seek(size)
-        file.write(added)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _replace(path, whole):
-    """A new file at once, or none: the old one stands until the new one is on the disk."""
-    draft = path.with_name(path.name + ".part")
-    with open(draft, "wb") as file:
-        file.write(whole)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)

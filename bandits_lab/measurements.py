@@ -1,29 +1,22 @@
-"""Tables as spreadsheets and instruments write them, as rows of text with their line numbers.
+"""Measurements in csv files, as spreadsheets and instruments write them, and measurements made before the experiment.
 
-UTF-8 and UTF-16 with or without a mark at the beginning, or the Western code page; columns apart by comma, semicolon or
-tab, or by what a first line `sep=;` says; decimal commas, and points between the thousands beside them; capitals and
-spaces in the names of columns, empty lines.
+A file is UTF-8, UTF-16 or the Western code page. Its columns are separated by commas, semicolons or tabs, or as a first
+line `sep=;` says. Numbers may have decimal commas. The columns are arm,reward (a row per pull) or
+arm,count,sum,squares, in any order; other columns are ignored. A cell without a reward (empty, NaN, NA, null, none) is
+a failed measurement: it is not counted, and the Lab still asks for it. Errors name the line, which pandas does not
+know: so this module parses the file itself.
 
-Measurements made before the experiment, kept until a request asks for them, each used once.
-
-Every arm has a stack of independent rewards, and a rule reads the next one of the arm it asks for. Who read it first,
-and when, is no part of its proof: single rewards may be handed on in the order in which they were made, none left out,
-even if what they were decided how many were made. A sum of several pulls can only be used whole, and whether it fits
-must not depend on the rewards: their number must have been fixed before.
-
-Files of a laboratory: measurements as csv. A row that cannot be right is refused with its line number.
-
-The columns arm,reward (one row per pull) or arm,count,sum,squares, in any order and in capitals or not, beside others,
-which are passed by. `lab.tables` says what else is read: semicolons, tabs, decimal commas, UTF-16, empty lines, ...
-A cell without a reward (empty, NaN, NA, null, none) is a measurement that failed: it is not counted, and the Lab goes
-on asking for it. That is right if what is missing does not depend on what it would have been.
+A measurement made before is kept until a request asks for its arm, and is used once. The rewards of an arm are
+independent, so a rule may read single rewards in the order in which they were made, if none is left out. A sum of
+several pulls is used only as a whole, so its number of pulls must have been fixed beforehand.
 """
 
 import codecs
 import csv
+import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -44,22 +37,22 @@ UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?![eE][+-]?\d)([%°µμ‰Ω]\w*|[
 
 
 class Table(NamedTuple):
-    """A file: columns in small letters, (line, {column: text}) of each row, and what stands between the columns."""
+    """The content of a file, with column names in lower case."""
 
     columns: list[str]
-    rows: list[tuple[int, dict[str, str]]]
+    rows: list[tuple[int, dict[str, str]]]  # line, {column: text}
     delimiter: str
 
 
 def table(path, wanted, hint=lambda columns: ""):
-    """A file as a `Table`; `wanted` : sets of columns, one of which it must have, `hint(columns)` : what to do else."""
+    """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` adds to the message if not."""
     lines = re.split("\r\n|\r|\n", _text(Path(path)))
     first, delimiters = 0, DELIMITERS
     if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
         first, delimiters = 1, said[1]
     columns, delimiter = _columns(lines[first] if len(lines) > first else "", delimiters, wanted)
-    if not any(needed <= set(columns) for needed in wanted):
-        known = " or ".join(",".join(sorted(needed, key=needed_first)) for needed in wanted)
+    if not any(set(needed) <= set(columns) for needed in wanted):
+        known = " or ".join(map(",".join, wanted))
         found = ",".join(columns) if any(columns) else "none"
         raise ValueError(
             f"line {first + 1} of {path}: the columns must be {known}, in any order; got {found}{hint(columns)}"
@@ -83,7 +76,6 @@ def table(path, wanted, hint=lambda columns: ""):
 
 
 def _without_empty(columns, rows, delimiter):
-    """The `Table` without the columns that have neither name nor content."""
     kept = {i for _, fields in rows for i, (name, text) in enumerate(fields) if name or text}
     kept |= {i for i, name in enumerate(columns) if name}
     named = [(line, {name: text for i, (name, text) in enumerate(fields) if i in kept}) for line, fields in rows]
@@ -91,7 +83,7 @@ def _without_empty(columns, rows, delimiter):
 
 
 def _fields(path, lines, first, delimiter):
-    """(line, fields) of all lines from `first` on, of which a quoted field may hold several."""
+    """(line, fields) of each row; a quoted field may hold several lines."""
     reader = csv.reader(lines[first:], delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
@@ -100,23 +92,16 @@ def _fields(path, lines, first, delimiter):
         raise ValueError(f"line {reader.line_num + first} of {path}: {error}; is a quotation mark open?") from None
 
 
-def needed_first(name):
-    """Where a column stands in a message."""
-    order = ("arm", "reward", "count", "sum", "squares")
-    return order.index(name) if name in order else len(order)
-
-
 def _columns(line, delimiters, wanted):
-    """Names of the columns, in small letters, and what stands between them."""
+    """Names of the columns in lower case, and their delimiter."""
     split = {mark: next(csv.reader([line], delimiter=mark, skipinitialspace=True), []) for mark in delimiters}
     named = {mark: [name.strip().lower() for name in names] for mark, names in split.items()}
-    right = [mark for mark, names in named.items() if any(needed and needed <= set(names) for needed in wanted)]
+    right = [mark for mark, names in named.items() if any(needed and set(needed) <= set(names) for needed in wanted)]
     best = right[0] if right else max(named, key=lambda mark: len(named[mark]))
     return named[best], best
 
 
 def _text(path):
-    """The content of a file, whatever the encoding."""
     data = path.read_bytes()
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise ValueError(f"{path} is a workbook, not a csv: save the sheet as CSV UTF-8")
@@ -141,14 +126,13 @@ def _decoded(path, data, encoding):
 
 
 class Numbers:
-    """The numbers of one file, with points or commas for the fractions, whichever they have.
+    """Read the numbers of one file, whose decimal `mark` is a point, a comma, or "" if the file does not show it.
 
-    `mark` is what the fractions have, "" if nothing tells: if all numbers with a comma or a point could be
-    thousands, as 1.234 could. Columns that are apart by commas tell: their numbers have points.
+    1.234 alone may be a fraction or a thousand. In a file whose delimiter is the comma, the mark is the point.
     """
 
     def __init__(self, texts, delimiter, hint=""):
-        self.hint = hint  # for what is no number
+        self.hint = hint  # of the message for a text that is no number
         commas = [text for text in texts if COMMA.fullmatch(text)]
         points = [text for text in texts if "." in text and _finite(text) is not None]
         if any(not THOUSANDS.fullmatch(text) for text in points):
@@ -159,7 +143,7 @@ class Numbers:
             self.mark = "." if delimiter == "," and not commas else ""
 
     def __call__(self, text, name, where):
-        """A text as a finite number; ValueError with what it should be."""
+        """Return a text as a finite number."""
         if THOUSANDS.fullmatch(text) and not self.mark:
             raise ValueError(
                 f"{where}: {name} {text!r} may be a fraction or a thousand, and nothing in the file tells which: "
@@ -172,7 +156,7 @@ class Numbers:
         raise ValueError(f"{where}: {name} must be a finite number; got {text!r}{self._instead(text) or self.hint}")
 
     def whole(self, text, name, where):
-        """A text as a whole number of 0 or more."""
+        """Return a text as a whole number of at least 0."""
         number = self(text, name, where)
         if THOUSANDS.fullmatch(text) and self.mark in text:
             digits = re.split("[.,]", text)
@@ -183,11 +167,10 @@ class Numbers:
 
     @staticmethod
     def nearly(text):
-        """Whether a text looks like a number in some style."""
+        """Return whether a text looks like a number."""
         return bool(COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) or BOTH.fullmatch(text))
 
     def _instead(self, text):
-        """What to write in the place of a text that is nearly a number."""
         if COMMA.fullmatch(text):
             return ", where other numbers have points: write all of them with points"
         if (unit := UNIT.fullmatch(text)) and (number := _finite(unit[1].replace(",", "."))) is not None:
@@ -199,7 +182,7 @@ class Numbers:
 
 
 def _plain(text):
-    """1.234,5 and 1,234.5 as 1234.5, and 1.234.567 as 1234567."""
+    """1234.5 for 1.234,5 or 1,234.5, and 1234567 for 1.234.567."""
     first = next(character for character in text if character in ".,' ")
     return text.replace(first, "").replace(",", ".")
 
@@ -213,7 +196,7 @@ def _finite(text):
 
 
 def positions(names):
-    """{label: row} of the arms' labels; ValueError for two that are the same."""
+    """Return {label: row} of the arms, and refuse equal labels."""
     labels = [str(name).strip() for name in names]
     found = {label: row for row, label in enumerate(labels)}
     if len(found) < len(labels):
@@ -231,21 +214,21 @@ WAY_OUT = (
 
 
 def nothing(K):
-    """The Sample without a pull."""
+    """Return the Sample without a pull."""
     return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
 
 
 class Stock:
-    """What was measured before and has not been told."""
+    """Measurements made before that have not been told."""
 
     def __init__(self):
-        self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # by arm: count, sum, squares, in their order
+        self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # {arm: [(count, sum, squares), ...]}
 
     def __len__(self):
         return sum(count for pieces in self.pieces.values() for count, *_ in pieces)
 
     def move(self, rows):
-        """Take rows in, or out where their count is negative; ValueError for what is not there."""
+        """Add rows, or remove those with a negative count."""
         for row in rows:
             pieces = self.pieces.setdefault(row.arm, [])
             if row.count > 0:
@@ -257,7 +240,7 @@ class Stock:
             pieces.remove(piece)
 
     def fitting(self, missing):
-        """Rows, with the sign turned, of the pieces that a request can take that still wants `missing` (K,)."""
+        """Return rows, with the sign turned, of the pieces that answer a request for `missing` (K,) pulls."""
         rows = []
         for arm in sorted(self.pieces):
             wanted = missing[arm]
@@ -271,9 +254,11 @@ class Stock:
 
 
 def rows_of(samples, K, planned, check):
-    """Rows of what was measured before: of one Sample or of many, each arm of each a piece. check : of a Sample."""
-    rows = []
-    for sample in [samples] if hasattr(samples, "counts") else _iterated(samples):
+    """Return rows of one Sample or several, measured before; `check` checks a Sample."""
+    rows, several = [], [samples] if hasattr(samples, "counts") else samples
+    if not isinstance(several, Iterable):
+        raise ValueError(f"what was measured before must be a Sample or several; got {type(samples).__name__}")
+    for sample in several:
         counts, sums, squares = check(sample, K)
         for arm in np.flatnonzero(counts):
             if counts[arm] > 1 and not planned:
@@ -282,23 +267,18 @@ def rows_of(samples, K, planned, check):
     return tuple(rows)
 
 
-def _iterated(samples) -> Iterable[Sample]:
-    try:
-        return iter(samples)
-    except TypeError:
-        raise ValueError(
-            f"what was measured before must be a Sample or several; got {type(samples).__name__}"
-        ) from None
-
-
 def sample_of(rows, K):
-    """The Sample of rows with the sign turned."""
-    counts, sums, squares = np.zeros(K, np.int64), np.zeros(K), np.zeros(K)
+    """Return the Sample of rows with the sign turned."""
+    sample = nothing(K)
     for row in rows:
-        counts[row.arm] -= row.count
-        sums[row.arm] -= row.sum
-        squares[row.arm] -= row.squares
-    return Sample(counts, sums, squares)
+        _add(sample, row.arm, -row.count, -row.sum, -row.squares)
+    return sample
+
+
+def _add(sample, arm, *numbers):
+    for field, number in zip(sample, numbers, strict=True):
+        field[arm] += number
+    return sample
 
 
 ONE_BY_ONE = ["arm", "reward"]
@@ -306,19 +286,18 @@ COUNTED = ["arm", "count", "sum", "squares"]
 OUT_OF_RANGE = ". An empty cell is a measurement that failed; a reading out of range is none: leaving it out misleads"
 
 
-def read(path, names, wanted=None):
-    """One file of measurements as a Sample.
+def read(path: str | os.PathLike, names: Sequence, wanted: np.ndarray | None = None) -> Sample:
+    """Return the measurements in a file as a Sample.
 
     Parameters
     ----------
     path : path or str
-        A csv with the columns arm,reward (one row per pull) or arm,count,sum,squares (several pulls of an arm in a row,
-        or none: how many, the sum of the rewards, the sum of their squares; for rewards 0 and 1 the two sums are
-        equal). Other columns are passed by.
+        A csv with the columns arm,reward (a row per pull) or arm,count,sum,squares (any number of pulls in a row, the
+        sum of their rewards and of the squared rewards). Other columns are ignored.
     names : sequence
-        K labels of the arms, as they stand in the file.
+        K labels of the arms in the file.
     wanted : (K,) int array_like, optional
-        Pulls that were asked for (`lab.ask()`); by default any number will do.
+        Pulls that were asked for (`lab.ask()`), by default any number.
 
     Returns
     -------
@@ -328,13 +307,13 @@ def read(path, names, wanted=None):
     Raises
     ------
     ValueError
-        With the line number, for other columns, an unknown arm, a number that is none, squares below sum^2 / count, or
-        more pulls of an arm than `wanted`. Nothing is kept of a file that is refused.
+        With the line, for other columns, an unknown arm, a text that is no number, squares below sum^2 / count, or more
+        pulls of an arm than `wanted`.
 
     Warns
     -----
     UserWarning
-        If rewards are missing: how many, and where.
+        If rewards are missing, with their number and lines.
 
     Examples
     --------
@@ -343,61 +322,26 @@ def read(path, names, wanted=None):
     >>> read("day.csv", ["plain", "bold"]).sums.tolist()
     [3.0, 0.5]
     """
-    counts, sums, squares = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))
-    for where, arm, count, total, square in _rows(path, names):
-        if wanted is not None and counts[arm] + count > wanted[arm]:
+    sample = nothing(len(names))
+    for where, arm, *numbers in _rows(path, names):
+        if wanted is not None and sample.counts[arm] + numbers[0] > wanted[arm]:
             raise ValueError(
                 f"{where}: more pulls of {names[arm]} than the {wanted[arm]} that were asked for: take the first n of "
                 "each arm, in time; was this file told before?"
             )
-        counts[arm] += count
-        sums[arm] += total
-        squares[arm] += square
-    return Sample(counts, sums, squares)
-
-
-def read_each(path, names) -> Iterator[Sample]:
-    """The rows of a file of measurements one by one, in their order: for `Lab.tell_history`.
-
-    Parameters
-    ----------
-    path : path or str
-        A csv as for `read`.
-    names : sequence
-        K labels of the arms, as they stand in the file.
-
-    Returns
-    -------
-    iterator of Sample
-        One for every row that has a reward.
-
-    Raises
-    ------
-    ValueError
-        As `read`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("pilot.csv", index=False)
-    >>> [sample.sums.tolist() for sample in read_each("pilot.csv", ["plain", "bold"])]
-    [[1.0, 0.0], [0.0, 0.5], [2.0, 0.0]]
-    """
-    return (_single(row, len(names)) for row in _rows(path, names))
-
-
-def _single(row, K):
-    _, arm, *numbers = row
-    sample = nothing(K)
-    for field, number in zip(sample, numbers, strict=True):
-        field[arm] = number
+        _add(sample, arm, *numbers)
     return sample
 
 
+def read_each(path, names) -> Iterator[Sample]:
+    """Return the rows of a file of measurements one by one, for `Lab.tell_history`."""
+    return (_add(nothing(len(names)), *row) for _, *row in _rows(path, names))
+
+
 def _rows(path, names):
-    """[(where, arm, count, sum, squares), ...] of a file, checked."""
+    """[(where, arm, count, sum, squares), ...] of a file."""
     position = positions(names)
-    columns, rows, delimiter = table(path, (set(ONE_BY_ONE), set(COUNTED)), hint=_without_squares)
+    columns, rows, delimiter = table(path, (ONE_BY_ONE, COUNTED), hint=_without_squares)
     numeric = COUNTED[1:] if set(COUNTED) <= set(columns) else ONE_BY_ONE[1:]
     if numeric == COUNTED[1:] and "reward" in columns or numeric == ONE_BY_ONE[1:] and "count" in columns:
         raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")
@@ -417,7 +361,6 @@ def _rows(path, names):
 
 
 def _without_squares(columns):
-    """What is to be done where the sums of squares are missing."""
     if not {"arm", "count", "sum"} <= set(columns):
         return ""
     return ": for rewards 0 and 1 copy sum into squares; otherwise write one row per measurement, arm,reward"
@@ -440,10 +383,11 @@ def _row(row, numeric, position, numbers, where):
 
 def _arm(row, position, where):
     if row["arm"] not in position:
-        raise ValueError(f"{where}: unknown arm {row['arm']!r}; the arms are {_some(position)}")
+        raise ValueError(f"{where}: unknown arm {row['arm']!r}; the arms are {some(position)}")
     return position[row["arm"]]
 
 
-def _some(names, most=6):
-    shown = ", ".join(list(names)[:most])
+def some(names, most=6):
+    """Return the first names, and how many there are."""
+    shown = ", ".join(map(str, list(names)[:most]))
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

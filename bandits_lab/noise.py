@@ -1,27 +1,18 @@
-"""Whether the replicates of a running experiment contradict the `sigma` that its rule was promised.
-
-Too large: a test that holds for any way of choosing the arms, at all times together, and for all sub-Gaussian noise.
-For u in (0, 1] and noise e with E exp(l e) <= exp(l^2 sigma^2 / 2) for all l, E exp((1-u) e^2 / (2 sigma^2)) <= u^-1/2:
-with a standard normal g, exp((1-u) e^2 / (2 sigma^2)) = E exp(sqrt(1-u) g e / sigma) <= E exp((1-u) g^2 / 2). So, with
-Q the sum of squared noise of all N pulls so far,
-    M(u) = u^(N/2) exp((1-u) Q / (2 sigma^2))
-is a supermartingale from 1, and so is its mean over uniform u. The squares within arms are W <= Q (an arm's mean is
-nearest to its rewards), so with s = W / (2 sigma^2) and c = N/2 + 1
-    integral over (0, 1) of u^(N/2) exp((1-u) s) du = e^s s^-c gamma(c, s)    (lower incomplete gamma function)
-stays below it, and passes 1 / alpha, ever, with probability at most alpha (Ville 1939). It is below 1 for s <= N/2.
-
-Too small: the promise holds, only measurements are wasted. An ordinary chi-square bound of the deviation below
-LOW sigma at the level LOW_LEVEL, from LOW_DF degrees of freedom on. The factor makes looking at every tell cheap.
-
-Only rules with a `delta` promise something that rests on sigma; several standard deviations count by the largest,
-as in the rules.
-
-What replicates say of the noise, whatever the means of the arms are: several pulls of one arm differ by noise alone.
+"""Whether the replicates of an experiment contradict the `sigma` that its rule was given, and bounds on sigma.
 
 Squares within arms, W = sum over arms of (squares - sum^2 / count), have df = pulls - arms pulled. For Gaussian noise
-of one standard deviation sigma and counts fixed beforehand W / sigma^2 is chi-square with df degrees of freedom.
+with standard deviation sigma and counts fixed beforehand, W / sigma^2 is chi-square with df degrees of freedom.
 
-A pilot: replicates made before an experiment, to bound the noise that its rule has to be told of as `sigma`.
+Sigma too small: a test that holds for any choice of the arms, at all times together, for sub-Gaussian noise e. For u in
+(0, 1] and a standard normal g, E exp((1-u) e^2 / (2 sigma^2)) = E exp(sqrt(1-u) g e / sigma)
+<= E exp((1-u) g^2 / 2) = u^-1/2. So, with Q the sum of squared noise of all N pulls so far,
+    M(u) = u^(N/2) exp((1-u) Q / (2 sigma^2))
+is a supermartingale from 1, and so is its mean over uniform u. W <= Q, so with s = W / (2 sigma^2) and c = N/2 + 1
+    integral over (0, 1) of u^(N/2) exp((1-u) s) du = e^s s^-c gamma(c, s)    (lower incomplete gamma function)
+stays below the mean and exceeds 1 / alpha, ever, with probability at most alpha (Ville 1939).
+
+Sigma too large: a chi-square bound at the level LOW_LEVEL on the deviation below LOW sigma, from LOW_DF degrees of
+freedom on. Only rules with a `delta` are watched. Of several standard deviations the largest counts, as in the rules.
 """
 
 from bisect import bisect_left
@@ -32,20 +23,21 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
 from bandits_lib.checks import check_delta
+from bandits_lib.protocol import Sample
 
 EPSILON = float(np.finfo(float).eps)
 
 
 class Within(NamedTuple):
-    """Squares within arms, of one or of all."""
+    """Squares within arms."""
 
     squares: float  # W, in units of reward^2
     df: int
-    blur: float  # how far rounding may have moved W
+    blur: float  # largest effect of rounding on W
 
 
 def within(sample, scale=1.0):
-    """The `Within` of a Sample, rewards divided by `scale` (one number or (K,))."""
+    """Return the `Within` of a Sample, with rewards divided by `scale` (a number or (K,))."""
     again = sample.counts > 1
     counts, sums, squares = (np.asarray(field)[again] for field in sample)
     scale = np.broadcast_to(scale, again.shape)[again]
@@ -54,16 +46,16 @@ def within(sample, scale=1.0):
 
 
 def rounding(count, square):
-    """How far rounding may have moved the squares within `count` pulls of an arm, of which `square` is the sum."""
+    """Return the largest effect of rounding on the squares within `count` pulls whose squares add up to `square`."""
     return 4 * EPSILON * count**0.5 * square * (count > 1)
 
 
 def chi_square(probability, df):
-    """The quantile of a chi-square variable."""
+    """Return a quantile of the chi-square distribution."""
     return 2 * gammaincinv(df / 2, probability)
 
 
-ALPHA = 1e-4  # probability, over a whole experiment, of a warning that sigma is too small where it is not
+ALPHA = 1e-4  # probability, over a whole experiment, of a wrong warning that sigma is too small
 LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
 TOO_SMALL = (
     "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
@@ -89,15 +81,10 @@ BINARY = (
 class SigmaWarning(UserWarning):
     """The replicates told to a `Lab` contradict the `sigma` of its rule.
 
-    Parameters
-    ----------
-    message : str
-        By how much, what is likely, and what to do.
-
     Notes
     -----
-    Each direction once for every Lab. That sigma is too small where it is not is said with probability at most 1e-4
-    over a whole experiment (`bandits_lab.noise` derives it), whatever rule chose the arms.
+    The message says by how much, the likely causes, and what to do. A Lab warns once in each direction. A wrong warning
+    that sigma is too small has probability at most 1e-4 over a whole experiment, whatever rule chose the arms.
 
     Examples
     --------
@@ -105,17 +92,14 @@ class SigmaWarning(UserWarning):
     >>> warnings.simplefilter("error", SigmaWarning)
     """
 
-    def __init__(self, message):
-        super().__init__(message)
-
 
 class Watch:
-    """Squares within arms, summed up as Samples come in, in units of the promised sigma^2."""
+    """Squares within arms of all Samples so far, in units of the promised sigma^2."""
 
     def __init__(self, arguments):
         self.name, self.sigma = promised(arguments)
         self.pulled: dict[int, tuple[int, float]] = {}  # arm: its pulls and their mean
-        self.squares = self.blur = 0.0  # W / sigma^2 and how far rounding may have moved it
+        self.squares = self.blur = 0.0  # W / sigma^2, and the largest effect of rounding on it
         self.pulls = self.df = 0
         self.binary = True  # all rewards 0 or 1
         self.said: set[str] = set()
@@ -127,7 +111,7 @@ class Watch:
                 self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
 
     def _add(self, arm, n, total, square):
-        """Add n pulls of an arm: squares within them, and about their mean and that of the pulls before."""
+        """Add the squares within n pulls of an arm, and between their mean and that of the pulls before."""
         before, mean = self.pulled.get(arm, (0, 0.0))
         step = total / n - mean
         inside = max(square - total * (total / n), 0.0) if n > 1 else 0.0
@@ -140,12 +124,12 @@ class Watch:
         self.df += n if before else n - 1
 
     def message(self):
-        """What to warn of now, or None."""
+        """Return the next warning, or None."""
         if not self.sigma or not self.df:
             return None
         if "above" not in self.said and log_evidence(self.pulls, self.squares - self.blur) > -log(ALPHA):
             self.said.add("above")
-            return self._above()
+            return TOO_SMALL.format(scatter=self._scatter(), name=self.name)
         if "below" not in self.said and self._is_below():
             self.said.add("below")
             return self._below()
@@ -156,9 +140,6 @@ class Watch:
             return False
         squares = self.squares + self.blur
         return squares < LOW**2 * self.df and bool(squares < LOW**2 * chi_square(LOW_LEVEL, self.df))
-
-    def _above(self):
-        return TOO_SMALL.format(scatter=self._scatter(), name=self.name)
 
     def _below(self):
         if self.binary:
@@ -176,13 +157,13 @@ class Watch:
 
 
 def wasted(ratio):
-    """What a sigma costs that is too large by 1 / ratio."""
+    """Return in words what a sigma costs that is too large by the factor 1 / ratio."""
     share = f"about {ratio**2:.0%}" if ratio > 0.1 else "less than 1 %"
     return f"Its answer is as sure as promised, but {share} of the measurements would do."
 
 
 def promised(arguments):
-    """The name and the value of the largest standard deviation that a rule's proof counts on; ("", 0.0) if none."""
+    """Return name and value of the largest standard deviation that a rule's proof assumes, or ("", 0.0)."""
     name = next((name for name in ("sigma", "sigma_max") if name in arguments), "")
     if not name or "delta" not in arguments:
         return "", 0.0
@@ -194,7 +175,7 @@ def promised(arguments):
 
 
 def log_evidence(pulls, squares):
-    """The logarithm of the mixture against "sigma is right", or 0 where it is below 1; squares: W / sigma^2."""
+    """Return the logarithm of the mixture, or 0 where it is below 1; squares: W / sigma^2."""
     s, c = squares / 2, pulls / 2 + 1
     if s <= pulls / 2:
         return 0.0
@@ -206,38 +187,33 @@ def log_evidence(pulls, squares):
 MOST = 10**12  # degrees of freedom
 
 
-def sigma_upper(sample, delta):
-    """An upper confidence bound of the noise's standard deviation, from a pilot: what to tell a rule as `sigma`.
+def sigma_upper(sample: Sample, delta: float) -> float:
+    """Return an upper confidence bound on the standard deviation of the noise, from a pilot.
 
     Parameters
     ----------
     sample : Sample
-        The pilot: rewards of pulls whose numbers were fixed beforehand, at least one arm twice (arms may differ in
-        their means in any way).
+        The pilot: pulls whose numbers were fixed beforehand, at least one arm twice.
     delta : float
-        Probability, in (0, 1), with which the bound may be too small: a share of the rule's.
+        Probability, in (0, 1), that the bound is too small; use a share of the rule's delta.
 
     Returns
     -------
     float
-        Square root of W / q: W the squares within arms, q the delta-quantile of chi-square with pulls - arms degrees of
-        freedom. In units of reward.
+        The bound, in units of reward: the square root of W / q, where W is the squares within arms and q the
+        delta-quantile of chi-square with pulls - arms degrees of freedom.
 
     Raises
     ------
     ValueError
-        If no arm was pulled twice, if all replicates are equal (nothing bounds the noise then), for sums that are not
-        finite, and for delta.
+        If no arm was pulled twice, if all replicates are equal, for sums that are not finite, and for delta.
 
     Notes
     -----
-    It holds with probability 1 - delta for Gaussian noise, equal on all arms, and counts fixed beforehand. (The data of
-    a rule that chose its pulls by looking are no pilot; its first batch is.) Then `rage(arms, sigma=sigma_upper(pilot,
-    share * delta), delta=(1 - share) * delta)` is wrong with probability at most delta in all: given the pilot, whose
-    noise is independent of what the rule meets, the rule is wrong with probability at most (1 - share) delta wherever
-    the bound holds, and it fails with probability share * delta (a union bound). The pilot's own rewards must not be
-    told to the rule again. Noise that differs between arms needs a bound for the noisiest: a pilot, and a share, of
-    each.
+    The bound holds with probability 1 - delta for Gaussian noise, equal on all arms, and counts fixed beforehand. The
+    first batch of a rule is such a pilot; its later batches are not. By a union bound, `rage(arms,
+    sigma=sigma_upper(pilot, share * delta), delta=(1 - share) * delta)` is wrong with probability at most delta. Do not
+    tell the rule the rewards of the pilot. If the noise differs between arms, bound each arm with a share of delta.
 
     References
     ----------
@@ -267,54 +243,46 @@ def sigma_upper(sample, delta):
     return float(np.sqrt((squares + blur) / chi_square(delta, df)))
 
 
-def pilot_size(factor, delta, *, n_arms=1, chance=0.9):
-    """Pulls of a pilot after which `sigma_upper` is at most `factor` times the true standard deviation.
+def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 0.9) -> int:
+    """Return the pulls of a pilot after which `sigma_upper` is at most `factor` times the true standard deviation.
 
     Parameters
     ----------
     factor : float
-        What the bound may be too large by, above 1. A rule pulls factor^2 times as often as with the true sigma.
+        Largest ratio of the bound to the true value, above 1. A rule then pulls factor^2 times as often.
     delta : float
         Error probability of the bound, in (0, 1), as for `sigma_upper`.
     n_arms : int, default 1
-        Number of arms that the pilot is spread over; of each the first pull tells nothing of the noise.
+        Number of arms in the pilot. The first pull of each says nothing about the noise.
     chance : float, default 0.9
-        Probability, in (0, 1), that the bound is so small.
+        Probability, in (0, 1), that the bound is that small.
 
     Returns
     -------
     int
-        Pulls in all: the least df with q(chance) <= factor^2 q(delta), of chi-square quantiles, and `n_arms`.
+        Number of pulls: the least df with q(chance) <= factor^2 q(delta), for chi-square quantiles q, plus `n_arms`.
 
     Raises
     ------
     ValueError
-        For a factor of 1 or less, or so near to 1 that no pilot will do, and for probabilities outside (0, 1).
-
-    Notes
-    -----
-    The bound is at most factor * sigma when W / sigma^2 <= factor^2 q(delta), and W / sigma^2 is chi-square.
+        For a factor of 1 or less, or too near to 1 for any pilot, and for probabilities outside (0, 1).
 
     Examples
     --------
     >>> pilot_size(1.5, 0.01), pilot_size(1.2, 0.01), pilot_size(1.5, 0.01, n_arms=12)
     (45, 205, 56)
     """
-    delta, chance = check_delta(delta), _check_chance(chance)
+    delta = check_delta(delta)
+    if not isinstance(chance, int | float | np.number) or not 0 < chance < 1:
+        raise ValueError(f"chance must lie strictly between 0 and 1 (that the pilot is as good); got {chance!r}")
     if not (isinstance(factor, int | float | np.number) and 1 < factor < np.inf):
         raise ValueError(f"factor must be above 1 (the bound over the true sigma); got {factor!r}: 1.2 is a good pilot")
     if not isinstance(n_arms, int | np.integer) or n_arms < 1:
         raise ValueError(f"n_arms must be a whole number of at least 1; got {n_arms!r}")
 
     def enough(df):
-        return bool(chi_square(chance, df) <= factor**2 * chi_square(delta, df))
+        return bool(chi_square(float(chance), df) <= factor**2 * chi_square(delta, df))
 
     if not enough(MOST):
         raise ValueError(f"factor {factor} would need a pilot of more than {MOST:.0e} pulls: take 1.05 or more")
     return bisect_left(range(1, MOST), True, key=enough) + 1 + int(n_arms)
-
-
-def _check_chance(chance):
-    if not isinstance(chance, int | float | np.number) or not 0 < chance < 1:
-        raise ValueError(f"chance must lie strictly between 0 and 1 (that the pilot is as good); got {chance!r}")
-    return float(chance)

@@ -1,11 +1,11 @@
-"""A request laid out on plates, and plates read back: a laboratory answers in wells.
+"""Requests laid out on plates, and plates read back as Samples.
 
-A request may be answered in parts, so the first plates can be told while the others wait; what a rule does next depends
-on the sum of the answers alone. The wells are in random order, so that edges, columns and drifts of a plate do not
-favour an arm. Costs that differ between arms have no place here: no rule of this package looks at them.
+A request may be answered in parts, so the first plates can be told while the others wait. The wells are in random
+order, so that edges, columns and drifts of a plate do not favour an arm. All arms cost the same.
 """
 
 import warnings
+from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -19,39 +19,19 @@ ROWS = {6: 2, 12: 3, 24: 4, 48: 6, 96: 8, 384: 16, 1536: 32}  # of a plate, by i
 
 
 def wells(size=96):
-    """Names of the wells of a plate, row by row: A1 to H12 for 96.
-
-    Parameters
-    ----------
-    size : {6, 12, 24, 48, 96, 384, 1536}, default 96
-        Number of wells.
-
-    Returns
-    -------
-    list of str
-        The names.
-
-    Raises
-    ------
-    ValueError
-        For another size.
-
-    Examples
-    --------
-    >>> wells(6)
-    ['A1', 'A2', 'A3', 'B1', 'B2', 'B3']
-    """
+    """Return the names of the wells of a plate, row by row: A1 to H12 for 96."""
     rows = ROWS[check_option("size", size, tuple(ROWS))]
     return [f"{_letters(row)}{column + 1}" for row in range(rows) for column in range(size // rows)]
 
 
 def _letters(row):
-    """A, B, ..., Z, AA, AB, ..."""
     return chr(65 + row) if row < 26 else f"A{chr(65 + row - 26)}"
 
 
-def plates(wanted, names=None, *, size=96, rng):
-    """A request on plates: which arm goes into which well.
+def plates(
+    wanted: np.ndarray, names: Sequence | None = None, *, size: int = 96, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return a layout of a request on plates: which arm goes into which well.
 
     Parameters
     ----------
@@ -67,17 +47,17 @@ def plates(wanted, names=None, *, size=96, rng):
     Returns
     -------
     pandas.DataFrame
-        One row per pull: plate (1, 2, ...), well, arm (its label). The last plate may have wells that stay empty.
+        One row per pull: plate (1, 2, ...), well, arm (its label). Wells of the last plate may stay empty.
 
     Raises
     ------
     ValueError
-        For pulls that are no counts, names that are not one per arm or not distinct, another size, and an rng that is
-        none.
+        For pulls that are no counts, names that are not one per arm and distinct, another size, and an rng that is no
+        generator.
 
     Notes
     -----
-    Save it (`to_csv`) before the first pipette: the order is drawn anew at the next call.
+    Save the layout (`to_csv`) before you use it: the next call draws another order. `read_plates` reads the rewards.
 
     Examples
     --------
@@ -101,44 +81,7 @@ def plates(wanted, names=None, *, size=96, rng):
 
 
 def read_plates(readings, layout, names=None, *, K=None):
-    """What was read from plates, as a Sample to tell; wells that are missing or empty (failed) are not told.
-
-    Parameters
-    ----------
-    readings : pandas.DataFrame, path or str
-        Columns plate, well and reward, or the path of a csv with these (semicolons, decimal commas and UTF-16 are read,
-        as by `lab.measurements.read`); any part of the layout, in any order. If there is a column arm, it must agree.
-    layout : pandas.DataFrame, path or str
-        As `plates` made it, or the path of a csv of it.
-    names : sequence, optional
-        K labels of the arms, as they stand in the layout, by default 0..K-1.
-    K : int, optional
-        Number of arms, where there are no `names`.
-
-    Returns
-    -------
-    Sample
-        Counts, sums and squares of the K arms.
-
-    Raises
-    ------
-    ValueError
-        For missing columns, a well that is not in the layout, comes twice or holds another arm there, a reward that is
-        no number, and an arm in the layout that is not one of the names.
-
-    Warns
-    -----
-    UserWarning
-        If a plate that is read has wells of the layout without a reward: how many, and which.
-
-    Examples
-    --------
-    >>> from bandits_lab.plate_layout import plates
-    >>> layout = plates([2, 1], ["acid", "base"], size=6, rng=np.random.default_rng(0))
-    >>> read = layout.assign(reward=[0.5, 0.25, np.nan])
-    >>> read_plates(read, layout, ["acid", "base"]).counts.tolist()
-    [1, 1]
-    """
+    """Return readings, a table or csv with plate, well and reward, of a layout as a Sample; gaps are not told."""
     if names is None and K is None:
         raise ValueError("names of the arms are needed, or K, how many there are")
     names = _labels(names, K if names is None else len(names))
@@ -162,7 +105,7 @@ def read_plates(readings, layout, names=None, *, K=None):
 
 
 def _agree(readings, arm_in):
-    """Refuse readings whose column arm, if they have one, names another arm than the layout."""
+    """Refuse readings with a column arm that differs from the layout."""
     for (plate, well), arm in readings.get("arm", pd.Series(dtype=object)).items():
         said, meant = _label(arm), _label(arm_in[plate, well])
         if pd.notna(arm) and said != meant:
@@ -173,12 +116,12 @@ def _agree(readings, arm_in):
 
 
 def _label(arm):
-    """An arm as text: a number that a table has made a float of is whole again."""
+    """An arm as text; a table may have turned its number into a float."""
     return str(int(arm)) if isinstance(arm, float) and arm.is_integer() else str(arm).strip()
 
 
 def _warn_of_missing(places):
-    """Say which wells of plates that were read have no reward."""
+    """Name the wells of a plate that have no reward."""
     if len(places):
         shown = ", ".join(f"{well} on plate {plate}" for plate, well in places[:6]) + ", ..." * (len(places) > 6)
         warnings.warn(
@@ -196,7 +139,7 @@ def _labels(names, K):
 
 
 def _placed(source, columns, name):
-    """A table, or the file of one, indexed by plate and well, each at most once."""
+    """A table, or that of a file, indexed by plate and well."""
     found = source if isinstance(source, pd.DataFrame) else _from_file(source, columns)
     if missing := [column for column in columns if column not in found.columns]:
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; {', '.join(missing)} is missing")
@@ -213,8 +156,8 @@ def _placed(source, columns, name):
 
 
 def _from_file(path, columns):
-    """A csv of readings or of a layout, with rewards as numbers; empty cells are None."""
-    _, rows, delimiter = table(path, (set(columns),))
+    """The table in a csv, with rewards as numbers; empty cells are None."""
+    _, rows, delimiter = table(path, (columns,))
     filled = [{name: None if text.lower() in MISSING else text for name, text in row.items()} for _, row in rows]
     numbers = Numbers([row["reward"] for row in filled if row.get("reward")], delimiter, OUT_OF_RANGE)
     for (line, _), row in zip(rows, filled, strict=True):

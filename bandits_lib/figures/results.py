@@ -1,4 +1,4 @@
-"""What a notebook leaves behind: pictures and tables, and beside each what it came from, so that it can be redrawn."""
+"""Pictures and tables of notebooks, saved with the parameters, versions and command that redraw them."""
 
 import ast
 import json
@@ -6,29 +6,26 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from time import perf_counter
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from bandits_lib.figures import parameters as parameters_of
+from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
-ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute and change no number
+ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
+UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
 _started = perf_counter()
 
 
 def start():
-    """Start the clock that is saved as `wall_seconds`, and bring a notebook's kernel to where its paths count from.
-
-    Notes
-    -----
-    Relative paths (`out`, `checkpoint`) count from a notebook's folder, where Jupyter starts kernels. papermill starts
-    them where it is called: a kernel anywhere else in a checkout of this project moves to its notebooks/.
-
-    Examples
-    --------
-    >>> start()
-    """
+    """Start the clock that is saved as `wall_seconds`, and move a kernel that papermill started into notebooks/."""
     global _started
     _started = perf_counter()
     if _in_kernel() and (folder := _notebooks_for(Path.cwd())):
@@ -36,46 +33,56 @@ def start():
 
 
 def _in_kernel():
-    """Whether this is the kernel of a notebook, and no script or shell."""
+    """Whether this is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def _notebooks_for(folder):
-    """The checkout's notebooks/ if `folder` lies in the checkout and holds none of its notebooks, else None."""
+    """The checkout's notebooks/, if `folder` is in the checkout and has none of its notebooks, else None."""
     home = CHECKOUT / "notebooks"
     inside = folder.resolve().is_relative_to(CHECKOUT) and (home / "paper.yaml").exists()
     return home if inside and not any((folder / file.name).exists() for file in home.glob("*.ipynb")) else None
 
 
-def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
-    """Write <out>/figures/<figure>.png, .pdf, .csv (estimates), .json, and _runs.csv (the raw rows).
+def save(
+    fig: Figure,
+    figure: str,
+    out: str | os.PathLike,
+    *,
+    estimates: pd.DataFrame,
+    runs: pd.DataFrame | None = None,
+    parameters: dict,
+    notebook: str,
+    alt: str,
+) -> None:
+    """Write <out>/figures/<figure>.csv (estimates), .png, .pdf, _runs.csv (the raw rows) and, last, .json.
 
     Parameters
     ----------
     fig : matplotlib.figure.Figure
-        The picture; png and pdf carry no date.
+        The picture, saved without a date.
     figure : str
-        Its name, "<paper>/fig_1a" for instance.
+        Its name, such as "<paper>/fig_1a".
     out : str or path-like
         Folder to write to.
     estimates : DataFrame
-        Estimates behind the picture, saved with their index.
+        Estimates in the picture, saved with their index.
     runs : DataFrame, optional
-        Runs behind the estimates, saved without `seconds`; None saves none.
+        Runs behind the estimates, saved without `seconds`.
     parameters : dict
-        `globals()` of the notebook, of which its parameters are kept.
+        `globals()` of the notebook; its parameters are saved.
     notebook : str
-        Name of the notebook that calls.
+        Name of the notebook.
     alt : str
         The picture in words.
 
     Raises
     ------
     ValueError
-        For a parameter of the notebook without value.
+        For a parameter of the notebook without a value.
     FileNotFoundError
-        For a notebook that is not there.
+        If there is no such notebook.
 
     Examples
     --------
@@ -85,17 +92,22 @@ def save(fig, figure, out, *, estimates, runs=None, parameters, notebook, alt):
     >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
     >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
     """
-    path = Path(out) / "figures" / figure
-    save_data(estimates, figure, out, parameters=parameters, notebook=notebook, alt=alt)
-    fig.savefig(path.with_suffix(".png"), metadata={"Software": None})
-    fig.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    about, path = provenance(parameters, notebook) | {"alt": alt}, _place(figure, out)
+    save_table(estimates, path.with_suffix(".csv"))
+    for kind, undated in UNDATED.items():
+        picture = BytesIO()
+        fig.savefig(picture, format=kind, metadata=undated)
+        atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
     if runs is not None:
         kept = runs.drop(columns="seconds", errors="ignore")
         save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
+    _save_about(about, path)
 
 
-def save_data(frame, name, out, *, parameters, notebook, **more):
-    """Write a table that belongs to no picture: <out>/figures/<name>.csv, and .json with what it came from.
+def save_data(
+    frame: pd.DataFrame, name: str, out: str | os.PathLike, *, parameters: dict, notebook: str, **more: Any
+) -> None:
+    """Write a table without a picture: <out>/figures/<name>.csv and .json.
 
     Parameters
     ----------
@@ -106,18 +118,18 @@ def save_data(frame, name, out, *, parameters, notebook, **more):
     out : str or path-like
         Folder to write to.
     parameters : dict
-        `globals()` of the notebook, of which its parameters are kept.
+        As for `save`.
     notebook : str
-        Name of the notebook that calls.
+        Name of the notebook.
     **more
         Further entries of the json.
 
     Raises
     ------
     ValueError
-        For a parameter of the notebook without value.
+        For a parameter of the notebook without a value.
     FileNotFoundError
-        For a notebook that is not there.
+        If there is no such notebook.
 
     Examples
     --------
@@ -125,14 +137,23 @@ def save_data(frame, name, out, *, parameters, notebook, **more):
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
     """
-    path, about = Path(out) / "figures" / name, provenance(parameters, notebook) | more
-    path.parent.mkdir(parents=True, exist_ok=True)
+    about, path = provenance(parameters, notebook) | more, _place(name, out)
     save_table(frame, path.with_suffix(".csv"))
-    path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
+    _save_about(about, path)
 
 
-def save_table(frame, path):
-    """A DataFrame as csv with its index, floats to the last digit, lines ending in newline on every system.
+def _place(name, out):
+    path = Path(out) / "figures" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _save_about(about, path):
+    atomic_write(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
+
+
+def save_table(frame: pd.DataFrame, path: str | os.PathLike) -> None:
+    """Write a DataFrame as csv with its index, and with all digits of floats.
 
     Parameters
     ----------
@@ -149,37 +170,11 @@ def save_table(frame, path):
     >>> Path("table.csv").read_text().split()
     [',mean', '0,0.10000000000000001']
     """
-    frame.to_csv(path, float_format="%.17g", lineterminator="\n")
+    atomic_write(path, frame.to_csv(float_format="%.17g", lineterminator="\n"))
 
 
 def provenance(parameters, notebook):
-    """What a figure came from: parameters, versions, git commit, the command that redraws it, wall time in seconds.
-
-    Parameters
-    ----------
-    parameters : dict
-        {name: value}, among them those that the notebook's cell tagged `parameters` assigns.
-    notebook : str
-        Name of the notebook.
-
-    Returns
-    -------
-    dict
-        With keys parameters, versions, commit, command and wall_seconds.
-
-    Raises
-    ------
-    ValueError
-        For a parameter of the notebook without value.
-    FileNotFoundError
-        For a notebook that is not there.
-
-    Examples
-    --------
-    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".", more="is left out")
-    >>> provenance(used, "companion_ledger")["parameters"]
-    {'claims_folder': '', 'runs': 0, 'seed': 0, 'n_jobs': 1, 'scheduler': '', 'out': '.'}
-    """
+    """Return parameters, versions, git commit, the command that redraws a figure, and wall time in seconds."""
     used = _used(parameters, notebook)
     given = " ".join(f"-p {name} {_shown(value)}" for name, value in used.items() if name not in ELSEWHERE)
     return {
@@ -192,7 +187,7 @@ def provenance(parameters, notebook):
 
 
 def _used(given, notebook):
-    """Of the values given, those of the notebook's parameters, in the order of its cell, each checked."""
+    """The values of the notebook's parameters in the order of its cell, checked."""
     folders = (Path.cwd(), CHECKOUT / "notebooks")
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
@@ -206,19 +201,19 @@ def _used(given, notebook):
 
 
 def _injected(given):
-    """Names that papermill's cell assigns, in a kernel that ran one: it lets those pass that no notebook has."""
+    """Names that papermill's cell assigns; papermill does not refuse unknown names."""
     cells = [cell for cell in given.get("In", []) if cell.startswith("# Parameters\n")]
     nodes = [node for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.Assign)]
     return [target.id for node in nodes for target in node.targets if isinstance(target, ast.Name)]
 
 
 def _shown(value):
-    """A value as the command line of papermill takes it: lists and strings are quoted."""
+    """A value on papermill's command line, where lists and strings are quoted."""
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
 def _commit(folder=Path(__file__).parent):
-    """The git commit of a checkout, "-dirty" if files of it differ outside figures/, "unknown" without git."""
+    """The git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
     try:
         root = _git(folder, "rev-parse", "--show-toplevel")
         changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures")

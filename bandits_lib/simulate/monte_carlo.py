@@ -1,11 +1,6 @@
-"""Many runs of many algorithms: one row per run, the same problem and the same streams whatever runs beside it.
+"""Runs of many algorithms: a row per algorithm and run, on the same problem and streams whatever runs beside it.
 
-Finished runs on disk, so that a kill loses none: JSON lines under the hash of the experiment that they belong to.
-
-The first line is the hash, each of the others one finished run. The place is the path of the file, or a folder (it is
-there, or the path ends in /) in which the hash names the file; "" or None for no file.
-
-Where runs are computed: in processes that end with their parent, or on a dask cluster that holds this package.
+A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
 """
 
 import contextlib
@@ -14,10 +9,12 @@ import hashlib
 import json
 import os
 import threading
+import warnings
+from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TextIO
+from zlib import crc32
 
 import joblib
 import numpy as np
@@ -25,58 +22,73 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
+from bandits_lib.files import append, locked, replace
+from bandits_lib.problem import LinearBandit
 from bandits_lib.simulate.correct import best_item, correct_level
 from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.simulate.play import play
 
 
 class Checkpoint:
-    """The file, or none, at a `place` of the experiment whose hash is `identity`; as a context open for `append`."""
+    """Finished runs, at a `place`, of the experiment whose hash is `identity`; nothing is kept without a place."""
 
     def __init__(self, place, identity):
-        self.identity = identity
-        self.path: Path | None = Path(place) if place else None
-        self.file: TextIO | None = None
-        if place and (str(place).endswith(("/", os.sep)) or Path(place).is_dir()):
-            self.path = Path(place) / f"{identity}.jsonl"
+        self.kept, self.path = bool(place), Path(os.path.realpath(place or "."))
+        self.head = _line({"experiment": identity})
+        if str(place).endswith(("/", os.sep)) or self.path.is_dir():
+            self.path /= f"{identity}.jsonl"
 
-    def __enter__(self):
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = not self.path.exists()
-            self.file = open(self.path, "a")
-            if fresh:
-                self._line({"experiment": self.identity})
-        return self
-
-    def __exit__(self, *error):
-        if self.file is not None:
-            self.file.close()
+    def read(self):
+        """{run: rows} of the finished runs, without a last line that a kill cut short; begins the file if need be."""
+        if not self.kept:
+            return {}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._begun():
+            self._add(b"")
+        lines = self.path.read_bytes().rpartition(b"\n")[0].splitlines()[1:]
+        found = [_content(line) for line in lines]
+        if damaged := [str(number) for number, content in enumerate(found, start=2) if content is None]:
+            warnings.warn(
+                f"{self.path}: lines {', '.join(damaged)} are damaged, their runs are played again", stacklevel=2
+            )
+        return {content["run"]: content["rows"] for content in found if content is not None}
 
     def append(self, r, rows):
         """Keep the rows of a finished run."""
-        if self.file is not None:
-            self._line({"run": r, "rows": rows})
+        if self.kept:
+            self._add(_line({"run": r, "rows": rows}))
 
-    def _line(self, content):
-        print(json.dumps(content), file=self.file, flush=True)
+    def _add(self, line):
+        with locked(self.path):
+            if self._begun():
+                append(self.path, line, sync=False)
+            else:
+                replace(self.path, self.head + line)
 
-    def read(self):
-        """{run: rows} of the finished runs; a last line cut short by a kill is dropped from the file."""
-        if self.path is None or not self.path.exists():
-            return {}
-        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
-        lines = whole.splitlines()
-        if not lines:
-            self.path.unlink()
-            return {}
-        if json.loads(lines[0]).get("experiment") != self.identity:
+    def _begun(self):
+        """Whether the file has its first line; ValueError if that is another."""
+        start = b""
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                start = file.read(len(self.head))
+        if not self.head.startswith(start):
             raise ValueError(
                 f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
                 "the seed or the library differs. Remove the file, or name another"
             )
-        os.truncate(self.path, len(whole + newline))
-        return {line["run"]: line["rows"] for line in map(json.loads, lines[1:])}
+        return start == self.head
+
+
+def _line(content):
+    """A line of JSON that ends with the checksum of what stands before it."""
+    text = json.dumps(content)[:-1]
+    return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def _content(line):
+    """What stands in a line, or None if its checksum is wrong."""
+    text, _, given = line.rpartition(b', "crc32": "')
+    return json.loads(line) if given == b'%08x"}' % crc32(text) else None
 
 
 ANOTHER = (
@@ -86,7 +98,7 @@ ANOTHER = (
 
 
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
-    """The results of `function(*task)` for each task as they come, in any order, from processes or a dask scheduler."""
+    """Yield the results of `function(*task)` in any order, from processes or a dask scheduler."""
     with _backend(scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")):
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         yield from parallel(joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
@@ -94,7 +106,7 @@ def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
 
 @contextlib.contextmanager
 def _backend(scheduler):
-    """joblib's own processes, or a dask cluster whose workers have been seen to hold this very package."""
+    """joblib's own processes, or a dask cluster whose workers hold this very package."""
     if not scheduler:
         yield
         return
@@ -113,7 +125,7 @@ def _below(parent, function, task):
 
 @functools.cache
 def end_with(parent):
-    """End this process when its parent does: a joblib worker does not notice a kill, and would compute on."""
+    """End this process when its parent ends; a joblib worker would not notice a kill."""
 
     def watch():
         while os.getppid() == parent:
@@ -125,7 +137,7 @@ def end_with(parent):
 
 
 def check_workers(client):
-    """Refuse dask workers that are not there, or lack this very package: joblib's dask backend would hang."""
+    """Refuse a cluster without workers, or with another version of this package; joblib would hang."""
     if not client.scheduler_info()["workers"]:
         raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
     ours = source_fingerprint()
@@ -142,78 +154,76 @@ def _worker_source():
     return importlib.import_module("bandits_lib.simulate.fingerprint").source_fingerprint()
 
 
-BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # a minute of silence, then a bar
+BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # shown after a minute
 COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]
 
 
 def monte_carlo(
-    algorithms,
-    make_problem,
+    algorithms: dict[str, Callable] | Callable,
+    make_problem: LinearBandit | Callable | dict,
     *,
-    by=None,
-    runs=20,
-    seed=0,
-    streams="shared",
-    n_jobs=1,
-    correct=best_item,
-    measure=None,
-    max_pulls=None,
-    checkpoint=None,
-    scheduler=None,
-    progress=True,
-):
-    """Play every algorithm `runs` times on problems drawn by `make_problem`, and return one row per algorithm and run.
+    by: str | list[str] | None = None,
+    runs: int = 20,
+    seed: int = 0,
+    streams: str = "shared",
+    n_jobs: int = 1,
+    correct: Callable = best_item,
+    measure: Callable | None = None,
+    max_pulls: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Play every algorithm `runs` times on problems drawn by `make_problem`.
 
     Parameters
     ----------
     algorithms : dict of {str: callable}, or callable
-        By name, make(problem, rng) -> a fresh generator; rng is the rule's own. With `by` it may be a function
-        (setting) -> {name: make}.
+        {name: make}, where make(problem, rng) returns a fresh generator; rng belongs to the rule. With `by`, also a
+        function (setting) -> {name: make}.
     make_problem : LinearBandit, callable, or dict of these
-        Function (rng) -> LinearBandit, the same problem for every algorithm of a run; or a LinearBandit, for all runs.
-        With `by`, {setting: function or LinearBandit}.
+        Function (rng) -> LinearBandit that draws the problem of a run, or a LinearBandit for all runs. With `by`,
+        {setting: function or LinearBandit}.
     by : str or list of str, optional
-        Name of a column, to play in several settings; of settings that are tuples, a list of names.
+        Name of the column of the settings; a list of names for settings that are tuples.
     runs : int, default 20
         Number of runs, at least 1.
     seed : int, default 0
-        Run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so adding an algorithm,
-        a setting, or more runs, changes no other row.
+        Run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so another algorithm,
+        another setting or more runs change no other row.
     streams : str, default "shared"
-        With `by`: "shared", as just said, so that run r meets the same normals in every setting and five settings are
-        no five samples; or "own", SeedSequence(seed, spawn_key=(h, r)) with h a hash of the setting's value, so that
-        settings are independent, whatever stands beside them and in whatever order (5 and 5.0 are one value). Either
-        way a row depends on nothing else, and algorithms of a setting and run share their streams.
+        With `by`: "shared" gives run r the same streams in every setting, so settings are not independent. "own" uses
+        SeedSequence(seed, spawn_key=(h, r)), where h is a hash of the setting's value (5 and 5.0 are the same value):
+        then settings are independent. Algorithms of a setting and run always share their streams.
     n_jobs : int, default 1
         Number of processes (joblib).
     correct : callable, default best_item
         Function (problem, recommendation) -> bool.
     measure : callable, optional
-        Function (problem, Run) -> {column: number}; by default nothing more is measured.
+        Function (problem, Run) -> {column: number} for further columns.
     max_pulls : int, optional
-        Number of pulls at which every run is cut off; by default none.
+        Number of pulls at which a run is stopped, by default none.
     checkpoint : path or str, optional
-        A file that survives a kill: finished runs are appended and not played again. Its first line holds a hash of
-        everything that decides the rows (the library's source included); a file of another experiment is refused. A
-        folder (it exists, or the path ends in /; with `by`, always): the file is named by the hash, so none is ever
-        refused. "" or None: nothing is kept.
+        A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
+        everything that decides the rows, the library's source included, and a file with another hash is refused. In a
+        folder (it exists, or the path ends in /; with `by`, always) the hash names the file. "" or None keeps nothing.
     scheduler : str, optional
-        Address of a dask scheduler in the place of the processes; "" or None for what DASK_SCHEDULER_ADDRESS says, or
-        none.
+        Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True
         Whether to show a bar on standard error after a minute.
 
     Returns
     -------
     pandas.DataFrame
-        Columns algorithm, run, pulls, correct, stopped, recommendation, seconds, those of `measure` and `by`, ordered
-        by setting and algorithm (as given) and run. `correct` is False for runs that did not stop.
+        A row per algorithm and run, ordered by setting, algorithm and run, with the columns algorithm, run, pulls,
+        correct, stopped, recommendation, seconds, and those of `measure` and `by`. `correct` is False for runs that did
+        not stop.
 
     Raises
     ------
     ValueError
         For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, a problem that
-        `correct` refuses, or, with streams of their own, settings that are no numbers, strings or tuples of these.
+        `correct` refuses, and own streams for settings that are no numbers, strings or tuples of these.
 
     Examples
     --------
@@ -229,7 +239,8 @@ def monte_carlo(
         raise ValueError(f"make_problem must be a dictionary of settings where `by` names their column; got {given}")
     if streams not in ("shared", "own"):
         raise ValueError(f"streams must be 'shared' or 'own'; got {streams!r}")
-    settings, names = ({(): make_problem}, ()) if by is None else (make_problem, [by] if isinstance(by, str) else by)
+    settings = make_problem if isinstance(make_problem, dict) else {(): make_problem}
+    names = [by] if isinstance(by, str) else by or []
     folder = f"{checkpoint}/" if checkpoint and by is not None else checkpoint
     tasks = []
     for setting, make in settings.items():
@@ -245,12 +256,12 @@ def monte_carlo(
 
 
 def _number(setting):
-    """A number of 64 bits that the value of a setting decides, in every process and for ever."""
+    """A number of 64 bits that depends on the value of a setting only."""
     return int.from_bytes(hashlib.sha256(_value(setting).encode()).digest()[:8], "big")
 
 
 def _value(setting):
-    """The text of a setting; a tuple of one value is that value, and numbers are what they are worth."""
+    """The text of a setting; a tuple of one value is that value, and 5 is 5.0."""
     if isinstance(setting, tuple):
         return _value(setting[0]) if len(setting) == 1 else f"({','.join(map(_value, setting))})"
     if isinstance(setting, Real):
@@ -263,27 +274,21 @@ def _value(setting):
 
 
 def _rows(tasks, runs, checkpoint, progress, **where):
-    """For each task the rows of all runs in their order, those of the checkpoint not played again.
-
-    The runs of all tasks stand in one queue, so no worker waits for the last run of a setting.
-    """
+    """The rows of all runs for each task; one queue for all tasks, so no worker waits for the end of a setting."""
     for players, *_ in tasks:
         if not players or runs < 1:
             raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    with contextlib.ExitStack() as files:
-        for keep in keeps:
-            files.enter_context(keep)
-        for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
-            done[k][r] = rows
-            keeps[k].append(r, rows)
+    for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
+        done[k][r] = rows
+        keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]
 
 
 def _run_of(task, r, *arguments):
-    """Which of the tasks, which run, and its rows."""
+    """The number of the task, the number of the run, and its rows."""
     return task, *one_run(r, *arguments)
 
 
@@ -299,37 +304,7 @@ def _threads():
 
 
 def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
-    """One run, as plain JSON values, so that computed, sent and resumed rows are the same to the digit.
-
-    Parameters
-    ----------
-    r : int
-        Number of the run.
-    algorithms : dict of {str: callable}
-        As for `monte_carlo`.
-    make_problem : LinearBandit or callable
-        As for `monte_carlo`.
-    seed : int or tuple of int
-        As for `monte_carlo`; with streams of its own, the seed and the number of the setting.
-    correct : callable
-        As for `monte_carlo`.
-    measure : callable or None
-        As for `monte_carlo`.
-    max_pulls : int or None
-        As for `monte_carlo`.
-
-    Returns
-    -------
-    r : int
-        Number of the run.
-    rows : list of dict
-        One row per algorithm.
-
-    Raises
-    ------
-    ValueError
-        For a problem that `correct` refuses.
-    """
+    """Return the number of a run and its rows, as plain JSON values, which a checkpoint keeps to the digit."""
     whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
     with _threads().limit(limits=1):

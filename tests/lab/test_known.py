@@ -188,6 +188,12 @@ def test_of_very_many_items_the_best_are_drawn_and_the_others_counted():
     plt.close(ax.figure)
 
 
+def test_names_are_no_html():
+    known = Lab(rage(ARMS, delta=0.05)).standings(names=["<b>a</b>", "b & c", "c", "d"])
+    html = known._replace(ended=True)._repr_html_()
+    assert html.count("&lt;b&gt;a&lt;/b&gt;") == 2 and "<b>" not in html and "(the rule's default" in html
+
+
 def test_it_draws_where_it_is_told():
     _, (left, right) = plt.subplots(1, 2)
     assert many(5).plot(right) is right and not left.lines

@@ -170,6 +170,43 @@ def test_one_bound_on_unequal_noise_is_no_reason_to_cry_wolf():
     assert pooled > 100 and both < 10
 
 
+def test_without_replicates_the_largest_sigma_counts():
+    """With another one of them nearly every experiment would be an alarm."""
+    sigma = np.array([0.1, 0.1, 0.1, 2.0, 0.1, 2.0, 2.0])
+    problem = LinearBandit(SQUARE, theta=[1.0, 0.5, -0.3], sigma=sigma)
+    found = [said(lambda: one_batch(SQUARE, np.ones(7, int), sigma=sigma), problem, RNG(r)) for r in range(200)]
+    assert sum(map(refused, found)) <= 2
+    bent = LinearBandit(SQUARE, means=SQUARE @ [1.0, 0.5, -0.3] + 20.0 * (np.arange(7) == 6), sigma=sigma)
+    assert refused(said(lambda: one_batch(SQUARE, np.ones(7, int), sigma=sigma), bent, RNG(0)))
+
+
+def test_the_arms_that_are_hardly_seen_are_those_whose_doubled_distance_would_be_missed():
+    """By the power of the F test for a departure of one arm by twice what it is behind; the answer is arm 0."""
+    named = []
+    for r in range(40):
+        counts, mean = RNG(r).integers(2, 30, 7), SQUARE @ [1.0, 0.5, -0.3]
+        sample = LinearBandit(SQUARE, means=mean, sigma=0.2).pull(counts, RNG(r))
+        lab = Lab(one_batch(SQUARE, counts, sigma=0.2))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lab.tell(sample)
+        text = "".join(str(w.message) for w in caught if w.category is LinearityWarning)
+        if refused([text]):
+            continue
+        root = np.sqrt(counts)[:, None] * SQUARE
+        fitted = SQUARE @ np.linalg.lstsq(root, sample.sums / np.sqrt(counts))[0]
+        behind = fitted[0] - fitted
+        behind[0] = behind[1:].min()
+        noise_df = counts.sum() - 7
+        noise = (sample.squares - sample.sums**2 / counts).sum() / noise_df
+        shift = counts * (1 - np.diag(root @ np.linalg.pinv(root))) * (2 * np.maximum(behind, 0)) ** 2 / noise
+        faint = np.flatnonzero(stats.ncf.sf(stats.f.isf(LEVEL, 4, noise_df), 4, noise_df, shift) < 0.8)
+        shown = re.search(r"hardly be seen for arms? ([\d, ]+):", text)
+        assert ([int(k) for k in shown[1].split(", ")] if shown else []) == faint.tolist()
+        named.append(len(faint))
+    assert len(named) > 30 and len(set(named)) > 1
+
+
 def test_replicates_that_are_equal_are_no_noise():
     """Squares computed from means, told twice: the promised sigma takes the place of replicates."""
     counts = np.full(5, 20)

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandits_lab import Lab, log
-from bandits_lab import log as lock_module
+from bandits_lab import Lab
 from bandits_lab import log as logs
 from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
-from bandits_lab.log import locked
 from bandits_lib import Result, Sample
 from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.files import append
 from bandits_lib.fixed_confidence import rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -156,7 +155,7 @@ def test_a_kill_while_the_rest_of_another_kill_is_replaced(tmp_path):
     torn = b"1" * (added.index(b"\n") + 1) + b"\n1,2,0,1,0.2"  # what is left of it could end the first row of the new
     for end in range(len(added)):
         path.write_bytes(before + torn)
-        log._append(path, len(before), added[:end])
+        append(path, added[:end], len(before))
         assert logs.read(path).entries in known
     assert logs.read(path).entries == known[0]
 
@@ -314,7 +313,7 @@ def test_the_log_of_another_experiment_is_left_alone(tmp_path):
 
 
 def test_a_folder_that_is_missing_and_a_file_that_is_read_only(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder .*nowhere to save log.csv in"):
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere to save log.csv in: create it"):
         half_way().save(tmp_path / "nowhere" / "log.csv")
     lab = half_way()
     lab.save(tmp_path / "log.csv")
@@ -333,31 +332,6 @@ def test_a_link_to_a_log_stays_a_link(tmp_path):
     (tmp_path / "link.csv").symlink_to(tmp_path / "log.csv")
     half_way().save(tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink() and len(Lab(patient(ARMS), tmp_path / "log.csv").log) == 1
-
-
-def test_the_lock_is_exclusive_waits_and_leaves_nothing(tmp_path):
-    path = tmp_path / "log.csv"
-    with locked(path):
-        with pytest.raises(TimeoutError, match="log.csv is being written by another program"):
-            with locked(path, patience=0.1):
-                pass
-    (tmp_path / "log.csv.lock").write_text("left by a computer that lost its power")
-    with locked(path, patience=0.1):
-        pass
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_lock_that_was_let_go_while_one_waited_is_not_held(tmp_path, monkeypatch):
-    beside, waited, lock = tmp_path / "log.csv.lock", [], lock_module._lock
-
-    def late(file):
-        if not waited:
-            waited.append(beside.unlink())
-        lock(file)
-
-    monkeypatch.setattr(lock_module, "_lock", late)
-    with locked(tmp_path / "log.csv"):
-        assert waited and beside.exists()
 
 
 # --- the same experiment, and another

@@ -99,6 +99,16 @@ def test_the_squares_add_up_in_whatever_parts_they_come():
     assert watch.pulls == total(parts).counts.sum()
 
 
+def test_arms_that_are_pulled_again_because_they_stood_out_are_no_alarm():
+    """The evidence counts all pulls; their degrees of freedom alone would make this one."""
+    first, again = RNG(0).standard_normal(4_000), RNG(1).standard_normal(100)
+    watch = Watch({"sigma": 1.0, "delta": 0.05})
+    watch.take(Sample.of(np.arange(4_000), first, 4_000))
+    watch.take(Sample.of(np.argsort(-np.abs(first))[:100], again, 4_000))
+    assert watch.df == 100 and log_evidence(watch.df, watch.squares) > -np.log(ALPHA)
+    assert watch.message() is None
+
+
 def test_single_pulls_keep_their_digits_far_from_0():
     noise = RNG(0).standard_normal(400)
     near, far = Watch({"sigma": 1.0, "delta": 0.1}), Watch({"sigma": 1.0, "delta": 0.1})

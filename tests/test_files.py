@@ -1,0 +1,357 @@
+"""Files of every kind outlive a kill at any moment, two writers lose nothing, and no lock file shuts anybody out."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bandits_companion import claims
+from bandits_lab import log
+from bandits_lab.experiment import Experiment
+from bandits_lib import files
+from bandits_lib.figures import results
+from bandits_lib.files import atomic_write, locked
+from bandits_lib.simulate.monte_carlo import Checkpoint
+
+LARGE = 2**19  # bytes: a write takes most of the time that a killed process has
+KILLS = 20  # of each kind
+
+
+class Large:
+    """A table and a picture of one character, `LARGE` times."""
+
+    def __init__(self, character):
+        self.text = character * LARGE
+
+    def to_csv(self, path=None, **how):
+        return self.text if path is None else Path(path).write_text(self.text)
+
+    def savefig(self, file, **how):
+        file.write(self.text.encode())
+
+
+def claim(number, character):
+    return claims.claim(f"fiez2019_demo/{number}", "fiez2019", "1a", character * LARGE, 0.5, 0.4, 0.6, (0, 1))
+
+
+# --- what a writer does in its n-th step, and what must be found after the kill: `done` steps had come to their end
+
+
+def draw(folder, n):
+    results.provenance = lambda parameters, notebook: {"step": n}
+    runs, large = pd.DataFrame({"run": [n], "pulls": ["x" * LARGE]}), Large(str(n % 10))
+    results.save(large, "p/fig", folder, estimates=large, runs=runs, parameters={}, notebook="", alt="")
+
+
+def drawn(folder, done):
+    of = {}
+    for ending in (".csv", ".png", ".pdf"):
+        text = (folder / "figures" / "p" / f"fig{ending}").read_text()
+        assert len(text) == LARGE and len(set(text)) == 1
+        of[ending] = int(text[0])
+    said = json.loads((folder / "figures" / "p" / "fig.json").read_text())["step"]
+    assert said in (done - 1, done) and set(of.values()) <= {said % 10, (said + 1) % 10}, "the json is the last"
+    assert len(pd.read_csv(folder / "figures" / "p" / "fig_runs.csv")["pulls"].item()) == LARGE
+
+
+def judge(folder, n):
+    claims.show = lambda claims: None
+    claims.save([claim(number, "x") for number in range(1 + n % 2)], folder)
+
+
+def judged(folder, done):
+    found = pd.read_csv(folder / "figures" / "claims" / "fiez2019_demo.csv")
+    assert (found["statement"].str.len() == LARGE).all()
+    assert len(found) in (1 + (done - 1) % 2, 1 + done % 2)
+
+
+@cache
+def entry(n):
+    rows = tuple(log.Row(0, 1, 0, 0, 1, n + k / 10_000, 1.0) for k in range(500))
+    return log.text(log.Entry(rows))
+
+
+EXPERIMENT = Experiment("patient", {"delta": 0.1})
+
+
+def tell(folder, n):
+    texts = [log.text(log.entry(0, asked=[10**6])), *map(entry, range(n))]
+    log.save(folder / "log.csv", EXPERIMENT, log.head(EXPERIMENT), texts)
+
+
+def told(folder, done):
+    entries = log.read(folder / "log.csv").entries[1:]
+    assert len(entries) in (done - 1, done)
+    assert [log.text(found) for found in entries] == list(map(entry, range(len(entries))))
+
+
+def rows_of(n):
+    return [{"run": n, "pulls": [n] * 15_000}]
+
+
+def keep(folder, n, identity="abc"):
+    Checkpoint(folder / "kept.jsonl", identity).append(n, rows_of(n))
+
+
+def kept(folder, done):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = Checkpoint(folder / "kept.jsonl", "abc").read()
+    assert list(found) == list(range(len(found))) and len(found) in (done, done + 1)
+    assert all(rows == rows_of(n) for n, rows in found.items())
+
+
+KINDS = {"figures": (draw, drawn), "claims": (judge, judged), "log": (tell, told), "checkpoint": (keep, kept)}
+
+
+def forked(step, *arguments):
+    """A process that writes: its id, and the end of a pipe that gets a byte after every step."""
+    done, told = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(told)
+        return child, done
+    os.fsync = lambda file: None  # no disk loses its power here, and writing shall take most of the time
+    try:
+        for n in arguments[-1]:
+            step(*arguments[:-1], n)
+            os.write(told, b".")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def killed(kind, folder):
+    """Kill processes at random moments of their writing, and look at the files each time."""
+    (write, check), rng, n = KINDS[kind], np.random.default_rng(0), 0
+    for _ in range(KILLS):
+        child, done = forked(write, folder, range(n, n + 1_000))
+        assert os.read(done, 1) == b".", "the writer failed"
+        time.sleep(rng.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        n += 1
+        while more := os.read(done, 1_000):
+            n += len(more)
+        os.close(done)
+        check(folder, n)
+        n = len(Checkpoint(folder / "kept.jsonl", "abc").read()) if kind == "checkpoint" else n
+    print(kind)
+
+
+def in_a_process(call, folder):
+    """Fork from a process without threads, which ends within a minute."""
+    paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    code = f"import test_files as t; {call}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return done.stdout
+
+
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one_or_whole_records(tmp_path):
+    assert in_a_process("[t.killed(kind, t.Path('.')) for kind in t.KINDS]", tmp_path).split() == list(KINDS)
+
+
+def side_by_side(folder, n=30):
+    """Two processes add to a checkpoint and replace a file, which a third reads meanwhile."""
+
+    def write(first, number):
+        keep(folder, first + number)
+        atomic_write(folder / "whole.txt", str(first // n) * LARGE)
+
+    whole = files._whole
+    files._whole = lambda file: (whole(file), time.sleep(0.002))[0]  # time for the other to write, if it could
+    children = [forked(write, first, range(n)) for first in (0, n)]
+    for step in range(n):
+        found = Checkpoint(folder / "kept.jsonl", "abc").read()
+        assert all(rows == rows_of(run) for run, rows in found.items())
+        if step:
+            assert (folder / "whole.txt").read_text() in ("0" * LARGE, "1" * LARGE)
+        for _, done in children:
+            os.read(done, 1)
+    assert [os.waitpid(child, 0)[1] for child, _ in children] == [0, 0]
+    assert sorted(Checkpoint(folder / "kept.jsonl", "abc").read()) == list(range(2 * n))
+    print(*sorted(path.name for path in folder.iterdir()))
+
+
+def test_two_writers_and_a_reader_lose_nothing_and_leave_nothing_else(tmp_path):
+    assert in_a_process("t.side_by_side(t.Path('.'))", tmp_path).split() == ["kept.jsonl", "whole.txt"]
+
+
+# --- checkpoints: a checksum in every line
+
+
+def test_a_torn_line_goes_and_what_another_process_wrote_meanwhile_stays(tmp_path):
+    path = tmp_path / "c.jsonl"
+    slow = Checkpoint(path, "abc")
+    slow.read()
+    for n in (0, 1):
+        Checkpoint(path, "abc").append(n, rows_of(n))
+    whole = path.read_bytes()
+    for torn in (b'{"run": 2', b'{"run": 2, "rows": [' + b"1" * 60_000):
+        path.write_bytes(whole + torn)
+        assert list(slow.read()) == [0, 1] and path.read_bytes() == whole + torn, "reading changes nothing"
+    slow.append(2, rows_of(2))
+    assert path.read_bytes().startswith(whole) and list(slow.read()) == [0, 1, 2]
+
+
+def test_a_line_that_was_changed_is_named_and_not_used(tmp_path):
+    path = tmp_path / "kept.jsonl"
+    for n in range(3):
+        keep(tmp_path, n)
+    path.write_bytes(path.read_bytes().replace(b'"pulls": [1, 1', b'"pulls": [1, 2'))
+    with pytest.warns(UserWarning, match="kept.jsonl: lines 3 are damaged, their runs are played again"):
+        assert list(Checkpoint(path, "abc").read()) == [0, 2]
+
+
+@pytest.mark.parametrize("other", [b'{"experiment": "abc"}\n{"run": 0, "rows": []}\n', b"notes of mine", b"\x00\xff\n"])
+def test_a_file_of_another_version_or_kind_is_refused_and_left_as_it_is(tmp_path, other):
+    (tmp_path / "kept.jsonl").write_bytes(other)
+    for use in (lambda: Checkpoint(tmp_path / "kept.jsonl", "abc").read(), lambda: keep(tmp_path, 0)):
+        with pytest.raises(ValueError, match="kept.jsonl is of another experiment"):
+            use()
+    assert (tmp_path / "kept.jsonl").read_bytes() == other
+
+
+# --- one file
+
+
+def test_a_failure_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    atomic_write(path, "old\n")
+    (tmp_path / "a.csv.part").write_text("of a writer that was killed")
+    monkeypatch.setattr(os, "fsync", refusing(errno.ENOSPC))
+    with pytest.raises(OSError, match=r"the disk of .*a.csv is full: free some space and save again"):
+        atomic_write(path, "new\n")
+    assert path.read_text() == "old\n" and [file.name for file in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_mode_and_links_of_a_file_stay(tmp_path):
+    (tmp_path / "folder").mkdir()
+    path, link = tmp_path / "folder" / "a.csv", tmp_path / "link.csv"
+    atomic_write(path, "é\n")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    atomic_write(link, b"new")
+    assert link.is_symlink() and path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="a.csv is read-only: make it writable, or save under another name"):
+        atomic_write(path, "newer")
+    assert path.read_bytes() == b"new"
+
+
+# --- the lock
+
+
+def test_the_lock_is_exclusive_waits_and_leaves_nothing(tmp_path):
+    path = tmp_path / "log.csv"
+    with locked(path):
+        with pytest.raises(TimeoutError, match="log.csv is being written by another program"):
+            with locked(path, patience=0.1):
+                pass
+        assert (tmp_path / "log.csv.lock").stat().st_mode & 0o777 == 0o666, "any user may take it after a kill"
+    (tmp_path / "log.csv.lock").write_text("left by a computer that lost its power")
+    with locked(path, patience=0.1):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_that_was_let_go_while_one_waited_is_not_held(tmp_path, monkeypatch):
+    beside, waited, lock = tmp_path / "log.csv.lock", [], files.lock_descriptor
+
+    def late(file, blocking):
+        if not waited:
+            waited.append(beside.unlink())
+        return lock(file, blocking=blocking)
+
+    monkeypatch.setattr(files, "lock_descriptor", late)
+    with locked(tmp_path / "log.csv"):
+        assert waited and beside.exists()
+
+
+def test_a_lock_file_of_another_user_shuts_nobody_out_and_is_still_a_lock(tmp_path, monkeypatch):
+    path, opened = tmp_path / "log.csv", os.open
+    (tmp_path / "log.csv.lock").write_text("")
+
+    def foreign(name, flags, *mode):
+        if flags & os.O_RDWR and not flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+        return opened(name, flags, *mode)
+
+    monkeypatch.setattr(os, "open", foreign)
+    monkeypatch.setattr(os, "unlink", refusing(errno.EPERM))  # a folder in which only owners remove files
+    with locked(path, patience=0.1):
+        with pytest.raises(TimeoutError), locked(path, patience=0.1):
+            pass
+    with locked(path, patience=0.1):
+        pass
+
+
+def test_a_writer_waits_for_the_other(tmp_path):
+    path, order = tmp_path / "a", []
+
+    def later():
+        with locked(path, patience=60):
+            order.append("second")
+
+    with locked(path):
+        thread = threading.Thread(target=later)
+        thread.start()
+        time.sleep(0.05)
+        order.append("first")
+    thread.join(60)
+    assert order == ["first", "second"]
+
+
+def refusing(number):
+    def refuse(*arguments, **more):
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("call", "number", "said"),
+    [
+        ("open", errno.EACCES, "a.csv may not be written: make it and its folder writable, or save a.csv elsewhere"),
+        ("open", errno.EROFS, "the disk of .* is read-only: save a.csv on another disk"),
+        ("open", errno.ENOSPC, "the disk of .*a.csv is full: free some space"),
+        ("open", errno.EDQUOT, "the disk quota for .*a.csv is used up: free some space"),
+        ("fsync", errno.ENOSPC, "the disk of .*a.csv is full: .*what was saved before is still there"),
+    ],
+)
+def test_what_is_wrong_with_a_disk_is_said_in_one_sentence(tmp_path, monkeypatch, call, number, said):
+    monkeypatch.setattr(os, call, refusing(number))
+    with pytest.raises(OSError, match=said) as raised:
+        atomic_write(tmp_path / "a.csv", "text")
+    assert raised.value.errno == number and not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK])
+def test_a_disk_without_locks_is_named(tmp_path, monkeypatch, number):
+    monkeypatch.setattr(files, "lock_descriptor", refusing(number))
+    with pytest.raises(OSError, match="has no locks, and two writers could overwrite each other"):
+        atomic_write(tmp_path / "a.csv", "text")
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere to save a.csv in: create it"):
+        atomic_write(tmp_path / "nowhere" / "a.csv", "text")

@@ -69,7 +69,28 @@ def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeyp
     printed = set()
     for processor in ("SkylakeX", "Nehalem"):
         monkeypatch.setenv("OPENBLAS_CORETYPE", processor)
-        asked = "from matplotlib import pyplot; pyplot.switch_backend('svg'); from bandits_lib.design import pair_allocations"
-    asked += "; pair_allocations.is_here() and pair_allocations._optimize(); print(pyplot.get_backend())"
-    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+        asked = subprocess.run(
+            [sys.executable, "-c", PRINT_POINTS], capture_output=True, text=True, check=True, timeout=600
+        )
+        printed.add(asked.stdout)
+    assert len(printed) == 1 and len(printed.pop()) > 1_000
+
+
+@pytest.mark.skipif(not pair_allocations.is_here(), reason="nothing to do: no PySLSQP for this system")
+@pytest.mark.parametrize(("draw", "solved", "alike"), [(2, True, 1.0), (1, False, 0.7)])
+def test_kraft_s_program_ends_where_scipy_s_ends(draw, solved, alike):
+    """Always where there is a solution; where there is none, wherever rounding errors did not grow."""
+    arms = instances.sphere(16, np.random.default_rng(draw), d=10, mix=0.01).arms
+    directions = [arms[i] - arms[j] for i in range(16) for j in range(16) if i != j]
+    assert all((linprog(np.ones(16), A_eq=arms.T, b_eq=y).status == 0) == solved for y in directions)
+    ours = np.array([pair_allocations._last_of_kraft(arms, y) for y in directions])
+    theirs = np.array([pair_allocations._last_of_scipy(arms, y) for y in directions])
+    assert np.mean(np.abs(ours - theirs).max(axis=1) < 1e-5) >= alike
+
+
+def test_no_figure_is_moved_to_a_window():
+    asked = "from matplotlib import pyplot; pyplot.switch_backend('svg'); "
+    asked += "from bandits_lib.design import pair_allocations; "
+    asked += "pair_allocations.is_here() and pair_allocations._optimize(); print(pyplot.get_backend())"
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=600)
     assert found.stdout.strip() == "svg" and not found.stderr

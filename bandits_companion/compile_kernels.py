@@ -1,7 +1,4 @@
-"""Compile the numba kernels once, into the shared cache, so that no first run pays for it.
-
-Two processes share the work; what both need, whoever comes first compiles, and the other reads it.
-"""
+"""Compile the numba kernels once, into the shared cache, so that no first run pays for it."""
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -36,7 +33,7 @@ SURE: dict[str, Any] = {"delta": 0.1}
 BAR: dict[str, Any] = {"desc": "kernels", "unit": "group", "disable": None}  # a bar in a terminal, nothing in a file
 RANDOM = l_t3c, peps, peace  # rules that draw
 RULES = (
-    *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
+    (bayes_gap, GAUSSIAN, BUDGET),
     (ucb_glm, BERNOULLI, BUDGET | {"alpha": 1.0}),
     *((linucb, GAUSSIAN, BUDGET | {"mode": mode}) for mode in ("shared", "disjoint")),
     *((rule, GAUSSIAN, SURE) for rule in (lin_game, fws, l_t3c)),
@@ -45,14 +42,14 @@ RULES = (
     (lingape_budget, GAUSSIAN, BUDGET | SURE | {"formula": "code"}),
     (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
     *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
-    *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),
+    (lazy_track_and_stop, GAUSSIAN, SURE),
     *((rule, GAUSSIAN, BUDGET) for rule in (peps, peace)),
     (xy_adaptive, GAUSSIAN, SURE),
 )
 
 
 def compile_kernels(processes=None):
-    """Solve one design of each kind and play every per-pull rule for a few pulls, with the noise of the notebooks."""
+    """Solve one design of each kind and play every per-pull rule for a few pulls, in `processes` processes."""
     processes = min(2, cpu_count()) if processes is None else processes
     if processes == 1:
         for part in tqdm(list(parts()), **BAR):
@@ -65,7 +62,7 @@ def compile_kernels(processes=None):
 
 
 def parts():
-    """Calls that compile something, what takes longest first and what solves designs last."""
+    """Yield calls that compile something, the longest first."""
     yield _designs
     for name, problem, options in RULES:
         yield partial(_play, name, problem, options)

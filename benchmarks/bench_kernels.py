@@ -1,6 +1,6 @@
-"""What `make setup` compiles: CPU seconds in an empty cache, in one process, by room and for the dearest kernels.
+"""What `make setup` compiles: CPU seconds in an empty cache, in one process, by folder and for the slowest kernels.
 
-A kernel's seconds are its own, those of kernels that it calls and that were compiled on the way are theirs.
+The seconds of a kernel leave out those of the kernels that it calls and that were compiled on the way.
 """
 
 import os
@@ -12,7 +12,7 @@ from numba.core import event
 
 
 class Compiled(event.Listener):
-    """Seconds and signatures of each kernel, as numba tells them."""
+    """Seconds and signatures of each kernel, from numba's events."""
 
     def __init__(self):
         self.seconds, self.signatures, self.open = Counter(), Counter(), []
@@ -30,8 +30,8 @@ class Compiled(event.Listener):
             self.open[-1][1] += whole
 
 
-def room(module):
-    """A room of the package, or numba itself."""
+def folder_of(module):
+    """Return the folder or file of the package that a module is in, or numba itself."""
     package, _, rest = module.partition(".")
     return rest.partition(".")[0] if package == "bandits_lib" else "numba's own"
 
@@ -46,10 +46,10 @@ def main():
         start = process_time()
         compile_kernels(processes=1)
         print(f"all: {process_time() - start:.0f} s of CPU, {compiled.signatures.total()} signatures")
-    rooms = Counter()
+    folders = Counter()
     for (module, _), seconds in compiled.seconds.items():
-        rooms[room(module)] += seconds
-    for name, seconds in rooms.most_common():
+        folders[folder_of(module)] += seconds
+    for name, seconds in folders.most_common():
         print(f"{name:18s} {seconds:6.1f} s")
     for (module, name), seconds in compiled.seconds.most_common(10):
         print(f"  {module}.{name}: {seconds:.1f} s, {compiled.signatures[module, name]} signatures")

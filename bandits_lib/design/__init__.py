@@ -1,10 +1,4 @@
-"""Experimental designs for linear bandits: which share of the pulls each arm should get.
-
-Certified optimal designs (`g_design`, `xy_design`, `weighted_design`), designs of least Gaussian width
-(`width_design`), the papers' solvers and allocations for replication (`frank_wolfe_design`, `fwg_design`,
-`wynn_design`, `wolfe_atwood_design`, `clusters_design`), the way from weights to whole pulls (`round_design`), what
-given weights are worth (`design_value`), and a share of the pulls for all arms (`floored`).
-"""
+"""Experimental designs for linear bandits: which share of the pulls each arm should get."""
 
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design

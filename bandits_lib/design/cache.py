@@ -1,11 +1,10 @@
 """One bounded cache of designs, shared by all runs of a process.
 
-Designs are pure functions of their arguments and every run of an experiment shares its first rounds. Keys are
-digests of the bytes of all arguments; values are the designs themselves, with read-only arrays (any NamedTuple may be
-kept in their place). With the cache off (`cache_off()`) the results are the same, bit for bit.
+Keys are digests of the solver's name and the bytes of its arguments. Values are NamedTuples with read-only arrays.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from hashlib import blake2b
@@ -28,21 +27,21 @@ def _digest(name, arguments):
 
 
 def cached(solver):
-    """Decorator: `solver(*arguments) -> Design`, arguments arrays, numbers, strings, None or NamedTuples of arrays."""
+    """Decorate a solver whose arguments are arrays, numbers, strings, None or NamedTuples of arrays."""
 
     @wraps(solver)
     def remembered(*arguments):
         if not _state["on"]:
-            return _frozen(solver(*arguments))
+            return _handed_out(_frozen(solver(*arguments)))
         key = _digest(solver.__name__, arguments)
-        if key in _designs:
-            _designs.move_to_end(key)
-            return _designs[key]
-        design = _designs[key] = _frozen(solver(*arguments))
-        _state["bytes"] += _size(design)
-        while _state["bytes"] > MAX_BYTES:
-            _state["bytes"] -= _size(_designs.popitem(last=False)[1])
-        return design
+        if key not in _designs:
+            design = _designs[key] = _frozen(solver(*arguments))
+            _state["bytes"] += _size(design)
+            while _state["bytes"] > MAX_BYTES:
+                _state["bytes"] -= _size(_designs.popitem(last=False)[1])
+            return _handed_out(design)
+        _designs.move_to_end(key)
+        return _handed_out(_designs[key])
 
     return remembered
 
@@ -57,11 +56,17 @@ def _frozen(design):
     return design
 
 
+def _handed_out(design):
+    """Replace matrices by copies that may be written: kernels are then compiled for one kind of matrix only."""
+    matrices = {name: field.copy() for name, field in design._asdict().items() if np.ndim(field) == 2}
+    return design._replace(**matrices) if matrices else design
+
+
 def _size(design):
     return sum(array.nbytes for array in _arrays(design)) + 500
 
 
-def cache_clear():
+def cache_clear() -> None:
     """Forget every design.
 
     Examples
@@ -77,20 +82,19 @@ def cache_clear():
 
 
 @contextmanager
-def cache_off():
-    """Inside `with cache_off():` every design is computed anew and none is remembered.
+def cache_off() -> Iterator[None]:
+    """Return a context manager within which every design is computed anew and none is remembered.
 
     Yields
     ------
     None
-        It returns a context manager, which gives nothing.
+        Nothing.
 
     Examples
     --------
     >>> from bandits_lib.design import g_design
     >>> with cache_off():
-    ...     twice = g_design(np.eye(2)), g_design(np.eye(2))
-    >>> twice[0] is twice[1]
+    ...     g_design(np.eye(2)) is g_design(np.eye(2))
     False
     """
     before, _state["on"] = _state["on"], False

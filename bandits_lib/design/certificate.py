@@ -1,32 +1,23 @@
-"""The value of a design and the proof that no design is much better.
+"""The value of a design, the proof that no design is much better, and the reduction to few atoms.
 
-For weights lambda on the arms, A(lambda) = sum lambda_x xx', the value is rho = max_y y'A(lambda)^-1 y.
-
-Lower bound. Let v be weights on directions, M = sum v_y yy', and H >= 0 with x'Hx <= 1 for all arms. For every
-design lambda' and A' = A(lambda'): tr(HA') <= 1, so by Cauchy-Schwarz
+Lower bound: let M = sum v_y yy' for weights v on directions, and H >= 0 with x'Hx <= 1 for all arms. For every design
+lambda' and A' = A(lambda'), tr(HA') <= 1, so by Cauchy-Schwarz
     rho(lambda') >= tr(A'^-1 M) >= tr(A'^-1 M) tr(H A') >= ( tr (M^1/2 H M^1/2)^1/2 )^2,
-and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives  rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x  for any A, v not all 0.
+and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x for any A and v.
 The pressures h_x = x'A^-1MA^-1x / tr(A^-1 M) are at most 1 at an optimum, and 1 on its support.
-For G-designs the optimum is the rank of the arms (Kiefer and Wolfowitz 1960).
 
-Fewer atoms, the same information; and weights to so many digits that rounding errors end here.
-
-1. Dropping atoms whose leverages lambda_x x'A^-1x add up to eta leaves A' >= (1 - eta) A, since the largest eigenvalue
-   of what goes, relative to A, is at most its trace: the value grows by at most 1 / (1 - eta). No absolute threshold.
-2. Caratheodory: more than r(r+1)/2 atoms are linearly dependent as matrices xx', so weights can move within the null
-   space, never raising their sum, until one of them is zero, with A unchanged. Renormalising then only helps.
-   The null space is given by its orthogonal projector, so that no choice of a basis enters: a move is the projection of
-   the axis nearest to it, and the space then loses the directions that leave the zero.
+Atoms: dropping leverages lambda_x x'A^-1x of sum eta raises the value by at most 1 / (1 - eta). More than r(r+1)/2
+atoms are dependent as matrices xx' (Caratheodory), so weights move within the null space, given by its projector, until
+one is zero. `snapped` keeps so few digits of the weights that rounding errors end there.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.numerics import span
-from bandits_lib.numerics.kernels import merged
+from bandits_lib.numerics.kernels import compiled, inlined
 from bandits_lib.numerics.linear_algebra import (
     information,
     normalised,
@@ -47,18 +38,13 @@ class Design(NamedTuple):
     Attributes
     ----------
     weights : (K,) float array
-        Shares of the pulls: non-negative, sum 1, zero off the support; read-only where runs share the design.
+        Shares of the pulls: non-negative, sum 1 (less with some options of `frank_wolfe_design`); often read-only.
     value : float
-        Maximum over directions of the squared norm ||y||^2_{A(weights)^-1}, computed at these weights.
+        Maximum over directions of ||y||^2_{A(weights)^-1}; of `width_design` a squared width.
     lower_bound : float
         Number that the value of no design on these arms can be below.
     iterations : int
-        Steps of the solver (Newton steps, sweeps of exchanges, pivots or Frank-Wolfe steps).
-
-    Notes
-    -----
-    `frank_wolfe_design` has options under which the weights add up to less than 1, or the value is that before the last
-    step; the value of `width_design` is a squared width.
+        Steps of the solver.
 
     Examples
     --------
@@ -94,7 +80,7 @@ def value_of(arms, weights, directions):
     return directions.value(root)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def lower_bound(arms, root, rotated, masses):
     """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
     shares = masses / total(masses)
@@ -121,7 +107,7 @@ def basic_weights(arms, weights):
     return _basic(arms, weights, inverse_root(arms, weights), limit)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _dropped(arms, weights, root, eta):
     support = np.flatnonzero(weights)
     leverages = squares(product(arms[support], transposed(root)))
@@ -136,7 +122,7 @@ def _dropped(arms, weights, root, eta):
     return normalised(kept)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _basic(arms, weights, root, limit):
     support = np.flatnonzero(weights)
     measured, n = product(arms[support], transposed(root)), len(support)
@@ -153,7 +139,7 @@ def _basic(arms, weights, root, limit):
     return normalised(basic)
 
 
-@merged
+@inlined
 def _eliminate(atoms, cost, limit):
     """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
     n, width = atoms.shape
@@ -179,7 +165,7 @@ def _eliminate(atoms, cost, limit):
     return share
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
@@ -203,7 +189,7 @@ def _walk_to_zeros(projector, dimension, cost):
     return u
 
 
-@merged
+@inlined
 def _downhill(axis, length, cost, least, step):
     """Into `step` (n,): `axis` (n,) over its length, or the opposite, so that no cost grows and an entry falls."""
     slope, falls = 0.0, False
@@ -216,7 +202,7 @@ def _downhill(axis, length, cost, least, step):
             step[i] = -step[i]
 
 
-@merged
+@inlined
 def _leave(projector, gone, leaving):
     """Take from the projector's range what moves entry `gone`. Scratch: leaving (n,)."""
     n, length = len(projector), np.sqrt(projector[gone, gone])
@@ -229,7 +215,7 @@ def _leave(projector, gone, leaving):
         projector[gone, i] = projector[i, gone] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def snapped(weights, tol):
     """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
     bits, out = BITS + max(0, math.frexp(1e-3 / tol)[1]), np.empty_like(weights)

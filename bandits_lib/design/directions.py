@@ -1,31 +1,18 @@
-"""Directions as the solvers see them: a list of vectors, or all differences of a set of items, never formed.
+"""Directions of a design: a list of vectors, or all differences of a set of items, which are never formed.
 
-Both answer the same questions about a norm ||y||_{A^-1} = |S y|: the largest squared norm, and which
-directions exceed a level. Differences of items are pairs of points S z_i that are far from each other (`scan`).
+`scan` finds pairs of points that are far apart. With any centre c, |w_i - w_j| <= |w_i - c| + |w_j - c|, so it skips
+pairs whose radii add up to less than the level, and filters the rest block by block through a Gram matrix. What passes
+the filter is measured again from the differences. Time O(n^2 r) at worst, memory O(BLOCK).
 
-Far pairs among n points, which are never all listed.
-
-If c is any centre, |w_i - w_j| <= |w_i - c| + |w_j - c|, so pairs whose radii add up to less than the level are
-skipped, with c the midpoint of a walk from far point to far point; the rest is scanned block by block, from the outside
-in, through a Gram matrix. That is a filter, which errs on the safe side by SAFE of its largest entry: what passes is
-measured again from the differences themselves. Of points as far as the farthest, to the tie, the first as given counts.
-Time O(n^2 r) at worst, memory O(BLOCK).
-
-Differences of items in the plane: only the vertices of the difference body can be longest.
-
-A norm is convex, so it is largest over conv{z_i - z_j} = conv(Z) - conv(Z) at a vertex of that polygon, and its
-vertices are z_top(u) - z_bottom(u) for the outward directions u between two successive edge normals of conv(Z) and
--conv(Z): at most n up to sign. They are the same in every norm, so they are listed once (and on a line they
-are the one difference of the two ends).
+In the plane only vertices of the difference body conv(Z) - conv(Z) can be longest, at most n up to sign, in any norm.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_matrix
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, inlined
 from bandits_lib.numerics.linear_algebra import product, squares, transposed
 from bandits_lib.numerics.ties import TIE, argmax, largest_first, ranked
 
@@ -86,18 +73,16 @@ def outside_in(points, level):
 
 
 def later(radius, start, reach):
-    """The end of those whose radius and that of point `start` add up to `reach`."""
     return int(np.searchsorted(-radius, radius[start] - reach, side="right"))
 
 
 def _all_above(gram, floor, start):
-    """Entries of a block (rows `start`...) above `floor` per row."""
     row, column = np.nonzero(gram > floor[:, None])
     later = column > row
     return row[later] + start, column[later] + start
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _farthest_above(gram, top, floor, start, slack, points, order):
     """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
     rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
@@ -116,9 +101,8 @@ def _farthest_above(gram, top, floor, start, slack, points, order):
     return rows[:found], columns[:found]
 
 
-@kernel
+@inlined
 def distance(points, i, j):
-    """Squared."""
     out = 0.0
     for c in range(points.shape[1]):
         step = points[i, c] - points[j, c]
@@ -135,8 +119,8 @@ class Pairs(NamedTuple):
     items: np.ndarray
 
 
-def pairs(items):
-    """All differences of rows of `items`, as directions for `xy_design`, `weighted_design`, `frank_wolfe_design`.
+def pairs(items: np.ndarray) -> Pairs:
+    """Return all differences of rows of `items`, as directions for a design.
 
     Parameters
     ----------
@@ -146,7 +130,7 @@ def pairs(items):
     Returns
     -------
     Pairs
-        To be handed to a design, which refuses pairs of fewer than two distinct items.
+        The `directions` argument of `xy_design`, `weighted_design` and `frank_wolfe_design`.
 
     Raises
     ------
@@ -172,7 +156,6 @@ class Listed(NamedTuple):
         return self.rows, np.sqrt(squares(self.rows))
 
     def value(self, root):
-        """Largest squared norm."""
         return squared_norms(self.rows, root).max()
 
     def beyond(self, root, level, most):
@@ -180,7 +163,6 @@ class Listed(NamedTuple):
         return _listed_beyond(self.rows, root, level, most)
 
     def first(self, root, most):
-        """Up to `most` directions to start with: the longest."""
         return self.beyond(root, -1.0, most)[1]
 
     def unit(self):
@@ -188,7 +170,6 @@ class Listed(NamedTuple):
         return float(squares(self.rows).max())
 
     def all_among(self, rows):
-        """Whether there are no directions but `rows`, which are some of them."""
         return len(rows) == len(self.rows)
 
     def worst(self, root):
@@ -198,13 +179,12 @@ class Listed(NamedTuple):
         return self.rows[row], float(norms[row])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def squared_norms(rows, root):
-    """Squared norms (n,) of rows (n, r)."""
     return squares(product(rows, transposed(root)))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _listed_beyond(rows, root, level, most):
     """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
     norms = squared_norms(rows, root)
@@ -221,7 +201,6 @@ class Differences(NamedTuple):
     items: np.ndarray
 
     def spanning(self):
-        """Vectors that span the directions, and the length that errors are relative to."""
         rows = self.items - self.items[0]
         return rows, np.full(len(rows), np.sqrt(squares(rows).max()))
 
@@ -258,11 +237,9 @@ class Differences(NamedTuple):
         return self.beyond(root, START * walk(points)[2], most)[1]
 
     def unit(self):
-        """Largest squared distance of an item from their mean, which takes the place of a longest difference."""
         return float(squares(self.items - self.items.mean(axis=0)).max())
 
     def all_among(self, rows):
-        """False: there are more than can be listed."""
         return False
 
     def worst(self, root):
@@ -286,7 +263,7 @@ PARALLEL = 2.0**-36  # angles between edges, a quarter turn being one, that are 
 COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
 
 
-@njit(cache=True)
+@compiled
 def _chain(x, y, order):
     """Andrew's (1979) monotone chain: the indices in `order` that turn left, from the first to the last."""
     kept = np.empty(len(order), np.int64)
@@ -306,7 +283,7 @@ def hull(points):
     """Indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
     x, y = np.ascontiguousarray(points.T)
     order = np.lexsort((y, x))
-    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1])[:-1]])
+    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1].copy())[:-1]])
 
 
 def difference_vertices(points):
@@ -341,7 +318,6 @@ def _opposite(points):
 
 
 def _turn(vectors):
-    """Where vectors (n, 2) point: grows counter-clockwise as the angle does, from 0 to 4, by divisions alone."""
     x, y = vectors[:, 0], vectors[:, 1]
     part = y / (np.abs(x) + np.abs(y))
     return np.where(x < 0, 2 - part, np.where(y < 0, 4 + part, part)) % 4

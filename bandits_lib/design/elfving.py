@@ -1,40 +1,23 @@
-"""One pair of arms after another: min |w|_1 subject to X'w = x_i - x_j, from the best vertex known.
+"""Exact designs of one direction (Elfving 1952): min ||w||_1 subject to X'w = y.
 
-The duals c of `single` are the vertices of the polytope |x'c| <= 1, whatever the direction y; the optimum is the vertex
-of largest y'c. So the simplex begins at the best of the last MEMORY vertices at which a pair ended: pairs that share an
-arm are near each other. The inverse of the basis is kept: a pivot costs O(Kr + r^2). With few arms per dimension the
-spanning arms are as good a beginning, whose inverse is at hand.
+min over lambda of y'A(lambda)^-1 y = ||w||_1^2 at lambda = |w| / ||w||_1. For any c, (y'c)^2 / max_x (x'c)^2 is a lower
+bound. Both solvers are revised simplex methods over bases of r signed arms: the arm of largest |x'c| enters, and an
+amount that passes through zero changes sign and adds twice its rate to the slope (Barrodale and Roberts 1973). The
+direction is moved by PERTURBATION along the first basis to break ties; amounts and value are those of the direction.
 
-The direction is moved by a little along the spanning arms, as in `single`: its basis is unique if the vertex is.
-Amounts are solved for anew from the basis in the order of the arms. So they depend on arms and direction alone, and on
-no pair before. Where the vertex may not be unique, an arm out of the basis nearly tight, the spanning arms begin.
-
-All of it is compiled without reference counts (see `kernels`), for the loop that pulls.
-
-One direction: an exact design from a linear program (Elfving 1952).
-
-For a single y,  min over lambda of y'A(lambda)^-1 y = min { ||w||_1^2 : X'w = y },  reached at lambda = |w| / ||w||_1,
-and the dual  max { (y'c)^2 : |x'c| <= 1 for all arms }  proves it: for any c, (y'c)^2 / max_x (x'c)^2 is a lower bound.
-Revised simplex over bases of r signed arms: c solves x'c = sign on the basis, the arm of largest |x'c| enters. ||w||_1
-falls at first; an amount that passes through zero adds twice its rate to the slope (Barrodale and Roberts 1973) and
-changes sign, and the way is followed until the slope is no longer negative. A pivot costs O(Kr + r^3). Differences of
-items often lie in a face (e_1 - x' needs two of d arms): such ties are broken by moving the direction by PERTURBATION
-along the first basis; amounts and value are those of the direction itself.
-
-Pivots of the signed program, with the inverse of the basis kept: what `vertices` does to it, in place.
-
-`current` (r, r) is the inverse of the matrix whose columns are the arms of the basis, each with the sign that makes its
-amount positive. The step and the way it is followed are those of `single`.
+`single_direction` solves one direction, O(Kr + r^3) a pivot. `solve_pair` solves x_i - x_j inside the compiled loops.
+It keeps the inverse of the basis, O(Kr + r^2) a pivot, and begins at the best of the last MEMORY vertices at which a
+pair ended, or at the spanning arms where the arms are few or the vertex may not be unique. Amounts are computed anew
+from the basis in the order of the arms, so that they do not depend on the pairs before.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, merged, times, times_vector
+from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, times, times_vector
 from bandits_lib.numerics.linear_algebra import apply, solve, total, transposed
 from bandits_lib.numerics.ties import argmax
 
@@ -42,7 +25,7 @@ SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
 PERTURBATION = 1e-10  # relative to ||w||_1
 
 
-@merged
+@inlined
 def _leaving(w, rate, slope, passed):
     """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling; who changes sign: `passed`."""
     for k in range(len(w)):
@@ -60,7 +43,7 @@ def _leaving(w, rate, slope, passed):
         passed[position] = True
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis, r = spanning_arms(arms), arms.shape[1]
@@ -94,7 +77,7 @@ def signed_basis(arms, direction, most):
     return basis, solve(signed, direction), dual, pivot
 
 
-@merged
+@inlined
 def _entering(prices, basis):
     """The arm of largest price in size, those of the basis (r,) apart, and its price."""
     sizes = np.empty(len(prices))
@@ -106,9 +89,8 @@ def _entering(prices, basis):
     return enter, prices[enter]
 
 
-@merged
+@inlined
 def _turn(signed, k, turn):
-    """Change the sign of column k if it is to `turn`."""
     if turn:
         for i in range(signed.shape[0]):
             signed[i, k] *= -1.0
@@ -130,7 +112,7 @@ def single_direction(arms, direction):
 NEGLIGIBLE = 1e-12  # amounts relative to their sum, and rates, that are rounding errors
 
 
-@kernel
+@inlined
 def pivot(current, amounts, basis, rate, price, enter):
     """The arm `enter` comes into the basis, and signs follow the amounts; False if nothing leaves."""
     if price < 0:
@@ -168,9 +150,8 @@ def leaving(amounts, rate, slope):
     return -1
 
 
-@kernel
+@inlined
 def flip(current, amounts):
-    """Take arms whose amount is negative with the other sign."""
     for b in range(amounts.shape[0]):
         if amounts[b] < 0.0:
             amounts[b] = -amounts[b]
@@ -205,7 +186,6 @@ def invert(matrix, inverse):
 
 @inlined
 def in_order(basis, amounts):
-    """Sort the basis by arm, with its amounts."""
     for b in range(1, basis.shape[0]):
         c = b
         while c > 0 and basis[c - 1] > basis[c]:
@@ -214,7 +194,7 @@ def in_order(basis, amounts):
             c -= 1
 
 
-@kernel
+@inlined
 def absolute(amounts):
     """Make amounts positive, or 0 if negligible; False if they are not finite."""
     size = 0.0
@@ -254,7 +234,6 @@ class Program(NamedTuple):
 
 
 def signed_program(arms):
-    """The `Program` of arms (K, r) of rank r."""
     K, r = arms.shape
     spanning = spanning_arms(arms)
     return Program(
@@ -296,7 +275,7 @@ def solve_pair(program, i, j):
     return (program.prices.shape[0] > FEW * basis.shape[0] and nearby(program)) or from_spanning(program)
 
 
-@kernel
+@inlined
 def spanning_suffice(program):
     """Whether the amounts of the spanning arms are optimal: their dual is feasible, and of equal value."""
     amounts, dual, least = program.amounts, program.dual, 0.0
@@ -327,7 +306,7 @@ def move(program):
             moved[c] += (-amount if amounts[b] < 0 else amount) * program.columns[c, program.spanning[b]]
 
 
-@kernel
+@inlined
 def nearby(program):
     """Solve from the best vertex known, and remember where it ends; False if there is none, or it is not unique."""
     basis, amounts, ended = program.basis, program.amounts, program.ended
@@ -355,7 +334,6 @@ def nearby(program):
 
 @kernel
 def from_spanning(program):
-    """Solve from the spanning arms; False if that fails."""
     r = program.basis.shape[0]
     for b in range(r):
         program.basis[b] = program.spanning[b]
@@ -382,7 +360,6 @@ def nearest(program):
 
 @inlined
 def take_basis(program):
-    """The arms of the basis, as columns of `matrix`."""
     for c in range(program.basis.shape[0]):
         for b in range(program.basis.shape[0]):
             program.matrix[c, b] = program.columns[c, program.basis[b]]

@@ -1,21 +1,11 @@
-"""Differences of very many items: the far pairs that one scan has found serve the next norms as well.
+"""Far pairs of very many items: a list found by one scan also serves the next norms.
 
-Suppose a list holds every pair of squared norm above `floor` in A^-1, and A'^-1 <= c A^-1. Then every pair that is not
-in the list has a squared norm of at most c floor in A'^-1: as long as that is below what is asked for, the list alone
-answers for all pairs. From one round of a solver to the next c is close to 1, so a few scans of all pairs do, and the
-answers are those of `scan`, each pair `once`, to the last bit: of every row the same partner, in the same order.
-The floor is chosen so that about KEPT pairs are above it, as a sample of the rows suggests. In few dimensions a tree of
-balls finds them (`ball_tree`), else blocks of a Gram matrix. Where there are too many, as among copies, there is no
-list, and all pairs are scanned each time.
+If a list holds every pair of squared norm above `floor` in A^-1, and A'^-1 <= c A^-1, every other pair has a squared
+norm of at most c floor in A'^-1. The answers are those of `scan`, each pair `once`, to the last bit.
 
-All pairs of points in few dimensions that are farther from each other than a level, without looking at most others.
-
-The points are halved at the median of their widest coordinate until LEAF or fewer are left. A node knows the centre and
-radius of a ball around its points, and how far they reach from the origin. Of two nodes with centres a, b, radii adding
-up to s and reaches R, R', no two points are farther than |a - b| + s; nor, since
-    |x - y|^2 = 2 |x|^2 + 2 |y|^2 - |x + y|^2,
-than the root of 2R^2 + 2R'^2 - (|a + b| - s)^2 where |a + b| > s. The second is sharp among points on a sphere, whose
-far pairs are nearly antipodal.
+In up to FEW dimensions a tree of balls finds the pairs, else blocks of a Gram matrix. Points of two nodes with centres
+a, b, radii of sum s and reaches R, R' are at most |a - b| + s apart, and at most the root of
+2R^2 + 2R'^2 - (|a + b| - s)^2 where |a + b| > s.
 """
 
 from typing import NamedTuple
@@ -24,7 +14,7 @@ import numpy as np
 
 from bandits_lib.design.directions import SAFE, Differences, distance, later, outside_in, scan
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import inlined, kernel
 from bandits_lib.numerics.linear_algebra import squares, transposed
 from bandits_lib.numerics.ties import TIE, ranked
 
@@ -57,13 +47,11 @@ def ball_tree(points):
 
 
 def _segments(n, level):
-    """Where the 2^level nodes begin and end."""
     ends = n * np.arange(2**level + 1) // 2**level
     return ends[:-1], ends[1:]
 
 
 def _nodes(points, low, high):
-    """The `Tree` of one level."""
     centre = (np.maximum.reduceat(points, low) + np.minimum.reduceat(points, low)) / 2
     radius = np.maximum.reduceat(squares(points - np.repeat(centre, high - low, axis=0)), low)
     return Tree(low, high, centre, np.sqrt(radius), np.sqrt(np.maximum.reduceat(squares(points), low)))
@@ -100,7 +88,7 @@ def _descend(columns, tree, level, stack, row, first, second):
     return found
 
 
-@kernel
+@inlined
 def _bound(tree, i, j):
     """No point of node i is at a larger squared distance from one of node j."""
     apart, across, spread = 0.0, 0.0, tree.radius[i] + tree.radius[j]
@@ -111,7 +99,7 @@ def _bound(tree, i, j):
     return min((np.sqrt(apart) + spread) ** 2, 2 * (tree.reach[i] ** 2 + tree.reach[j] ** 2) - gap**2)
 
 
-@kernel
+@inlined
 def _compare(columns, tree, leaf, node, level, row, first, second, found):
     """Every point of one leaf against every later one of another; returns how many are found, -1 without room."""
     low, high = tree.low[node], tree.high[node]
@@ -196,11 +184,9 @@ class ManyDifferences(Differences):
     kept: FarPairs | None = None
 
     def part(self, number):
-        """`Differences` of about so many of the items, which span what all of them do."""
         return Differences(self.items[at_equal_steps(self.items, number)])
 
     def farthest(self, root, points, level, far, near, most):
-        """As `Differences.farthest`: from the list, from a new one, or by a scan."""
         found = self.kept and self.kept.farthest(root, points, level, far, near, most)
         if not found:
             self.kept = far_pairs(root, points - (points[far] + points[near]) / 2)
@@ -265,7 +251,6 @@ def _pairs_in_tiles(points, level, first, second):
 
 
 def _above(tile, level):
-    """Rows and columns of the entries above `level`, which are few."""
     rows = np.flatnonzero(tile.max(axis=1) > level)
     i, j = np.nonzero(tile[rows] > level)
     return rows[i], j

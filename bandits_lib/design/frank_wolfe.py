@@ -1,14 +1,8 @@
-"""The papers' solver, for replication: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019 appendix F).
+"""The solver of the papers: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019 appendix F).
 
-From uniform weights, step k = 1, 2, ... takes the worst direction y and moves 2/(k+2) of the mass to the arm of largest
-(y'A^-1x)^2; it ends when a step changes the weights by less than 1 % (Euclidean norm, relative), or after 5000.
-The maximum is not smooth, so this need not approach the optimum, and a small step is no certificate: the
-design it returns was .2 to 7 % above the optimum wherever we looked. The certificate added here is `certificate`'s,
-with the running average of the visited directions: the same steps give the k-th of them mass 2(k+1)/((n+1)(n+2)).
-
-A step changes A^-1 by little, so that of many items the pairs that were far stay far (`FarPairs`): most steps look at
-a list of them and not at all pairs. The options of texts and codes differ in what they return, not in the steps, which
-are remembered apart.
+From uniform weights, step k moves 2/(k+2) of the mass to the arm of largest (y'A^-1x)^2 for the worst direction y. The
+maximum is not smooth, so the steps need not approach the optimum. Departure: a lower bound is added (`certificate`),
+with the running average of the visited directions, of mass 2(k+1)/((n+1)(n+2)) for the k-th.
 """
 
 from typing import NamedTuple
@@ -18,7 +12,7 @@ import numpy as np
 from bandits_lib.checks import check_option
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
-from bandits_lib.design.directions import Differences, Listed, difference_vertices, scan, walk
+from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.solvers import in_span, problem
 from bandits_lib.numerics.linear_algebra import (
@@ -41,50 +35,45 @@ KEPT, ITEMS = 200_000, 10_000  # the most pairs that are kept, and the most item
 
 
 def frank_wolfe_design(
-    arms,
-    directions,
+    arms: np.ndarray,
+    directions: np.ndarray | Pairs,
     *,
-    sigma=None,
-    prune=1e-5,
-    pruned="rescaled",
-    value_at="last",
-    stop=0.01,
-    max_iter=5000,
-    start=None,
-):
-    """Frank-Wolfe XY design with the stop rule of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
+    sigma: float | np.ndarray | None = None,
+    prune: float = 1e-5,
+    pruned: str = "rescaled",
+    value_at: str = "last",
+    stop: float = 0.01,
+    max_iter: int = 5000,
+    start: np.ndarray | None = None,
+) -> Design:
+    """Compute the Frank-Wolfe XY-design of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
 
     Parameters
     ----------
     arms : (K, d) array_like
         Arms, one per row, not all zero.
     directions : (n, d) array_like or Pairs
-        Directions in the span of the arms, or `pairs(items)` for all differences of items. Zero directions are ignored.
+        Directions in the span of the arms, or `pairs(items)`. Zero directions are ignored.
     sigma : float or (K,) array_like, optional
-        Positive standard deviation of the noise, one for all arms or one per arm, by default 1:
-        A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023).
+        Positive standard deviation of the noise, one for all arms or one per arm.
     prune : float, default 1e-5
         Weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
     pruned : {"rescaled", "lost", "largest"}, default "rescaled"
-        What becomes of the mass of the pruned weights: "rescaled", the others are scaled to sum 1 (the text); "lost"
-        (fiez2019's code of RAGE; the weights then add up to less than 1); "largest", it goes to the largest weight
-        (fiez2019's code of XY-static and the oracle).
+        Where the mass of the pruned weights goes: to all others in proportion (the text), nowhere (fiez2019's code of
+        RAGE), or to the largest weight (fiez2019's code of XY-static and the oracle).
     value_at : {"last", "before"}, default "last"
-        "last", the value at the returned weights, or "before", the value that the last step saw before it moved
-        (fiez2019's code).
+        Whether the value is that of the returned weights or that before the last step (fiez2019's code).
     stop : float, default 0.01
         Relative change of the weights, in Euclidean norm, below which it ends.
     max_iter : int, default 5000
         Steps at most, at least 1.
     start : (K,) array_like, optional
-        Non-negative weights of arms that span all, scaled to sum 1; by default uniform (jedra2020 begins at the
-        allocation before).
+        Non-negative weights of arms that span all; by default uniform (jedra2020 begins at the allocation before).
 
     Returns
     -------
     Design
-        `value` is inf if pruning made a direction inestimable. `lower_bound` is a true one, usually well below the
-        optimum; compare `xy_design(...).lower_bound`. `iterations` is the k it stopped at.
+        `value` is inf if pruning made a direction inestimable. `lower_bound` is usually well below the optimum.
 
     Raises
     ------
@@ -116,7 +105,6 @@ def frank_wolfe_design(
 
 
 def _first_weights(start, arms):
-    """`start` checked, as weights (K,) of sum 1."""
     if start is None:
         return np.full(len(arms), 1 / len(arms))
     start = np.asarray(start, dtype=float)
@@ -174,7 +162,6 @@ class Remembered(Differences):
     far = FAR
 
     def worst(self, root):
-        """As `Differences.worst`, to the last bit."""
         points = product(self.items, transposed(root))
         if not (found := self._among(self.kept, root, points)):
             self.kept = self._far_pairs(root, points)

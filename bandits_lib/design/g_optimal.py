@@ -1,35 +1,21 @@
-"""D-optimal designs of very many arms: a working set, tested on all of them.
+"""Certified G-optimal designs, which are the D-optimal ones (Kiefer and Wolfowitz 1960), for any number of arms.
 
-An optimum needs r(r+1)/2 arms. A part of the arms, taken at equal steps, is solved (`d_optimal`), all arms are measured
-in its A^-1, block by block where they lie, and those beyond the tolerance come into the working set, the longest first,
-until there are none. The set only grows, and by a share of itself, so that it ends. Where the part does not span, arms
-outside its span come in before. No copy of all arms is made: numbers of them are all that is held.
-
-D-optimal designs by exchanges of weight: they are the G-optimal ones (Kiefer and Wolfowitz 1960).
-
-Maximise log det A(lambda). Its derivative along arm x is q_x = x'A^-1x, sum lambda_x q_x = r always, and lambda is
-optimal for D and for G exactly when max q = r: max q / r - 1 is the duality gap. Moving weight a from
-arm l to arm k multiplies det A by  1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2),  q_kl = x_k'A^-1x_l, so the best move is
-    a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)),  at most lambda_l
-(Boehning 1986). A sweep pairs the arms of largest q with the arms of the support of least q, the best with the
-worst, and makes the best move for each pair in turn, with A^-1 kept up to date: O(r^2) a move, O(Kr^2) a sweep
-(in the manner of the randomised exchanges of Harman, Filova and Richtarik 2020, without the randomness). The start is r
-spanning arms, so the support stays small (Kumar and Yildirim 2005).
-
-The certified G-design of any size: the D-optimal one, which is the same, on few atoms.
-
-Up to MANY_ARMS arms all take part; of more a working set does (`many_arms`). The value is that of all arms.
+Let q_x = x'A^-1x; max q / r - 1 is the duality gap of log det A. Moving weight a from arm l to arm k multiplies det A
+by 1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2), so the best move is a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)), at most
+lambda_l (Boehning 1986). A sweep pairs the arms of largest q with those of the support of least q and moves weight for
+each pair, O(Kr^2) a sweep (Harman, Filova and Richtarik 2020, without the randomness). It starts from r spanning arms
+(Kumar and Yildirim 2005). From MANY_ARMS arms on, a working set is solved and tested on all arms until none violates.
 """
 
 import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
 from bandits_lib.design.directions import Listed, squared_norms
 from bandits_lib.numerics.in_place import inner
+from bandits_lib.numerics.kernels import compiled, inlined
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -46,20 +32,20 @@ from bandits_lib.numerics.ties import TIE, largest_first
 PAIRS = 4  # exchanges in a sweep, per dimension
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def spanning_arms(arms):
     """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
     return independent(arms, 0.0)[0]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_and_norms(arms, weights):
     """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
     root = inverse_triangle(cholesky(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _move(arms, inverse, weights, first, second):
     """The best exchange of weight between two arms, in place on the weights and on A^-1."""
     ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
@@ -84,7 +70,7 @@ def _move(arms, inverse, weights, first, second):
             inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def d_optimal(arms, tol, most):
     """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
     rank = arms.shape[1]
@@ -147,7 +133,6 @@ def _by_blocks(arms, measure):
 
 
 def _first(values, level, most):
-    """Indices of up to `most` of the values above `level`, of the largest."""
     above = np.flatnonzero(values > level)
     return above[largest_first(values[above], most)]
 
@@ -179,7 +164,6 @@ MANY_ARMS = 40_000
 
 
 def solve_g(arms, tol):
-    """`Design` for arms (K, d)."""
     solve = _of_all if len(arms) < MANY_ARMS else _of_many
     weights, value, rank, sweeps = solve(arms, tol)
     if not value <= (1 + tol) * rank:
@@ -188,7 +172,6 @@ def solve_g(arms, tol):
 
 
 def _of_all(arms, tol):
-    """Weights (K,), their value, the rank of the arms and sweeps."""
     inside = span(arms).arms
     weights, sweeps = d_optimal(inside, 0.8 * tol, MAX_SWEEPS)
     weights = on_few_atoms(inside, weights, tol)

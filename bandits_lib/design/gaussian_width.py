@@ -1,36 +1,24 @@
-"""Designs that minimise a Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020): the heart of Peace.
+"""Designs of least Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020), for Peace.
 
     width(Z, lambda) = E max over z, z' in Z of (z - z')'R'eta / 2,   eta ~ N(0, I),  R'R = A(lambda)^-1,
-    gamma(Z) = min over lambda of width^2;
+    gamma(Z) = min over lambda of width^2.
 
-any root R gives the same width, and so does half a spread in place of E max z'R'eta. Here E is the mean over a fixed
-batch of eta, each taken with its negative: then a shift of all items changes nothing, and nested sets have nested
-widths. Gradient, with A = LL' (Cholesky), R = L^-1, b_x = Rx and v_m = R(z_m - z_m')/2 for the pair that eta_m picks:
-
+E is the mean over a fixed batch of eta, each with its negative. Gradient, with A = LL', R = L^-1, b_x = Rx and
+v_m = R(z_m - z_m')/2 for the pair that eta_m picks:
     d width / d lambda_x = -b_x'T b_x,   T = lower triangle, diagonal halved, of  mean_m eta_m v_m'.
+The width is convex in lambda (Sudakov and Fernique) and homogeneous of degree -1/2. With the pressures
+h_x = -2 (d width / d lambda_x) / width, gamma(Z) >= width^2 / max h_x for any lambda, up to the error of the batch.
 
-The width is convex in lambda: let A_1 = SS', A_2 = SDS' with D diagonal, and take the roots S^-T and S^-T D^-1/2. Their
-mean M has MM' >= A((lambda_1 + lambda_2) / 2)^-1, because t^-1/2 is convex, and a larger covariance of the differences
-has the larger width (Sudakov and Fernique). It is also homogeneous of degree -1/2. So with the pressures
-h_x = -2 (d width / d lambda_x) / width, which average to 1 under lambda, the optimum has h_x <= 1 for every arm, and
-    gamma(Z) >= width^2 / max h_x
-for any lambda: the tangent at c lambda, with the best c. It holds up to the error of the batch.
-
-Descent is entropic, in the logarithm of the width: lambda_x <- lambda_x h_x^p / norm, p falling whenever the width
-rose. At the optimum it stands still, so a design of a similar set is a good start. With a `target` it ends as soon as
-it is known on which side of it the least value lies (value <= target says which), else at the gap `tol`.
-
-Atoms go in two steps: to at most r(r+1)/2 with the same A, then the lightest, as many as can go. Widths follow
-variances (Sudakov and Fernique), so gamma grows by no more than they do.
+Descent is entropic: lambda_x <- lambda_x h_x^p / norm, with p falling whenever the width rose. With a `target` it ends
+as soon as the least value is known to lie above or below it.
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
 from bandits_lib.design.certificate import Design, basic_weights, estimable, inverse_root
 from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, inlined, kernel
 from bandits_lib.numerics.linear_algebra import (
     inverse_triangle,
     row_products,
@@ -51,8 +39,8 @@ WARM = 0.05  # share of a warm start that is spread over all arms
 PRUNED = 0.01  # variances may grow by this much when atoms are dropped
 
 
-def width_design(arms, items, *, draws=1024, rng):
-    """Design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020), on a batch of `draws` normals.
+def width_design(arms: np.ndarray, items: np.ndarray, *, draws: int = 1024, rng: np.random.Generator) -> Design:
+    """Compute a design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020).
 
     Parameters
     ----------
@@ -68,18 +56,12 @@ def width_design(arms, items, *, draws=1024, rng):
     Returns
     -------
     Design
-        To 1 % or after 200 steps. `value`, gamma, and `lower_bound` are means over the batch, the bound with its random
-        error.
+        To 1 % or after 200 steps. `value` and `lower_bound` are means over the batch.
 
     Raises
     ------
     ValueError
         As `xy_design`, and for `draws` that are not even and positive.
-
-    References
-    ----------
-    .. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An empirical process approach to the union bound: practical algorithms
-       for combinatorial and linear bandits". NeurIPS 2020.
 
     Examples
     --------
@@ -118,7 +100,7 @@ def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60
     return Design(*descend(arms, points, normals, first, float(target), tol, most))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def descend(arms, points, normals, weights, target, tol, most):
     """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
     K, draws = len(arms), transposed(normals)
@@ -139,7 +121,7 @@ def descend(arms, points, normals, weights, target, tol, most):
     return best, value, bound, most
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def powers(values, exponent):
     """values (n,) to the power of `exponent` >= 0 in steps of 2^-12, by square roots, whose bits a standard fixes."""
     out, root, left = np.ones(len(values)), values.copy(), np.rint(exponent * 4096)
@@ -156,15 +138,14 @@ def powers(values, exponent):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def width_and_pressures(arms, points, normals, weights):
     """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
     return _on_batch(arms, points, normals, transposed(normals), weights)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _on_batch(arms, points, normals, draws, weights):
-    """`width_and_pressures`, with the batch by rows too: draws (n, r)."""
     across = inverse_factor(arms, weights)
     white = product(points, across)
     width, torque = _extremes(product(white, normals), draws, white)
@@ -176,7 +157,7 @@ def _on_batch(arms, points, normals, draws, weights):
     return width, row_products(product(measured, torque), measured) * (2 / width)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _extremes(heights, draws, white):
     """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
     (m, n), spread = heights.shape, 0.0
@@ -191,7 +172,7 @@ def _extremes(heights, draws, white):
     return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
 
 
-@kernel
+@inlined
 def raise_to(values, k, top, high):
     """Where `values` (n,) exceed `top`, they and their number k take its place."""
     for c in range(values.shape[0]):
@@ -200,9 +181,8 @@ def raise_to(values, k, top, high):
         high[c] = k if more else high[c]
 
 
-@kernel
+@inlined
 def lower_to(values, k, bottom, low):
-    """Where `values` (n,) are below `bottom`, they and their number k take its place."""
     for c in range(values.shape[0]):
         less = values[c] < bottom[c]
         bottom[c] = values[c] if less else bottom[c]

@@ -1,45 +1,31 @@
-"""The XY-design problem of moderate size, by a primal-dual interior-point method, and the optimum that it is to return.
+"""XY-designs of moderate size by a primal-dual interior-point method, which also chooses one of many optima.
 
-Write masses mu = rho lambda. Since y'A(mu)^-1 y is homogeneous of degree -1, the problem
-min over lambda of max_y y'A(lambda)^-1 y is
+With masses mu = rho lambda the design problem is
     minimise sum mu_x   subject to   g_y(mu) := 1 / (y'A(mu)^-1 y) >= 1 for all y,   mu >= 0,
-where g_y is *concave* (the least value of c'A(mu)c over c'y = 1, attained at c_y = A^-1y / y'A^-1y) and homogeneous
-of degree one. Gradient: W_xy = (x'c_y)^2. With multipliers v for the constraints (slack s) and z for mu >= 0:
-    1 - Wv - z = 0,   g - s = 1,   s v = z mu = tau  ->  0.
-Newton on these equations, eliminated down to the arms, has the matrix
-    2 (XA^-1X') o (X CVC' X') + W diag(v/s - 2v/g) W' + diag(z/mu),
-with C = (c_y), o the entrywise product; Mehrotra's (1992) predictor and corrector share its factor. All but the
-diagonal is a form on the symmetric matrices A, of dimension m = r(r+1)/2: with F the rows svec(xx') in coordinates in
-which A is the identity, G the rows svec(c_y c_y') and M = CVC', W = FG' and the matrix is
-    F (2 (I (x) M) + G' diag(v/s - 2v/g) G) F' + diag(z/mu),
-so that a step costs O(K m^2) for many arms (`newton`), and not O(K^3).
-Every iterate carries its own proof: value sum(mu) / min g, and the lower bound of `certificate` with
-weights v g^2 on the directions, which reads (v'g)^2 / (sum(v g^2) max_x (Wv)_x); the caller computes both anew.
+with g_y concave and homogeneous of degree one. Gradient: W_xy = (x'c_y)^2, c_y = A^-1y / y'A^-1y. With multipliers v
+(slack s) and z:  1 - Wv - z = 0,   g - s = 1,   s v = z mu = tau -> 0  (predictor and corrector of Mehrotra 1992).
+The Newton matrix on the arms is
+    2 (XA^-1X') o (X CVC' X') + W diag(v/s - 2v/g) W' + diag(z/mu),   C = (c_y), o entrywise.
+Every iterate has a proof: value sum(mu) / min g, and the lower bound (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
 
-Optima are often many: every design of a face has the same value. One is chosen by its definition, and not by the way
-there: `centred` ends near the minimum of sum mu - tau sum log mu_x over the same constraints, which is one point for
-every tau > 0, goes to the analytic centre of the optimal face with tau, and knows nothing of directions that are not
-tight. This tau is a power of two times a squared length of the directions, so neither rounding errors nor units move
-it, and falls where the gap is too wide.
-
-The Newton step of the interior-point method: the geometry at given masses, and the system in one of two forms.
-
-`interior_point` says what the system is. Of few arms the multipliers v are eliminated and the matrix (p, p) is formed.
-Of more than MANY m, m = r(r+1)/2, the unknowns are t = F'dmu and the dv of tight directions, those of large v/s. Their
-rows of G are T, those of the others L, and with H = 2 (I (x) M) - G' diag(2v/g) G and K = H + L' diag(v/s) L,
+Of more than MANY m arms, m = r(r+1)/2, a step costs O(K m^2): with F the rows svec(xx') and G the rows svec(c_y c_y')
+in coordinates in which A is the identity, M = CVC', W = FG'. The unknowns are t = F'dmu and the dv of tight directions
+(large v/s, rows T of G; the others are L). With H = 2 (I (x) M) - G' diag(2v/g) G and K = H + L' diag(v/s) L,
     (F K F' + diag(z/mu)) dmu - F T'dv = a,   T t + diag(s/v) dv = b.
-With N = F' diag(mu/z) F = U'U and t = U'w the step solves
+With F' diag(mu/z) F = U'U and t = U'w the step solves
     (I + U K U') w - U T'dv = U'^-1 F' diag(mu/z) a,   T U'w + diag(s/v) dv = b
-and is dmu = mu/z (a - F (Kt - T'dv)). No large v/s is in it, and the last steps are as exact as the first.
+and is dmu = mu/z (a - F (Kt - T'dv)).
+
+The chosen optimum (`centred`) is near the minimum of sum mu - tau sum log mu_x over the same constraints, one point for
+every tau > 0. This tau is a power of two times a squared length of the directions, so rounding errors do not move it.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.numerics.kernels import largest, merged, smallest
+from bandits_lib.numerics.kernels import compiled, inlined, largest, smallest
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -100,9 +86,8 @@ class Factor(NamedTuple):
     small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def geometry(arms, directions, mu):
-    """The `Geometry` of arms (p, r) and directions (q, r) at masses mu (p,)."""
     upper, regular = cholesky(information(arms, mu))
     if not regular:  # too close to singular for A itself
         upper = triangle(scaled_rows(arms, np.sqrt(mu)))
@@ -123,23 +108,21 @@ def geometry(arms, directions, mu):
     return Geometry(measured, rays, g, transposed(Wt), Wt, none, none)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def pressures(here, v):
-    """Wv (p,)."""
     if here.F.size:
         return apply(here.F, combine(v, here.G))
     return combine(v, here.Wt)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def growth(here, mu):
-    """W'mu (q,)."""
     if here.F.size:
         return apply(here.G, combine(mu, here.F))
     return combine(mu, here.W)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def factor(point, here):
     """The `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
@@ -148,7 +131,7 @@ def factor(point, here):
     return Factor(_of_few(point, here), none, none, np.empty(0, np.int64), none, none)
 
 
-@merged
+@inlined
 def _of_few(point, here):
     mu, z, s, v = point
     across = transposed(here.measured)
@@ -165,7 +148,7 @@ def _of_few(point, here):
     return regular_cholesky(matrix)
 
 
-@merged
+@inlined
 def _of_many(point, here):
     mu, z, s, v = point
     tight = _tight(point)
@@ -188,9 +171,8 @@ def _of_many(point, here):
     return Factor(upper, K, U, tight, E, regular_cholesky(small))
 
 
-@merged
+@inlined
 def _tight(point):
-    """Indices (q',) of the tight directions."""
     tight, many = np.empty(len(point.v), np.int64), 0
     for k in range(len(point.v)):
         if point.v[k] > TIGHT * point.s[k]:
@@ -199,7 +181,7 @@ def _tight(point):
     return tight[:many].copy()
 
 
-@merged
+@inlined
 def _weighted_squares(rows, weights):
     """The sum of weights_i rows_i rows_i' (k, k), of which the lower triangle is to be read."""
     if rows.shape[1] < WIDE:
@@ -207,7 +189,7 @@ def _weighted_squares(rows, weights):
     return lower_product(scaled_columns(transposed(rows), weights), rows)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def regular_cholesky(matrix):
     """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
     n = len(matrix)
@@ -225,7 +207,7 @@ def regular_cholesky(matrix):
     return upper
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def add_kronecker(out, matrix):
     """Add to `out` (m, m) the form tr(E matrix E), twice, of symmetric E (r, r), in svec(E)."""
     r = len(matrix)
@@ -254,7 +236,7 @@ def add_kronecker(out, matrix):
                 out[n, k] += twice
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve(factor, point, here, target_z, target_s):
     """The Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
@@ -289,9 +271,8 @@ def solve(factor, point, here, target_z, target_s):
     return Point(dmu, dz, ds, dv)
 
 
-@merged
+@inlined
 def _solve_many(factor, here, point, a, b):
-    """dmu (p,), t (m,) and dv (q',) for right-hand sides a (p,) and b (q',)."""
     upper, K, U, tight, E, small = factor
     p, scaled, dmu = len(a), np.empty(len(a)), np.empty(len(a))
     for i in range(p):
@@ -314,9 +295,8 @@ def _solve_many(factor, here, point, a, b):
     return dmu, t, dv
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def gap(point):
-    """Mean complementarity."""
     slack, arms = 0.0, 0.0
     for k in range(len(point.s)):
         slack += point.s[k] * point.v[k]
@@ -325,7 +305,7 @@ def gap(point):
     return (slack + arms) / (len(point.s) + len(point.mu))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def moved(point, step, fraction):
     """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
@@ -336,7 +316,7 @@ def moved(point, step, fraction):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _along(x, length, dx):
     out = np.empty(len(x))
     for k in range(len(x)):
@@ -344,9 +324,8 @@ def _along(x, length, dx):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _room(x, dx):
-    """Largest step that keeps x + step dx >= 0, at most 2."""
     least = np.inf
     for k in range(len(x)):
         part = dx[k] / x[k]
@@ -394,7 +373,7 @@ def centred(arms, directions, point, tol, unit):
     return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solution(arms, directions, weights, masses, point, tol, unit, task):
     """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
     steps, least, last = 0, 0.0, task != FOLLOW
@@ -415,7 +394,7 @@ def solution(arms, directions, weights, masses, point, tol, unit, task):
     return Solution(normalised(point.mu), normalised(duals), steps, point)
 
 
-@merged
+@inlined
 def _followed(arms, directions, point, tol, least):
     """The best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and steps."""
     best, kept, g, steps = np.inf, point, point.s, 0
@@ -431,9 +410,8 @@ def _followed(arms, directions, point, tol, least):
     return kept, g, steps
 
 
-@merged
+@inlined
 def _centred(arms, directions, point, tol, unit):
-    """The chosen point, its g, and Newton steps."""
     tau, steps, g = _tau(point, arms.shape[1], tol, unit), 0, point.s
     for _ in range(3):
         point, soft, more = _harder(arms, directions, _lifted(point, tau, tau * HARDER[0]), tau)
@@ -447,14 +425,14 @@ def _centred(arms, directions, point, tol, unit):
     return point, g, steps
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
     return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
 
 
-@merged
+@inlined
 def _lifted(point, tau_z, tau_s):
     """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
     mu, z = _raised(point.mu, point.z, tau_z)
@@ -462,7 +440,7 @@ def _lifted(point, tau_z, tau_s):
     return Point(mu, z, s, v)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _raised(x, y, least):
     """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
     scale, x, y = len(x) / total(x), x.copy(), y.copy()
@@ -474,7 +452,7 @@ def _raised(x, y, least):
     return x, y
 
 
-@merged
+@inlined
 def _harder(arms, directions, point, tau):
     """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
     steps, first = 0, point
@@ -491,7 +469,7 @@ def _harder(arms, directions, point, tau):
     return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
 
 
-@merged
+@inlined
 def _newton(arms, directions, point, tau_z, tau_s, enough):
     """A point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and how many."""
     length, steps = np.inf, 0
@@ -510,7 +488,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
     return point, length, steps
 
 
-@merged
+@inlined
 def _relative_length(move, x):
     length = 0.0
     for k in range(len(x)):
@@ -520,7 +498,7 @@ def _relative_length(move, x):
     return length
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _filled(n, value):
     out = np.empty(n)
     for k in range(n):
@@ -528,7 +506,7 @@ def _filled(n, value):
     return out
 
 
-@merged
+@inlined
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
@@ -545,7 +523,7 @@ def _start(arms, directions, weights):
     return Point(mu, z, s, v)
 
 
-@merged
+@inlined
 def _opened(arms, directions, weights, masses):
     """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     p, q = len(weights), len(directions)
@@ -570,9 +548,8 @@ def _opened(arms, directions, weights, masses):
     return Point(mu, z, s, v)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _ratio(point, here):
-    """Value over lower bound at this iterate."""
     value = total(point.mu) / smallest(here.g)
     pull, square = 0.0, 0.0
     for k in range(len(here.g)):
@@ -581,7 +558,7 @@ def _ratio(point, here):
     return value / (pull / square * (pull / largest(pressures(here, point.v))))
 
 
-@merged
+@inlined
 def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
     factored, tau = factor(point, here), gap(point)

@@ -1,26 +1,13 @@
 """Allocations for the difference of two arms, solved when first asked for and shared by all runs on the same arms.
 
-min |w|_1 subject to X'w = x_i - x_j, w of either sign: the program of LinGapE (Xu et al. 2018). By Elfving's
-theorem |w| / |w|_1 is the XY-design of that one direction, and a basic solution has at most r arms. Each solution is a
-pure function of the arms and the pair, so runs that share a table pull what they would pull with tables of their own.
+`allocations`: min |w|_1 subject to X'w = x_i - x_j, w of either sign, the program of LinGapE (Xu et al. 2018).
+`nonnegative_allocations`: the same with w >= 0, as the code of azizi2022 has it. That code hands the program to SLSQP,
+starts from equal weights, takes the last iterate for the solution whether it is one or not, and normalises.
 
-Kraft's SLSQP of 1988, whose arithmetic is the same on all processors: it has its own linear algebra.
-
-Allocations for the difference of two arms as azizi2022's code has them: min |w|_1, X'w = x_i - x_j, w >= 0.
-
-LinGapE's program has w of either sign (`allocations`). With w >= 0 there may be no solution: the difference must lie in
-the cone of the arms. The published code hands the program to SLSQP, which starts from equal weights, takes its last
-iterate for the solution whether it is one or not, and normalises. The answer is a pure function of the arms and of the
-ordered pair, and not of the difference alone: i against j is another program than j against i.
-
-Where there is no solution SLSQP stops when its line search fails or its iterations are spent, and rounding errors grow
-on the way: some of these pairs have another last iterate where products are added in another order. So the iterations
-are those of Kraft's own program, which the published code had from SciPy of its time: in PySLSQP it has no linear
-algebra that differs from processor to processor. SciPy's present one stands in where there is no PySLSQP (it has no
-wheels for systems other than Linux on x86-64); both end alike where there is a solution.
-
-Departures: derivatives are exact in place of finite differences; pairs that a relabelling of the arms carries into each
-other are solved once, and arms that a pair does not distinguish have equal weights, not equal up to rounding.
+Without a solution rounding errors grow on the way, so the last iterate is that of Kraft's program of 1988 (PySLSQP),
+whose own linear algebra is the same on all processors. SciPy's present one stands in where there is no PySLSQP.
+Departures: derivatives are exact instead of finite differences, pairs that a relabelling of the arms carries into each
+other are solved once, and arms that a pair does not distinguish have equal weights.
 """
 
 import os
@@ -36,7 +23,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from bandits_lib.design.elfving import signed_program, solve_pair
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import inlined, kernel
 from bandits_lib.numerics.linear_algebra import total
 
 
@@ -63,21 +50,7 @@ def _optimize():
 
 
 def last_point(start, objective, gradient, constraint, jacobian):
-    """SLSQP's last iterate (n,) for min objective, constraint = 0, x >= 0, by its defaults, solution or not.
-
-    Parameters
-    ----------
-    start : (n,) ndarray
-        The first point.
-    objective, gradient, constraint : callable
-        Functions of x (n,): a float, (n,) and (m,) ndarrays.
-    jacobian : (m, n) ndarray
-        Of a linear constraint.
-
-    Returns
-    -------
-    (n,) ndarray
-    """
+    """Return SLSQP's last iterate (n,) for min objective, constraint = 0, x >= 0, by its defaults, solution or not."""
     functions = {"obj": objective, "grad": gradient, "con": constraint, "jac": lambda x: jacobian}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points clipped to the bounds
@@ -109,7 +82,6 @@ class Allocations:
         self.solve, self.M, self.program, self.table = solve, M, program, _room(ROWS, r)
 
     def key(self, i, j):
-        """One number for a pair, whichever comes first."""
         return min(i, j) * self.M + max(i, j)
 
     def enter(self, i, j):
@@ -126,14 +98,12 @@ class Allocations:
 
 
 def _room(C, r):
-    """A Table of C pairs that are not there yet."""
     support, shares = np.zeros((C, r + 1), dtype=np.int64), np.full((C, r + 1), -1.0)
     return Table(np.zeros(1, dtype=np.int64), np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
 
 
-@kernel
+@inlined
 def place(table, key):
-    """The number of keys below `key`, by bisection."""
     low, high = 0, table.known[0]
     while low < high:
         middle = (low + high) // 2
@@ -146,7 +116,6 @@ def place(table, key):
 
 @kernel
 def find(table, key):
-    """The row of a pair, -1 if it is not there."""
     at = place(table, key)
     return table.rows[at] if at < table.known[0] and table.keys[at] == key else -1
 
@@ -181,7 +150,6 @@ def enter(table, program, i, j):
 
 
 def allocate(program, i, j):
-    """Weights (K,) for x_i - x_j, at most r of them."""
     if not solve_pair(program, i, j):  # a basis of nearly parallel arms
         return general(program.columns.T, program.columns[:, i] - program.columns[:, j])
     weights, used = np.zeros(program.columns.shape[1]), program.amounts > 0
@@ -198,15 +166,23 @@ def general(arms, direction):
 
 
 def key_of(arms):
-    """What tells arms (K, r) from others, to the last bit."""
     return blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
 
 
 def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
-    if (key := key_of(arms)) not in _tables:
-        program, (K, r) = signed_program(arms), arms.shape
-        _tables[key] = Allocations(partial(allocate, program), K, r, program)
+    return _remembered(_signed, arms)
+
+
+def _signed(arms):
+    program, (K, r) = signed_program(arms), arms.shape
+    return Allocations(partial(allocate, program), K, r, program)
+
+
+def _remembered(make, arms):
+    """Return make(arms), the same as before where it is among the last TABLES."""
+    if (key := (make, key_of(arms))) not in _tables:
+        _tables[key] = make(arms)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)
@@ -214,18 +190,13 @@ def allocations(arms):
 
 
 def allocations_clear():
-    """Forget every table."""
     _tables.clear()
 
 
 ROUNDED = 9  # digits to which inner products are the same
 
-_nonnegative_tables: OrderedDict = OrderedDict()
-
 
 class Directed(Allocations):
-    """The `Allocations` of ordered pairs."""
-
     def key(self, i, j):
         """One number for a pair, another for the pair turned round."""
         return i * self.M + j
@@ -233,12 +204,11 @@ class Directed(Allocations):
 
 def nonnegative_allocations(arms):
     """The allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
-    if (key := key_of(arms)) not in _nonnegative_tables:
-        _nonnegative_tables[key] = Directed(Pairs(arms).solve, len(arms), len(arms))
-        if len(_nonnegative_tables) > TABLES:
-            _nonnegative_tables.popitem(last=False)
-    _nonnegative_tables.move_to_end(key)
-    return _nonnegative_tables[key]
+    return _remembered(_directed, arms)
+
+
+def _directed(arms):
+    return Directed(Pairs(arms).solve, len(arms), len(arms))
 
 
 class Pairs:
@@ -250,7 +220,6 @@ class Pairs:
         self.solved = {}  # shape of a pair -> (the products, in the order of the kinds of arms; weights in that order)
 
     def solve(self, i, j):
-        """Weights (K,) for x_i - x_j."""
         K = len(self.arms)
         seen = np.column_stack([self.kinds, self.products[i], self.products[j], np.arange(K) == i, np.arange(K) == j])
         kinds, order = _ranks(seen), np.lexsort(seen.T)
@@ -293,10 +262,8 @@ def _last_of_scipy(arms, direction):
 
 
 def _ranks(rows):
-    """(n,) which of the different rows of (n, m) each is."""
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
 def _averaged(weights, kinds):
-    """Weights (K,), those of one kind replaced by their mean."""
     return (np.bincount(kinds, weights) / np.bincount(kinds))[kinds]

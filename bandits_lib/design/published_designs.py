@@ -1,40 +1,15 @@
-"""The G-optimal designs that azizi2022 compares: Frank-Wolfe (FWG, its Algorithm 2) and Wynn's method.
+"""The G-optimal designs that azizi2022 compares: FWG, Wynn's method, Wolfe and Atwood's, and clusters.
 
-Both start from the uniform design and move weight onto one arm at a time, pi <- (1 - gamma) pi + gamma e_x; they keep
-every arm in the support. With V = V(pi), q_i = x_i'V^-1x_i and r_i = x_i'V^-1x, the norms after the step are
-    (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma),
-so a line search costs O(K) a point and no matrix.
+Each step moves weight onto one arm, pi <- (1 - gamma) pi + gamma e_x. With V = V(pi), q_i = x_i'V^-1x_i and
+r_i = x_i'V^-1x the norms after it are (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma).
 
-FWG moves along the gradient of g = max q, towards x = argmax r_i^2 with r_i taken at the arm of largest q. That maximum
-is not smooth, so FWG can stall above the optimum, and its text's count of steps is of another method: Khachiyan's, on
-the smooth problem log det V. Wynn's method is that one. It goes to the arm of largest q itself, with the step
-(q/r - 1) / (q - 1), r the rank, which is the exact line search for log det V (Fedorov 1972), and does converge.
-
-Wynn's method step by step (Wynn 1970; Fedorov 1972): `g_optimal` says what it is for.
-
-pi <- (1 - gamma) pi + gamma e_x is done without scaling: weights w of sum W, pi = w / W, of which one grows by
-gamma / (1 - gamma) W. Then V(w) grows by a multiple of xx', and norms in V(pi)^-1 are W times those in V(w)^-1. A step
-costs O(Kr + r^2), or O(K^2) with few arms per dimension, whose products in V(w)^-1 are then kept in its place; arms
-orthogonal in it cost nothing.
-
-The D-optimal, and so G-optimal, design by Frank-Wolfe with away steps (Wolfe 1970, Atwood 1973).
-
-It starts from the r arms of Kumar and Yildirim (2005), each the farthest along a direction orthogonal to those before,
-with weight 1/r each. With V = V(pi) and q_x = x'V^-1x it then moves weight onto the arm of largest q, as Wynn's method
-does, or takes weight off an arm of the support of smallest q, whichever is farther from r:
-    pi <- (1 - gamma) pi + gamma e_x,   gamma = (q/r - 1) / (q - 1),
-the exact line search for log det V; gamma < 0 takes weight off, all of it at most. It ends when all q are at most
-(1 + tol) r and those of the support at least (1 - tol) r. Unlike Wynn's method it converges linearly, and arms leave
-the support.
-
-The code published with azizi2022 has the designs of OD-LinBAI from it (`minvol` of Todd, tol = 1e-6), and with
-`away=False` it is the method of Corollary 2 there.
-
-Clusters of arms as a design (azizi2022, appendix H): equal shares for the clusters, and equal shares within them.
+FWG (Algorithm 2) goes towards argmax r_i^2, r_i taken at the arm of largest q, and can stall above the optimum: see
+notebook azizi2022_6_g_optimal. Wynn's method goes to the arm of largest q, with the step (q/r - 1) / (q - 1) that is
+exact for log det V (Fedorov 1972). Wolfe and Atwood's also takes weight off arms of smallest q, where that is farther
+from r; the code of azizi2022 has OD-LinBAI's designs from it (`minvol` of Todd), and `away=False` is its Corollary 2.
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
@@ -42,7 +17,7 @@ from bandits_lib.design.certificate import Design, snapped
 from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
 from bandits_lib.design.solvers import design_value
 from bandits_lib.numerics import sparse
-from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
+from bandits_lib.numerics.kernels import along_all, compiled, inlined, shrink, times
 from bandits_lib.numerics.linear_algebra import apply, product, squares, transposed
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
@@ -51,7 +26,7 @@ WYNN_REFRESH = 200  # steps between two fresh inversions
 FEW = 2  # arms per dimension up to which their products are kept
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def wynn(arms, tol, most):
     """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
     K, rank = arms.shape
@@ -71,7 +46,7 @@ def wynn(arms, tol, most):
     return weights, inverse_and_norms(arms, weights)[1].max(), most
 
 
-@kernel
+@inlined
 def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
     """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
     rank, total, g = columns.shape[0], 1.0, np.inf
@@ -107,8 +82,8 @@ REFRESH = 200  # steps between two fresh inversions
 GOLDEN = 0.6180339887498949
 
 
-def fwg_design(arms, *, steps=STEPS, line_search="exact"):
-    """G-optimal design by Frank-Wolfe on max_x ||x||^2_{V^-1} itself, from uniform (azizi2022, Algorithm 2).
+def fwg_design(arms: np.ndarray, *, steps: int = STEPS, line_search: str = "exact") -> Design:
+    """Compute a G-design by Frank-Wolfe on max_x ||x||^2_{V^-1}, from uniform (azizi2022, Algorithm 2).
 
     Parameters
     ----------
@@ -117,7 +92,7 @@ def fwg_design(arms, *, steps=STEPS, line_search="exact"):
     steps : int, default 100
         The paper's N, as in the published code; fewer are taken if a step is 0 (it stalls).
     line_search : {"exact", "grid"}, default "exact"
-        How far a step goes: "exact", or "grid", the best of 0 and .75^i, i < 24, as the published code has it.
+        Exact, or the best of 0 and .75^i, i < 24, as in the published code.
 
     Returns
     -------
@@ -127,12 +102,7 @@ def fwg_design(arms, *, steps=STEPS, line_search="exact"):
     Raises
     ------
     ValueError
-        As `check_arms`, and if `steps` is below 1 or `line_search` unknown.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Algorithm 2.
+        As `g_design`, and if `steps` is below 1 or `line_search` unknown.
 
     Examples
     --------
@@ -147,8 +117,8 @@ def fwg_design(arms, *, steps=STEPS, line_search="exact"):
     return _fwg_design(arms, int(steps), line_search)
 
 
-def wynn_design(arms, *, tol=1e-3):
-    """G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
+def wynn_design(arms: np.ndarray, *, tol: float = 1e-3) -> Design:
+    """Compute a G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
 
     Parameters
     ----------
@@ -160,21 +130,12 @@ def wynn_design(arms, *, tol=1e-3):
     Returns
     -------
     Design
-        `value` <= (1 + tol) rank and `lower_bound` = rank.
+        `value` <= (1 + tol) rank, `lower_bound` = rank. It takes about 1 / tol steps, 100 000 at most.
 
     Raises
     ------
     ValueError
-        As `check_arms`, and if `tol` is outside (0, 1).
-
-    Notes
-    -----
-    Unlike `g_design` it never takes weight off an arm entirely. It needs about 1 / tol steps, 100 000 at most.
-
-    References
-    ----------
-    .. [1] Wynn. "The sequential generation of D-optimum experimental designs". Ann. Math. Statist. 41, 1970.
-    .. [2] Fedorov. "Theory of optimal experiments". Academic Press 1972.
+        As `g_design`.
 
     Examples
     --------
@@ -206,7 +167,6 @@ def _wynn_design(arms, tol):
 
 
 def _to_the_digits(arms, weights, steps):
-    """The `Design` of these weights, snapped, with the value that they have then."""
     weights, rank = snapped(weights, DIGITS), float(arms.shape[1])
     return Design(weights, max(float(inverse_and_norms(arms, weights)[1].max()), rank), rank, steps)
 
@@ -218,7 +178,7 @@ def _longest(arms):
     return Design(weights, 1.0, 1.0, 1)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def frank_wolfe_g(arms, most, grid):
     """Weights (K,), value max_x x'V^-1x and steps taken, on arms (K, r) of rank r."""
     weights = np.full(arms.shape[0], 1 / arms.shape[0])
@@ -237,7 +197,7 @@ def frank_wolfe_g(arms, most, grid):
     return weights, norms.max(), most
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
     """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
     loss = gamma / (1 - gamma + gamma * norms[vertex])
@@ -250,7 +210,7 @@ def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
             inverse[i, j] = (inverse[i, j] - loss * ray[i] * ray[j]) / (1 - gamma)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def value_after(norms, squares, vertex, gamma):
     """max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
     loss, most = gamma / (1 - gamma + gamma * norms[vertex]), 0.0
@@ -261,7 +221,7 @@ def value_after(norms, squares, vertex, gamma):
     return most / (1 - gamma)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _best_step(norms, squares, vertex):
     """The step that minimises `value_after`, convex in it, by golden section; 0 if none gains."""
     low, high = 0.0, 1.0
@@ -280,7 +240,7 @@ def _best_step(norms, squares, vertex):
     return gamma if reached < norms.max() * (1 - 1e-9) else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _best_on_grid(norms, squares, vertex):
     """The best step among .75^i, 1 <= i < 24; 0 if none gains. (.75^0 = 1 puts all weight on one arm.)"""
     best, least, gamma = 0.0, norms.max() * (1 - 1e-9), 1.0
@@ -295,8 +255,8 @@ def _best_on_grid(norms, squares, vertex):
 AWAY_REFRESH = 200  # steps between two fresh inversions
 
 
-def wolfe_atwood_design(arms, *, tol=1e-6, steps=100_000, away=True):
-    """G-optimal design by Frank-Wolfe on log det V with away steps, from the start of Kumar and Yildirim.
+def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100_000, away: bool = True) -> Design:
+    """Compute a G-optimal design by Frank-Wolfe with away steps (azizi2022's code, appendix C).
 
     Parameters
     ----------
@@ -305,10 +265,9 @@ def wolfe_atwood_design(arms, *, tol=1e-6, steps=100_000, away=True):
     tol : float, default 1e-6
         Relative distance of the norms from the rank at which it ends, in (0, 1).
     steps : int, default 100_000
-        The most steps that are taken, at least 0; with 0 it is the start itself.
+        The most steps that are taken, at least 0; with 0 it is the start of Kumar and Yildirim (2005).
     away : bool, default True
-        Whether weight may be taken off an arm. Without it is Frank-Wolfe (Khachiyan's steps), which needs many more
-        steps and never makes the support smaller.
+        Whether weight may be taken off an arm. Without it (Khachiyan's steps) it needs many more steps.
 
     Returns
     -------
@@ -318,19 +277,12 @@ def wolfe_atwood_design(arms, *, tol=1e-6, steps=100_000, away=True):
     Raises
     ------
     ValueError
-        As `check_arms`, if `tol` is outside (0, 1) or `steps` is negative.
-
-    Notes
-    -----
-    The support may have more than r(r+1)/2 arms; it has far fewer than all as a rule.
+        As `g_design`, and if `steps` is negative.
 
     References
     ----------
-    .. [1] Kumar, Yildirim. "Minimum-volume enclosing ellipsoids and core sets". J. Optim. Theory Appl. 126, 2005.
-    .. [2] Todd, Yildirim. "On Khachiyan's algorithm for the computation of minimum-volume enclosing ellipsoids".
+    .. [1] Todd, Yildirim. "On Khachiyan's algorithm for the computation of minimum-volume enclosing ellipsoids".
        Discrete Appl. Math. 155, 2007.
-    .. [3] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Corollary 2.
 
     Examples
     --------
@@ -364,7 +316,7 @@ def kumar_yildirim_start(arms):
     rank = arms.shape[1]
     chosen, frame = np.zeros(len(arms)), np.eye(rank)
     for j in range(rank):
-        arm = argmax(np.abs(apply(arms, frame[:, j])))
+        arm = argmax(np.abs(apply(arms, frame[:, j].copy())))
         chosen[arm] = 1.0
         z = apply(frame.T.copy(), arms[arm])  # Householder: the first j + 1 columns span the arms chosen
         z[:j] = 0.0
@@ -374,9 +326,8 @@ def kumar_yildirim_start(arms):
     return chosen / rank
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _steps(arms, weights, tol, most, away):
-    """Weights (K,) after the steps, and how many were taken, on arms (K, r) of rank r >= 2."""
     rank = arms.shape[1]
     inverse, norms = inverse_and_norms(arms, weights)
     for step in range(most):
@@ -404,7 +355,7 @@ def _steps(arms, weights, tol, most, away):
     return weights, most
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _step(norm, weight, rank):
     """The step gamma towards an arm of this norm (below 0: away from it), and the weight that it has then."""
     drop = -weight / (1 - weight) if weight < 1 else -np.inf
@@ -417,32 +368,23 @@ def _step(norm, weight, rank):
 MOST = 100  # of Lloyd's iterations
 
 
-def clusters_design(arms):
-    """Equal shares for clusters of arms, and equal shares within them (azizi2022, appendix H): no optimality claimed.
+def clusters_design(arms: np.ndarray) -> Design:
+    """Share the pulls equally between clusters of arms, and within them (azizi2022, appendix H).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Arms, one per row, not all zero; r is their rank.
+        Arms, one per row, not all zero.
 
     Returns
     -------
     Design
-        Its value is computed, its lower bound is r.
+        Its value is computed; its lower bound is r, the rank of the arms. k-means looks for r clusters.
 
     Raises
     ------
     ValueError
-        If `arms` is not a finite, non-empty 2-D array with a non-zero row.
-
-    Notes
-    -----
-    k-means looks for r clusters, from r arms each the farthest from the span of those before.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix H.
+        As `g_design`.
 
     Examples
     --------

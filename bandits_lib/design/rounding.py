@@ -1,26 +1,18 @@
-"""From weights to whole pulls.
+"""From weights to whole pulls, and a floor under a design.
 
-Pukelsheim's efficient apportionment (Pukelsheim and Rieder 1992; Pukelsheim 2006, section 12.4), with p atoms:
-n_i = ceil((n - p/2) lambda_i), then single pulls are added where n_i / lambda_i is least, or taken where
-(n_i - 1) / lambda_i is largest, until they sum to n. For n >= 2p every squared norm is within a factor 1 + 2p/n of the
-design's.
+Pukelsheim's efficient apportionment (Pukelsheim and Rieder 1992), with p atoms: n_i = ceil((n - p/2) lambda_i), then
+single pulls are added where n_i / lambda_i is least, or taken where (n_i - 1) / lambda_i is largest.
 
-Regret minimisation (Allen-Zhu, Li, Singh and Wang 2017): from any start, swap one pull at a time so that the least
-eigenvalue of Z = sum n_i v_iv_i', v_i = (n A)^-1/2 x_i, rises to 1 - 3 epsilon. The arms are chosen by following the
-regularised leader with the l_1/2 regulariser: P = (cI + alpha Z)^-2 with c such that tr P = 1, and
-alpha = sqrt(r) / epsilon. It needs no sparse support.
-
-A floor under a design: a share f of the pulls is spread evenly over all arms, so that lack of fit can be seen.
-
-An optimal design pulls few arms more than it has dimensions, and a linear fit goes through nearly all their means. With
-weights (1 - f) lambda + f / K it is put to the test by all the others (`bandits_lab.diagnosis`). The information is
-at least (1 - f) A(lambda), so every squared norm, and the value, is at most 1 / (1 - f) times as large. A rule that
-computes its pulls from the value of the design in use keeps its guarantee.
+Regret minimisation (Allen-Zhu, Li, Singh and Wang 2017): swap one pull at a time so that the least eigenvalue of
+Z = sum n_i v_iv_i', v_i = (n A)^-1/2 x_i, rises to 1 - 3 epsilon. The arms follow the regularised leader with the
+l_1/2 regulariser: P = (cI + alpha Z)^-2 with c such that tr P = 1, and alpha = sqrt(r) / epsilon.
 """
 
 import numpy as np
 
 from bandits_lib.checks import check_budget, check_matrix, check_option, check_some_nonzero, check_weights
+from bandits_lib.design.certificate import Design
+from bandits_lib.design.directions import Pairs
 from bandits_lib.design.solvers import design_value
 from bandits_lib.numerics.kernels import kernel
 from bandits_lib.numerics.linear_algebra import apply, information, jacobi, product, total, transposed
@@ -32,8 +24,8 @@ EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once
 MAX_SWAPS = 10  # per pull
 
 
-def round_design(weights, n, method="pukelsheim", arms=None):
-    """Whole numbers of pulls close to n times the weights.
+def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: np.ndarray | None = None) -> np.ndarray:
+    """Return whole numbers of pulls close to n times the weights.
 
     Parameters
     ----------
@@ -45,14 +37,13 @@ def round_design(weights, n, method="pukelsheim", arms=None):
         How to round. For n below the support size "pukelsheim", and for n below the rank of the arms "regret", give way
         to the largest remainder.
     arms : (K, d) array_like, optional
-        Arms of the design, one per row; needed by "regret" and ignored by the others.
+        Arms of the design, one per row; needed by "regret" only, which may also pull arms without weight.
 
     Returns
     -------
     (K,) int array
         Pulls of each arm, n in all. "pukelsheim" with n >= 2p, p the support size: every squared norm is at most
-        1 + 2p/n times that of the weights. "regret": arms without weight may get pulls, if they lie in the span of
-        those with.
+        1 + 2p/n times that of the weights.
 
     Raises
     ------
@@ -192,8 +183,14 @@ def _leader_shift(spectrum):
     return high
 
 
-def floored(design, floor, arms, directions, sigma=1.0):
-    """The same design over a floor: weights (1 - floor) lambda + floor / K, with the value that they have.
+def floored(
+    design: Design,
+    floor: float,
+    arms: np.ndarray,
+    directions: np.ndarray | Pairs,
+    sigma: float | np.ndarray = 1.0,
+) -> Design:
+    """Put a floor under a design, so that lack of fit can be seen: weights (1 - floor) lambda + floor / K.
 
     Parameters
     ----------
@@ -206,13 +203,12 @@ def floored(design, floor, arms, directions, sigma=1.0):
     directions : (n, d) array_like or Pairs
         What the value of the design is a maximum over (of a G-design the arms).
     sigma : float or (K,) array_like, default 1.0
-        Positive standard deviation of the noise, one for all arms or one per arm, as it entered the design.
+        Positive standard deviation of the noise, one for all arms or one per arm.
 
     Returns
     -------
     Design
-        `value` is computed at the new weights, at most 1 / (1 - floor) times the old one. `lower_bound` is that of the
-        design: no design at all is below it, and value / lower_bound now holds the price of the floor.
+        `value` is computed at the new weights, at most 1 / (1 - floor) times the old one. `lower_bound` stays.
 
     Raises
     ------
@@ -222,7 +218,6 @@ def floored(design, floor, arms, directions, sigma=1.0):
     Examples
     --------
     >>> from bandits_lib.design import xy_design
-    >>> from bandits_lib.design.rounding import floored
     >>> arms, ahead = np.vstack([np.eye(2), [1.0, 1.0]]), np.array([[1.0, -1.0]])
     >>> design = floored(xy_design(arms, ahead), 0.3, arms, ahead)
     >>> design.weights.round(2).tolist(), round(design.value, 2), round(design.lower_bound, 2)

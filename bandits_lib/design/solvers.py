@@ -1,7 +1,4 @@
-"""The three certified designs: G, XY and weighted.
-
-Checks, coordinates of the span, cache; the mathematics is in the files named there.
-"""
+"""The three certified designs, G, XY and weighted: checks, coordinates of the span, and cache."""
 
 import numpy as np
 
@@ -14,7 +11,7 @@ from bandits_lib.checks import (
     check_tolerance,
 )
 from bandits_lib.design.cache import cached
-from bandits_lib.design.certificate import value_of
+from bandits_lib.design.certificate import Design, value_of
 from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices
 from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.g_optimal import solve_g
@@ -26,8 +23,8 @@ LIST = 40  # differences of up to this many items are listed
 MANY_ITEMS = 40_000  # so many keep their far pairs from one norm to the next
 
 
-def g_design(arms, tol=1e-3):
-    """G-optimal design: least worst-case variance over the arms themselves, max_x ||x||^2_{A^-1}.
+def g_design(arms: np.ndarray, tol: float = 1e-3) -> Design:
+    """Compute a G-optimal design: least worst-case variance over the arms themselves, max_x ||x||^2_{A^-1}.
 
     Parameters
     ----------
@@ -39,8 +36,7 @@ def g_design(arms, tol=1e-3):
     Returns
     -------
     Design
-        `value` <= (1 + tol) r with r the rank of the arms, `lower_bound` = r (Kiefer and Wolfowitz 1960), at most
-        r(r+1)/2 atoms. Solver: exchanges of weight on the equivalent D-problem (`d_optimal`).
+        `value` <= (1 + tol) r, `lower_bound` = r, the rank of the arms, at most r(r+1)/2 atoms.
 
     Raises
     ------
@@ -52,10 +48,6 @@ def g_design(arms, tol=1e-3):
     RuntimeWarning
         If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
 
-    References
-    ----------
-    .. [1] Kiefer, Wolfowitz. "The equivalence of two extremum problems". Canad. J. Math. 12, 1960.
-
     Examples
     --------
     >>> design = g_design(np.vstack([np.eye(2), [0.1, 0.1]]))
@@ -65,16 +57,15 @@ def g_design(arms, tol=1e-3):
     return _g_design(check_arms(arms), check_tolerance(tol))
 
 
-def xy_design(arms, directions, tol=1e-3):
-    """XY-optimal design: least max over directions of ||y||^2_{A^-1}, the squared rho(Y) of fiez2019 Algorithm 1.
+def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-3) -> Design:
+    """Compute an XY-optimal design: least max over directions of ||y||^2_{A^-1} (fiez2019, Algorithm 1).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Arms, one per row, what can be pulled; not all zero.
+        Arms, one per row, not all zero.
     directions : (n, d) array_like or Pairs
-        Directions in the span of the arms, or `pairs(items)` for all differences of items. Zero directions are ignored.
-        Divided by their gaps, directions give the oracle design.
+        Directions in the span of the arms, or `pairs(items)`. Zero directions are ignored.
     tol : float, default 1e-3
         Relative gap between value and lower bound, in (0, 1).
 
@@ -92,17 +83,7 @@ def xy_design(arms, directions, tol=1e-3):
     Warns
     -----
     RuntimeWarning
-        If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
-
-    Notes
-    -----
-    A single direction is solved exactly, by a linear program. A(weights) may be singular; every direction is estimable
-    under it.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits".
-       NeurIPS 2019. Algorithm 1.
+        As for `g_design`.
 
     Examples
     --------
@@ -113,25 +94,22 @@ def xy_design(arms, directions, tol=1e-3):
     return weighted_design(arms, directions, 1.0, tol)
 
 
-def weighted_design(arms, directions, sigma, tol=1e-3):
-    """XY-optimal design when noise depends on the arm: A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023 section 4).
+def weighted_design(
+    arms: np.ndarray, directions: np.ndarray | Pairs, sigma: float | np.ndarray, tol: float = 1e-3
+) -> Design:
+    """Compute an XY-optimal design for A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023, section 4).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        As for `xy_design`.
-    directions : (n, d) array_like or Pairs
+    arms, directions, tol : array_like or Pairs, float
         As for `xy_design`.
     sigma : float or (K,) array_like
         Positive standard deviation of the noise, one for all arms or one per arm.
-    tol : float, default 1e-3
-        As for `xy_design`.
 
     Returns
     -------
     Design
-        As for `xy_design`; `weights` are shares of pulls. With `sigma` the same for all arms the design is that of
-        `xy_design` and the value sigma^2 times as large.
+        As for `xy_design`; `weights` are shares of pulls.
 
     Raises
     ------
@@ -141,12 +119,7 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
     Warns
     -----
     RuntimeWarning
-        As for `xy_design`.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 4.
+        As for `g_design`.
 
     Examples
     --------
@@ -156,19 +129,17 @@ def weighted_design(arms, directions, sigma, tol=1e-3):
     return _weighted_design(*problem(arms, directions, sigma), check_tolerance(tol))
 
 
-def design_value(arms, weights, directions, sigma=1.0):
-    """Largest ||y||^2_{A^-1} of the directions for weights or counts: what a design promises, or a rounding keeps.
+def design_value(
+    arms: np.ndarray, weights: np.ndarray, directions: np.ndarray | Pairs, sigma: float | np.ndarray = 1.0
+) -> float:
+    """Return the largest ||y||^2_{A^-1} of the directions under weights or counts.
 
     Parameters
     ----------
-    arms : (K, d) array_like
+    arms, directions, sigma : array_like or Pairs
         As for `weighted_design`.
     weights : (K,) array_like
         Non-negative shares of pulls, or counts (the value is then per experiment and not per pull).
-    directions : (n, d) array_like or Pairs
-        As for `weighted_design`.
-    sigma : float or (K,) array_like, default 1.0
-        Positive standard deviation of the noise, one for all arms or one per arm.
 
     Returns
     -------

@@ -1,32 +1,20 @@
 """XY-designs of any size: column generation on arms and on directions around the interior-point method.
 
-min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). An optimum needs
-at most r(r+1)/2 arms and as many directions, so a working set of each is solved, the design is tested on *all*
-directions (`pairs`) and its multipliers on *all* arms (`certificate`): both bounds are those of the full problem. What
-violates is added, what has become idle is dropped, until value <= (1 + tol) lower bound. Of all optima one is then
-chosen, on the nearly tight of all arms (or the working set, where there is no room) and of the directions, and what
-turns out to be larger than these; it has to be certified as well. Where the interior point stalls, because the
-directions left do not need all dimensions, the game of `two_players` goes on from there.
-Of very many items (`far_pairs`) a part is solved first, roughly, and the rounds on all of them start where it ended.
+min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). A working set of
+arms and of directions is solved and tested on all directions and all arms. What violates is added, what is idle is
+dropped, until value <= (1 + tol) lower bound. Then one of all optima is chosen (`interior_point.centred`).
 
-The XY-design problem as a game of two players, for what the interior-point method cannot finish.
-
-One player puts masses v on directions, the other weights lambda on arms. With M = sum v_y yy' and a = tr(A^-1 M),
+Where the interior point stalls, `two_players` goes on. With M = sum v_y yy' and a = tr(A^-1 M),
     v_y      <- v_y (1 + eta_k (||y||^2 / max ||y||^2 - 1) / 64)^64,   eta_k = 5 min(1, 3 / sqrt(k)),
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
-and both sums are scaled to one (the power stands in for an exponential, whose last bit no standard fixes). A is that
-of (1 - tol / 10) lambda + (tol / 10) / K: the uniform part keeps it regular where the directions do not need all
-dimensions, which is where the interior-point method stalls (few items left on the corners of a cube), and costs at most
-tol / 10. Value and bound of `certificate` are known at every step; every LOOK steps the bound of the average masses is
-tried as well, which settle where the masses go on cycling among many optima. It ends when value <= (1 + tol) bound, or
-after STEPS steps, with the best weights and the best bound seen.
+each scaled to one (the power stands in for an exponential, whose last bit no standard fixes). A is that of
+(1 - tol / 10) lambda + (tol / 10) / K. Every LOOK steps the bound of the average masses is tried as well.
 """
 
 import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.certificate import Design, fewer_atoms, inverse_root, lower_bound, snapped, value_of
 from bandits_lib.design.directions import Listed
@@ -34,6 +22,7 @@ from bandits_lib.design.elfving import single_direction
 from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
 from bandits_lib.design.g_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, chosen_from, interior_point
+from bandits_lib.numerics.kernels import compiled
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
     information,
@@ -136,13 +125,11 @@ class Attempt(NamedTuple):
     root: np.ndarray  # `inverse_root` of the weights
 
     def violated(self):
-        """Whether something outside the set is larger than all in it."""
         top = self.pressure[self.chosen].max()
         return len(self.beyond) > 0 or bool(self.pressure.max() > top * (1 + 1e-9))
 
 
 def _column_generation(arms, directions, tol):
-    """Weights (K,), value, the bound that certifies it, Newton steps, the directions in view at the end, the root."""
     best, bound, steps = _rounds(arms, directions, tol, *_start(arms, directions, tol))
     if best.value <= (1 + tol) * bound:
         best, bound, more = _chosen(arms, directions, best, bound, tol)
@@ -151,7 +138,6 @@ def _column_generation(arms, directions, tol):
 
 
 def _most(arms):
-    """How many directions come in at most in a round: as many as an optimum can need."""
     return max(60, arms.shape[1] * (arms.shape[1] + 1) // 2)
 
 
@@ -210,7 +196,6 @@ def _rounds(arms, directions, tol, weights, chosen, rows):
 
 
 def _room(arms):
-    """Whether all arms can take part in the end."""
     return len(arms) * arms.shape[1] * (arms.shape[1] + 1) // 2 <= ROOM
 
 
@@ -224,7 +209,7 @@ def _attempt(arms, directions, chosen, rows, solution):
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _tested(arms, root, rows, masses):
     """Of an `inverse_root`: squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))
@@ -257,7 +242,6 @@ def _chosen(arms, directions, found, bound, tol):
 
 
 def _restricted(point, rows):
-    """The `Point` without its other directions."""
     return point._replace(s=point.s[rows], v=point.v[rows])
 
 
@@ -299,6 +283,5 @@ def _exchanged(here, most):
 
 
 def _union(taken, more):
-    """Indices of the arms that are `taken` (K,), bools that may be changed, and of those listed as `more`."""
     taken[more] = True
     return np.flatnonzero(taken)

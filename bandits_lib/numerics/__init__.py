@@ -1,1 +1,1 @@
-"""What everything else stands on: sums in one order, one rule for ties, one for the rank."""
+"""Sums in one order, one rule for ties, one for the rank, and the kernels of the compiled loops."""

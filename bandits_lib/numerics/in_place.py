@@ -1,32 +1,30 @@
-"""The loops of `ordered`, into arrays at hand.
+"""The loops of `linear_algebra`, into given arrays.
 
-Inner loops run along rows, over independent entries: vectorised, with no sum reordered, as an entry takes its terms
-one by one. Four terms to a pass and two rows share what is loaded. References are not counted (see `kernels`).
+Inner loops run along rows, over independent entries: they vectorise, and no sum is reordered.
 """
 
 import numpy as np
 
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import inlined, kernel
 
 SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache
 
 
-@kernel
+@inlined
 def add(out, x, a):
-    """out += a x."""
     for j in range(out.shape[0]):
         out[j] += a * x[j]
 
 
-@kernel
+@inlined
 def add_four(out, x, y, z, w, a, b, c, d):
     """out += a x + b y + c z + d w, in this order."""
     for j in range(out.shape[0]):
         out[j] = (((out[j] + a * x[j]) + b * y[j]) + c * z[j]) + d * w[j]
 
 
-@kernel
+@inlined
 def add_four_to_two(out, next, x, y, z, w, a, b, c, d, A, B, C, D):
     """`add_four` to `out` with a, b, c, d and to `next` with A, B, C, D."""
     for j in range(out.shape[0]):
@@ -87,21 +85,18 @@ def add_product(out, left, right, lower):
 
 @kernel
 def apply(matrix, vector, out):
-    """Into `out` (n,): matrix (n, k) times vector (k,)."""
     for i in range(matrix.shape[0]):
         out[i] = inner(matrix[i], vector)
 
 
 @kernel
 def add_combination(out, vector, matrix):
-    """out (k,) += vector (n,) times matrix (n, k)."""
     for i in range(matrix.shape[0]):
         add(out, matrix[i], vector[i])
 
 
 @kernel
 def row_products(left, right, out):
-    """Into `out` (n,): the inner products of the rows of left (n, k) with those of right (n, k)."""
     for i in range(left.shape[0]):
         out[i] = inner(left[i], right[i])
 
@@ -128,7 +123,7 @@ def factor(upper, least):
     return skipped
 
 
-@kernel
+@inlined
 def _factor_rows(upper, start, stop, least):
     skipped = 0
     for k in range(start, stop):
@@ -144,9 +139,8 @@ def _factor_rows(upper, start, stop, least):
     return skipped
 
 
-@kernel
+@inlined
 def _take_four(upper, start):
-    """Take four finished rows from those below, in one pass; what it writes left of the diagonal is not read."""
     n = upper.shape[0]
     x, y, z, w = upper[start], upper[start + 1], upper[start + 2], upper[start + 3]
     i = start + 4
@@ -230,9 +224,8 @@ def symmetric_squares(rows, out):
             k += 1
 
 
-@kernel
+@inlined
 def add_squares(out, x):
-    """out += x^2, entry by entry."""
     for j in range(out.shape[0]):
         out[j] += x[j] * x[j]
 

@@ -1,11 +1,9 @@
 """Where compiled kernels are kept: in a folder named after the source they were compiled from.
 
-numba recompiles a kernel when its own file has changed. But a kernel holds the kernels it calls, of other files too,
-and those may have changed. So every state of the files that kernels are made of has a folder of its own,
-bandits_lib-<hash of these files>, in NUMBA_CACHE_DIR if that is set, else in .numba_cache of the checkout, else in the
-user's cache folder. Imported before any kernel is declared; other processes inherit the choice, and make it anew if
-their source differs: an inherited NUMBA_CACHE_DIR stands for its parent. A process whose folder goes compiles again
-what it needs. A package's __init__ re-exports; it counts among the files where it defines something itself.
+numba recompiles a kernel when its own file has changed, but a kernel also holds the kernels of other files that it
+calls. So every state of these files has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that is set, else in
+.numba_cache of the checkout, else in the user's cache folder. Other processes inherit NUMBA_CACHE_DIR; one with another
+source uses its parent.
 """
 
 import functools
@@ -24,7 +22,9 @@ PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
 KEPT = 4  # folders of other sources than this one that stay, the newest
-COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(kernel|inlined|njit)\b)", re.MULTILINE)  # in a file with kernels
+COMPILED = re.compile(
+    r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|njit)\b)", re.MULTILINE
+)  # a file with kernels
 IDLE = 3600  # seconds since a process last began to use a folder before it may go
 
 
@@ -61,7 +61,6 @@ def roots():
 
 @functools.cache
 def _temporary():
-    """A folder that goes when this process ends."""
     return tempfile.TemporaryDirectory(prefix=f"{PACKAGE}-")
 
 
@@ -75,7 +74,6 @@ def forget(root):
 
 
 def _last_use(folder):
-    """Seconds since the epoch; 0 if another process has just removed the folder."""
     try:
         return folder.stat().st_mtime
     except OSError:
@@ -103,7 +101,6 @@ def kernel_sources(home):
 
 
 def _dotted(home, file):
-    """The name under which the file is imported."""
     return ".".join((home.name, *file.relative_to(home).with_suffix("").parts)).removesuffix(".__init__")
 
 
@@ -116,7 +113,6 @@ def _modules_in(text):
 
 
 def digest_of(files):
-    """A hash of files of this project, names and contents: 16 hex digits."""
     whole = hashlib.sha256()
     for file in files:
         whole.update(f"{file.relative_to(HOME.parent).as_posix()} {digest(file)}\n".encode())
@@ -124,7 +120,6 @@ def digest_of(files):
 
 
 def digest(file):
-    """A hash of the content of a file (Path): 64 hex digits."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

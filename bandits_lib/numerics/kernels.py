@@ -1,12 +1,9 @@
-"""What the compiled loops of the per-pull rules share.
+"""Decorators for compiled functions, and what the compiled loops of the per-pull rules share.
 
-`kernel` compiles a function without reference counts. Numba counts references to every array that is taken out of a
-NamedTuple or sliced, atomically, dozens of times a pull: with them, a pull of LinGapE takes seven times as long at
-d = 5. Whoever calls a kernel holds on to the arrays that it is given (those of a Loop belong to its state), so there is
-nothing to count. A kernel cannot make arrays: numba refuses to compile it.
+`compiled` functions may make arrays. A `kernel` does not count references and cannot make arrays: with counts a pull of
+LinGapE takes seven times as long at d = 5. `inlined` functions become part of their callers and are not compiled alone.
 
-What a rule remembers is a NamedTuple: arrays, numbers that never change, and one `record` of those that do: whoever is
-handed it, a kernel too, writes into this one.
+The state of a rule is a NamedTuple: arrays, constants, and one `record` of the numbers that change.
 
 Sherman and Morrison: after a pull of x with gain 1 + x'u, u = A^-1 x before it, log det A has grown by log(gain) and
 y'A^-1 y falls by (y'u)^2 / gain for every y. `cholesky` and `inverse_from` stand in for LAPACK, whose wrappers take
@@ -21,10 +18,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-kernel: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", _nrt=False)
-inlined: Callable[..., Any] = partial(kernel, forceinline=True)
-# Taken into its callers before they are compiled: a function of its own would be compiled again in every one of them.
-merged: Callable[..., Any] = partial(njit, inline="always", error_model="numpy")
+compiled: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+kernel: Callable[..., Any] = partial(compiled, _nrt=False)
+inlined: Callable[..., Any] = partial(compiled, inline="always")
 
 
 def record(**values):
@@ -60,7 +56,6 @@ def times(matrix, columns, k, product):
 
 @inlined
 def times_vector(matrix, vector, product):
-    """matrix (n, r) times vector (r,), into `product` (n,)."""
     for i in range(matrix.shape[0]):
         along = 0.0
         for j in range(vector.shape[0]):
@@ -112,7 +107,6 @@ def lowest(values):
 
 @inlined
 def largest(values):
-    """The largest of `values` (n,), n >= 1."""
     top = values[0]
     for k in range(values.shape[0]):
         top = max(top, values[k])
@@ -148,9 +142,8 @@ def invert(matrix):
     return logdet
 
 
-@kernel
+@inlined
 def inverse_of(matrix, inverse):
-    """The inverse of a positive definite matrix (r, r), into `inverse` (r, r); the matrix stays as it is."""
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[0]):
             inverse[i, j] = matrix[i, j]
@@ -159,7 +152,6 @@ def inverse_of(matrix, inverse):
 
 @inlined
 def add_outer(matrix, vector, weight):
-    """Add weight times vector vector' to `matrix` (r, r), in place."""
     for i in range(vector.shape[0]):
         scaled = weight * vector[i]
         for j in range(vector.shape[0]):
@@ -183,7 +175,7 @@ def shrink_squares(squares, along, gain):
         squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def rank_one_update(inverse, theta, arm, reward, u):
     """Add a pull to `inverse` (d, d) and `theta` (d,), in place; inverse @ arm of before into `u`, returns the gain."""
     gain, residual = 1.0, reward
@@ -197,7 +189,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
     return gain
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cholesky(matrix, scale, shift, factor):
     """Into `factor` (d, d), lower: Cholesky's of matrix / scale + shift I; log-determinant, -inf if indefinite."""
     d = matrix.shape[0]
@@ -234,7 +226,7 @@ def regularised_cholesky(matrix, factor):
     return logdet
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_from(factor, inverse):
     """Into `inverse` (d, d): that of the matrix whose Cholesky factor, lower triangular, is given."""
     d = factor.shape[0]
@@ -251,7 +243,7 @@ def inverse_from(factor, inverse):
             inverse[i, k] = rest / factor[i, i]
 
 
-@kernel
+@inlined
 def forward(factor, columns):
     """L^-1 columns, L the lower triangular `factor` (d, d), in the place of `columns` (d, n)."""
     for i in range(factor.shape[0]):
@@ -262,7 +254,7 @@ def forward(factor, columns):
             columns[i, k] /= factor[i, i]
 
 
-@kernel
+@inlined
 def weighted_gram(columns, weights, gram):
     """The sum of weights_k x_k x_k' over the columns x of `columns` (d, n), into `gram` (d, d): its lower triangle."""
     for i in range(columns.shape[0]):

@@ -1,9 +1,6 @@
-"""Estimators on aggregated samples.
+"""Estimators on aggregated samples: least squares sees the rewards only through the count and the sum per arm.
 
-For a finite set of arms, least squares sees the rewards only through the count and the sum per arm
-(`Sample`), so every estimator here works on those, whatever the number of pulls. Where the pulled arms do not span R^d
-it is the solution of least norm. The span is that of the rank rule: neither lengths nor weights decide it. Where they
-differ by more than eight decades, only a root of the inverse holds all digits.
+Where the pulled arms do not span R^d it is the solution of least norm, in the span of the rank rule (`span`).
 """
 
 from typing import NamedTuple
@@ -64,7 +61,6 @@ def information_inverse(rows, weights):
 
 
 def norms(inverse, directions):
-    """Squared norms y' inverse y (n,) of the rows y of `directions` (n, d)."""
     directions = np.ascontiguousarray(directions, dtype=float)
     return row_products(product(directions, np.ascontiguousarray(inverse)), directions)
 

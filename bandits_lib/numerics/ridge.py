@@ -1,8 +1,6 @@
-"""Ridge regression on a finite set of arms, kept pull by pull: what the rules that pull to a budget share.
+"""Ridge regression on a finite set of arms, updated pull by pull, for the rules that pull to a budget.
 
-With A = ridge I + sum xx' over the pulls, `gram` holds A^-1 X' (d, K). One pull of arm a needs the products x_a'A^-1 X'
-with all arms; values, norms and gram follow from them by rank-one updates, O(Kd) a pull, all over contiguous rows.
-Everything is computed afresh from counts and rewards every REFRESH pulls.
+With A = ridge I + sum xx' over the pulls, `gram` holds A^-1 X' (d, K). A pull costs O(Kd) by rank-one updates.
 """
 
 from typing import NamedTuple
@@ -71,7 +69,7 @@ def solve(fit, counts):
             fit.squares[k] += columns[i, k] * gram[i, k]
 
 
-@kernel
+@inlined
 def eliminate(matrix, right):
     """matrix^-1 right in place of `right` (d, n), by the largest pivot of each column; log |det|; `matrix` is lost."""
     d, logdet = matrix.shape[0], 0.0
@@ -98,9 +96,8 @@ def eliminate(matrix, right):
     return logdet
 
 
-@kernel
+@inlined
 def exchange(one, other):
-    """Exchange two rows (n,)."""
     for k in range(one.shape[0]):
         one[k], other[k] = other[k], one[k]
 
@@ -141,7 +138,6 @@ def learn(state, arm, reward):
 
 @inlined
 def shift(fit, arm, reward):
-    """One reward of `arm` by rank-one updates."""
     gram, values, squares, along = fit.gram, fit.values, fit.squares, fit.along
     products(fit, arm, along)
     gain = 1 + along[arm]

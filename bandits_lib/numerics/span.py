@@ -1,22 +1,15 @@
-"""The estimable span, and the one rule that decides its dimension: only directions in it can be estimated.
+"""The estimable span, and the one rule that decides its dimension.
 
-Arms that do not span R^d are normal (eliminated sets, indicator features). The rule: scale the arms to length one,
-since what is estimable does not depend on their lengths; take the arm that is farthest from the span of those taken
-before, until all lie within RANK_TOL of it. So every arm lies in the span of the arms.
-
-Designs work in coordinates of the span: with V (d, r) an orthonormal basis, x -> R^-T V'x where R'R = (XV)'(XV). In
-these coordinates the arms have orthonormal columns, so a change of basis or of units in the input changes nothing, and
-norms ||y||_{A(lambda)^-1} are those of the original problem. Least squares rests on the same: `inverse_root` takes
-R from the weighted arms; neither their lengths nor weights matter to the span. No matrix A is formed or inverted there,
-which would square the ratio of their scales. Rules that keep A and its inverse work in an orthonormal basis, or in the
-coordinates above where the arms in it are far apart: values z'theta and norms ||z|| in A^-1 do not depend on it.
+The rule: scale the arms to length one, then take the arm farthest from the span of those taken before, until all lie
+within RANK_TOL of it. Designs work in coordinates of the span: with V (d, r) an orthonormal basis, x -> R^-T V'x where
+R'R = (XV)'(XV). The arms then have orthonormal columns, so a change of basis or of units changes nothing.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bandits_lib.numerics.kernels import compiled, inlined
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
     identity,
@@ -38,7 +31,7 @@ CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
 GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def graded_triangle(rows):
     """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
     longest = row_maxima(rows)
@@ -56,16 +49,14 @@ def basis(vectors):
 
 
 def _writable(matrix):
-    """The matrix in the one layout for which kernels are compiled."""
     matrix = np.ascontiguousarray(matrix, dtype=float)
     return matrix if matrix.flags.writeable else matrix.copy()
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def basis_of(vectors):
-    """As `basis`, compiled."""
     lengths, (many, d), n = squares(vectors), vectors.shape, 0
-    unit = np.empty((np.count_nonzero(lengths), d))
+    unit = np.empty((len(np.flatnonzero(lengths)), d))
     for i in range(many):
         if lengths[i] > 0:
             length = np.sqrt(lengths[i])
@@ -80,7 +71,7 @@ def basis_of(vectors):
     return identity(d) if len(axes) == d else transposed(axes)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def clearly_independent(unit):
     """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
     across = transposed(unit)
@@ -98,12 +89,10 @@ class Span(NamedTuple):
     scale: np.ndarray
 
     def coordinates(self, vectors):
-        """(n, d) -> (n, r)."""
         inside = product(np.ascontiguousarray(vectors, dtype=float), self.basis)
         return product(inside, inverse_triangle(self.scale))
 
     def outside(self, vectors):
-        """Distance (n,) of each row of `vectors` (n, d) from the span."""
         return outside(vectors, self.basis)
 
     def require(self, name, vectors, scale):
@@ -144,9 +133,8 @@ def outside(vectors, axes):
     return outside_of(_writable(vectors), _writable(axes))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def outside_of(vectors, axes):
-    """As `outside`, compiled."""
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
     rest = product(product(vectors, axes), transposed(axes))
@@ -165,7 +153,7 @@ def inverse_root(rows, weights):
     return _root(rows, weights, axes), axes
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _root(rows, weights, axes):
     weighted = scaled_rows(product(rows, axes), np.sqrt(weights))
     shortness = row_maxima(weighted)
@@ -175,9 +163,8 @@ def _root(rows, weights, axes):
     return transposed(product(axes, inverse_triangle(upper)))
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def row_maxima(rows):
-    """The largest size of an entry, (n,), of each row of `rows` (n, k); 0 of an empty one."""
     out = np.zeros(len(rows))
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):

@@ -1,22 +1,16 @@
-"""Linear algebra of `ordered` for matrices with many zeros, which are passed by: the same bits, fewer terms.
-
-A term with a factor 0 leaves a sum of finite terms as it is. On the canonical basis and its neighbours (azizi2022's and
-fiez2019's benchmarks) nearly all terms are of this kind. Matrices with few zeros go to `ordered`.
-"""
+"""`linear_algebra` for matrices with many zeros, which are passed by: the same bits, fewer terms."""
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.numerics import in_place, linear_algebra
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, inlined, kernel
 
 SPARSE = 4  # entries to one that is not zero, from which on zeros are passed by
 LANES = 8  # sums of `in_place.inner`
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def product(left, right):
-    """left (n, k) times right (k, m), both C-contiguous."""
     if not sparse(left):
         return linear_algebra.product(left, right)
     out = np.zeros((left.shape[0], right.shape[1]))
@@ -25,9 +19,8 @@ def product(left, right):
     return out
 
 
-@kernel
+@inlined
 def sparse(matrix):
-    """Whether at most one entry in `SPARSE` of a matrix (n, k) is not zero."""
     count = 0
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
@@ -37,13 +30,12 @@ def sparse(matrix):
 
 @kernel
 def add_rows(out, factors, rows):
-    """out (m,) += the sum of factors_c rows_c over the c in order, for `rows` (k, m)."""
     for c in range(factors.shape[0]):
         if factors[c] != 0.0:
             in_place.add(out, rows[c], factors[c])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_factor(arms, weights):
     """(r, r) upper triangular S with SS' = A(weights)^-1, for arms (K, r)."""
     if not sparse(arms):
@@ -71,7 +63,7 @@ def upper_products(left, right, there, lanes, out):
             out[j, i] = inner_at(there[:count], left[i], right[j], lanes)
 
 
-@kernel
+@inlined
 def inner_at(there, x, y, lanes):
     """x'y over the entries `there`, where x is not zero, with the sums of `in_place.inner`."""
     n = x.shape[0]
@@ -90,7 +82,6 @@ def inner_at(there, x, y, lanes):
 
 @kernel
 def factor(upper):
-    """Cholesky's R, R'R = A, in the upper triangle of A (n, n), positive definite."""
     n = upper.shape[0]
     for k in range(n):
         pivot = np.sqrt(upper[k, k])

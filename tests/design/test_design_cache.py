@@ -11,8 +11,10 @@ from bandits_lib.design import (
     g_design,
     pairs,
     weighted_design,
+    wynn_design,
     xy_design,
 )
+from bandits_lib.design.frank_wolfe import Steps
 
 
 def test_cache_changes_nothing():
@@ -44,6 +46,23 @@ def test_cache_tells_arguments_apart():
     ]
     assert len({id(design) for design in designs}) == len(designs)
     assert designs[0].value != designs[1].value
+
+
+def test_two_solvers_of_the_same_arguments_are_told_apart():
+    """`g_design` and `wynn_design` both hand the arms and a tolerance of 1e-3 to the cache, in one process."""
+    arms = sphere(30, 3, 5)
+    cache_clear()
+    certified, wynn = g_design(arms), wynn_design(arms)
+    assert np.count_nonzero(certified.weights) <= 6 and np.count_nonzero(wynn.weights) == 30
+
+
+def test_matrices_are_handed_out_as_copies_that_may_be_written():
+    solve = cache.cached(lambda arms: Steps(np.ones(3), np.eye(3), np.ones(1)))
+    cache_clear()
+    for design in (solve(np.eye(2)), solve(np.eye(2))):
+        assert design.visited.flags.writeable and not design.weights.flags.writeable
+        np.testing.assert_array_equal(design.visited, np.eye(3))
+        design.visited[:] = 7.0
 
 
 def test_cache_is_bounded(monkeypatch):

@@ -1,71 +1,93 @@
-"""FWG, the methods of Wynn and of Wolfe and Atwood, clusters: what they promise, where they stall; see tests/plain."""
+"""G-designs of very many arms: certified over all of them, whatever the working set was."""
 
 import numpy as np
 import pytest
-from arrangements import sphere
+from arrangements import certified, norms, sphere
 
-from bandits_lib.design import clusters_design, design_value, fwg_design, g_design, wolfe_atwood_design, wynn_design
-from bandits_lib.design.published_designs import kumar_yildirim_start
-
-
-def test_what_the_designs_promise_is_what_they_hold():
-    arms = sphere(60, 6)
-    for make in (fwg_design, wynn_design, wolfe_atwood_design, g_design, clusters_design):
-        design = make(arms)
-        assert design.weights.sum() == pytest.approx(1) and (design.weights >= 0).all()
-        assert design.value == pytest.approx(design_value(arms, design.weights, arms), rel=1e-9)
-        assert design.value >= design.lower_bound == 6
+from bandits_lib.checks import BLOCK
+from bandits_lib.design import cache_off, g_design, g_optimal
 
 
-def test_frank_wolfe_stalls_where_wynn_arrives():
-    """200 arms, d = 10: the published code's grid stalls 14.8 % above the optimum, the text's exact search at 22 %."""
-    arms = sphere(200, 10)
-    exact, grid, wynn = fwg_design(arms), fwg_design(arms, line_search="grid"), wynn_design(arms)
-    assert exact.iterations < 100 and grid.iterations < 100 and wynn.value <= 1.001 * 10
-    assert grid.value / 10 - 1 == pytest.approx(0.148, abs=0.0005)
-    assert exact.value / 10 - 1 == pytest.approx(0.22, abs=0.005)
+@pytest.fixture
+def small(monkeypatch):
+    """Working sets of a size for few arms."""
+    monkeypatch.setattr(g_optimal, "MANY_ARMS", 200)
+    monkeypatch.setattr(g_optimal, "PART", 40)
+    monkeypatch.setattr(g_optimal, "PER_ATOM", 1)
+    monkeypatch.setattr(g_optimal, "COMING", 20)
+    monkeypatch.setattr(g_optimal, "BLOCK", 77)
+    with cache_off():
+        yield
 
 
-def test_the_designs_do_not_depend_on_coordinates_or_units():
-    arms, mix = sphere(20, 4), np.random.default_rng(1).standard_normal((4, 4))
-    for make in (fwg_design, wynn_design):
-        np.testing.assert_allclose(make(1e6 * arms @ mix).weights, make(arms).weights, atol=1e-6)
+def rare():
+    """Indicators of ten groups, nine of them rare, and of a size."""
+    arms = np.zeros((3000, 11))
+    arms[:, 0], arms[:, 10] = 1.0, np.random.default_rng(0).uniform(size=3000)
+    arms[np.arange(1, 10) * 301 + 5, np.arange(1, 10)] = 1.0
+    return arms
 
 
-def test_away_steps_arrive_with_few_arms_and_forward_steps_alone_do_not():
-    arms = sphere(64, 10)
-    away, forward = (wolfe_atwood_design(arms, away=away, steps=5_000) for away in (True, False))
-    assert away.value <= (1 + 1.1e-6) * 10 and away.iterations < 5_000
-    assert forward.value > (1 + 1e-5) * 10 and forward.iterations == 5_000
-    support = away.weights > 0
-    assert 10 < support.sum() < 55 < (wynn_design(arms).weights > 0).sum() == 64
-    norms = np.einsum("ki,ij,kj->k", arms, np.linalg.inv((arms.T * away.weights) @ arms), arms)
-    np.testing.assert_allclose(norms[support], 10, rtol=1e-5)  # the equivalence theorem
+CLOUDS = {
+    "sphere": sphere(3000, 5),
+    "normal": np.random.default_rng(0).normal(size=(3000, 8)),
+    "tails": np.random.default_rng(1).standard_cauchy(size=(3000, 4)),
+    "copies": np.tile(sphere(30, 4), (100, 1)),
+    "cube": np.tile(np.indices((2,) * 6).reshape(6, -1).T.astype(float), (20, 1)),
+    "rank 3 in R^6": sphere(3000, 3) @ np.random.default_rng(2).normal(size=(3, 6)),
+    "rare": rare(),
+    "first at the end": np.vstack([np.zeros((2000, 3)), np.eye(3)]),
+    "one dimension": np.linspace(-1, 2, 1000)[:, None],
+}
 
 
-def test_the_start_of_kumar_and_yildirim():
-    arms = np.array([[1.0, 0.0, 0.0], [3.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, -1.0, -4.0], [2.9, 5.0, 1.0]])
-    # farthest along e_1: row 1; orthogonal to it, (0, 0, 1) or (1, -3, 0): the direction is Householder's second column
-    start = kumar_yildirim_start(arms)
-    assert start[1] == pytest.approx(1 / 3) and np.count_nonzero(start) == 3
-    assert np.linalg.matrix_rank(arms[start > 0]) == 3
-    assert wolfe_atwood_design(arms, steps=0).weights == pytest.approx(start)
-    two = np.array([[1.0, 0.0], [2.0, 2.0], [-1.0, 1.5], [0.0, -1.0]])
-    np.testing.assert_array_equal(kumar_yildirim_start(two), [0, 0.5, 0.5, 0])  # along (1, -1): row 2, 2.5
+@pytest.mark.parametrize("name", CLOUDS)
+def test_working_set_is_certified_over_all_arms(small, monkeypatch, name):
+    arms = CLOUDS[name]
+    design, rank = g_design(arms), np.linalg.matrix_rank(arms)
+    certified(design)
+    assert design.lower_bound == rank
+    assert design.value == pytest.approx(max(rank, norms(arms, design.weights, arms).max()), rel=1e-6)
+    assert np.count_nonzero(design.weights) <= rank * (rank + 1) // 2
+    monkeypatch.setattr(g_optimal, "MANY_ARMS", 10**9)
+    assert design.value == pytest.approx(g_design(arms).value, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: fwg_design(np.eye(2), steps=0),
-        lambda: fwg_design(np.eye(2), line_search="golden"),
-        lambda: wynn_design(np.eye(2), tol=0.0),
-        lambda: wolfe_atwood_design(np.eye(2), tol=1.0),
-        lambda: wolfe_atwood_design(np.eye(2), steps=-1),
-        lambda: fwg_design(np.zeros((2, 2))),
-        lambda: clusters_design(np.zeros((2, 2))),
-    ],
-)
-def test_bad_input_is_refused(call):
-    with pytest.raises(ValueError, match="must"):
-        call()
+@pytest.mark.parametrize("decades", [-12, -6, 6, 12])
+def test_many_arms_of_any_scale(small, decades):
+    """All of them; the units of the coordinates; the lengths of some, in a basis that is bent."""
+    arms = sphere(1000, 4)
+    units = 10.0 ** (decades * np.array([0, 1 / 6, 1 / 4, 1 / 2]))  # 7 decades and more leave the rank
+    for scaled in (arms * 10.0**decades, arms * units):
+        design = g_design(scaled)
+        certified(design)
+        assert norms(arms, design.weights, arms).max() == pytest.approx(design.value, rel=1e-6)
+    lengths = np.where(np.arange(1000) % 50 < 3, 10.0**decades, 1.0)
+    certified(g_design(arms * lengths[:, None]))
+
+
+def test_a_set_that_misses_arms_grows_until_none_is_beyond(small):
+    """Long arms between the steps: the first part has none of them, and the value is that of all all the same."""
+    arms = sphere(2001, 6)
+    arms[1::2] *= np.linspace(1, 3, 1000)[:, None]
+    found = g_optimal.working_set(arms, 8e-4, 1000)
+    longest = g_optimal.norms_of_all(arms, found.space, found.weights).max()
+    assert longest <= (1 + 8e-4) * 6
+    assert 40 < len(found.chosen) < 1000 and (found.chosen % 2).any()
+
+
+def test_norms_are_infinite_where_the_weights_leave_a_dimension_out(small):
+    arms = sphere(300, 3)
+    space = g_optimal.span(arms[:2])
+    assert np.isfinite(g_optimal.norms_of_all(arms, space, np.array([0.5, 0.5]))).all()
+    assert np.isinf(g_optimal.norms_of_all(arms, space, np.array([1.0, 0.0]))).all()
+
+
+def test_a_number_that_is_none_is_named_wherever_it_is():
+    arms = np.ones((2 * BLOCK, 2))
+    arms[BLOCK + 3, 1] = np.nan
+    with pytest.raises(ValueError, match=rf"arms must be finite; arms\[{BLOCK + 3}, 1\] is nan"):
+        g_design(arms)
+    arms[BLOCK + 3] = 1e-200
+    with pytest.raises(ValueError, match=rf"row {BLOCK + 3} is"):
+        g_design(arms)

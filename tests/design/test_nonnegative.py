@@ -69,7 +69,9 @@ def test_last_points_without_a_solution_are_the_same_on_other_processors(monkeyp
     printed = set()
     for processor in ("SkylakeX", "Nehalem"):
         monkeypatch.setenv("OPENBLAS_CORETYPE", processor)
-        asked = subprocess.run([sys.executable, "-c", PRINT_POINTS], capture_output=True, text=True, check=True)
+        asked = subprocess.run(
+            [sys.executable, "-c", PRINT_POINTS], capture_output=True, text=True, check=True, timeout=600
+        )
         printed.add(asked.stdout)
     assert len(printed) == 1 and len(printed.pop()) > 1_000
 
@@ -90,5 +92,5 @@ def test_no_figure_is_moved_to_a_window():
     asked = "from matplotlib import pyplot; pyplot.switch_backend('svg'); "
     asked += "from bandits_lib.design import pair_allocations; "
     asked += "pair_allocations.is_here() and pair_allocations._optimize(); print(pyplot.get_backend())"
-    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=600)
     assert found.stdout.strip() == "svg" and not found.stderr

@@ -19,7 +19,9 @@ def in_process(code, package=PACKAGE, **environment):
     """Lines that `code` prints in a fresh process that finds `package` first; None unsets a variable."""
     given = os.environ | {"PYTHONPATH": str(package.parent)} | environment
     given = {key: value for key, value in given.items() if value is not None}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, cwd=package.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=given, cwd=package.parent, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -150,17 +152,17 @@ def test_only_the_newest_folders_stay_and_those_in_use(tmp_path, monkeypatch):
 
 RACE = """
 import contextlib, os, pathlib
-from bandits_lib.numerics import cache
-cache.IDLE = -10
+from bandits_lib.numerics import kernel_cache
+kernel_cache.IDLE = -10
 root = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).parent
 for k in range(200):
     with contextlib.suppress(FileExistsError):  # another made it, and with exist_ok looks whether it still is there
         (root / f"bandits_lib-{k:016x}").mkdir()
-    cache.forget(root)
+    kernel_cache.forget(root)
 """
 
 
 def test_processes_that_remove_at_once_do_not_disturb_each_other(tmp_path):
     given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     racing = [subprocess.Popen([sys.executable, "-c", RACE], env=given, stderr=subprocess.PIPE) for _ in range(3)]
-    assert [process.communicate()[1] for process in racing] == [b""] * 3
+    assert [process.communicate(timeout=300)[1] for process in racing] == [b""] * 3

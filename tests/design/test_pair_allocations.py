@@ -74,7 +74,7 @@ MANY = {
 
 @pytest.mark.parametrize("arms", MANY.values(), ids=MANY.keys())
 def test_pairs_that_were_solved_before_do_not_change_a_solution(arms):
-    """From the vertices of other pairs, in two orders, and from none: the same, and of the value of `single`."""
+    """From the vertices of other pairs, in two orders, and from none; the value is that of `single_direction`."""
     rng = np.random.default_rng(0)
     pairs = [tuple(sorted(rng.choice(len(arms), 2, replace=False))) for _ in range(100)]
     after_others = signed_program(arms)

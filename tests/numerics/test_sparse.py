@@ -1,4 +1,4 @@
-"""Sums that pass by zeros are those of `ordered`, bit for bit."""
+"""Sums that pass by zeros are those of `linear_algebra`, bit for bit."""
 
 import numpy as np
 import pytest

@@ -20,16 +20,18 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from bandits_lib.design import g_design
+from bandits_lab.rules import PLAYED
+from bandits_lib.rules import Rule
 from bandits_lib.simulate.fingerprint import PACKAGES
 
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
-GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the values by which it still goes
-    "alba": {"design": g_design},
-    "peace": {"offset": 1.0},
-    "rage": {"rule": "widths", "objective": "best", "threshold": None},
-    "separate_arm_estimator": {"ddof": 0},
-}
+GONE = {name: rule.gone for name, rule in PLAYED.items()}
+
+
+UNDECORATED = (
+    "the generator {0} cannot be made again, as a Lab must: write @rule above `def {0}`, after "
+    "`from bandits_lib import rule`"
+)
 
 
 class Experiment(NamedTuple):
@@ -42,14 +44,18 @@ class Experiment(NamedTuple):
 
 def identify(algorithm):
     """The `Experiment` of a fresh generator, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
-    if not inspect.isgenerator(algorithm):
+    if inspect.isgenerator(algorithm):
+        raise ValueError(UNDECORATED.format(algorithm.__name__))
+    if not isinstance(algorithm, Rule):
         raise ValueError(
             f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
         )
-    if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
+    if not algorithm.fresh:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
-    arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    return Experiment(rule, _describe(arguments), _defaults(algorithm))
+    parameters = inspect.signature(algorithm.function).parameters.values()
+    defaults = {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}
+    arguments = algorithm.arguments | _cells(inspect.unwrap(algorithm.function))
+    return Experiment(algorithm.function.__qualname__, _describe(arguments), defaults)
 
 
 def differences(logged, here):
@@ -165,8 +171,10 @@ def _describe_code(value, seen):
     if isinstance(value, partial):
         bound = {"positional": _describe(value.args, seen), **_describe(value.keywords, seen)}
         return {"function": _describe(value.func, seen), "bound": bound}
+    if isinstance(value, Rule):
+        return {"function": value.function.__qualname__, "arguments": _describe(value.arguments, seen)}
     if inspect.isgenerator(value):
-        return {"function": value.__qualname__, "arguments": _describe(inspect.getgeneratorlocals(value), seen)}
+        raise ValueError(UNDECORATED.format(value.__name__))
     if inspect.ismethod(value):
         return {"function": _describe(value.__func__, seen), "object": _describe(value.__self__, seen)}
     if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func"):
@@ -182,13 +190,18 @@ def _describe_function(function, seen):
     home, name = str(getattr(function, "__module__", "")).partition(".")[0], function.__qualname__
     if not isinstance(function, types.FunctionType) or home in PACKAGES:
         return {"function": name, "package": home}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     names = sorted(_names(function.__code__) & function.__globals__.keys())
-    values = {key: function.__globals__[key] for key in names} | {key: cell.cell_contents for key, cell in cells}
+    values = {key: function.__globals__[key] for key in names} | _cells(function)
     values = {key: value for key, value in values.items() if not isinstance(value, types.ModuleType)}
     defaults = _describe([function.__defaults__, function.__kwdefaults__], seen)
     used = {"defaults": defaults, **_describe(values, seen)}
     return {"function": name, "source": _source(function), "values": used}
+
+
+def _cells(function):
+    """What a function refers to of the functions around it, by name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells}
 
 
 def _names(code):
@@ -203,12 +216,3 @@ def _source(function):
     except (OSError, TypeError):
         text = function.__code__.co_code + repr(function.__code__.co_names).encode()
     return hashlib.sha256(text).hexdigest()[:16]
-
-
-def _defaults(algorithm):
-    """The defaults of the function that made a fresh generator, if it can be found by its name."""
-    function = inspect.unwrap(algorithm.gi_frame.f_globals.get(algorithm.__qualname__, lambda: None))
-    if getattr(function, "__code__", None) is not algorithm.gi_code:
-        return {}
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}

@@ -18,11 +18,12 @@ import numpy as np
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.dropping import UNPROVED, after, check_left, checked_arms, going_on
+from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
 from bandits_lab.measurements import rows_of
 from bandits_lab.noise import SigmaWarning
 from bandits_lab.requests import Drive, checked_sample
-from bandits_lib.protocol import Algorithm, Sample
+from bandits_lib.protocol import Sample
+from bandits_lib.rules import Rule
 
 FEW = 3  # pulls of which the same sums may come twice by chance
 CHANCE = 0.1  # that whole numbers do, above which nothing is said
@@ -256,11 +257,11 @@ class Steps(Drive):
         if last == 0:
             raise ValueError("nothing was told: there is nothing to undo")
         text = logs.text(logs.undoing(standing[last:], _one_line(reason)))
-        if self._recipe.obstacle:
+        if self._obstacle:
             self._texts.append(text)
-            self._refusal = f"it was taken back in the log, but {self._recipe.obstacle}"
+            self._refusal = f"it was taken back in the log, but {self._obstacle}"
             warnings.warn(
-                f"the last step is taken back in the log, but this Lab cannot go on: {self._recipe.obstacle}. Save it, "
+                f"the last step is taken back in the log, but this Lab cannot go on: {self._obstacle}. Save it, "
                 "and open the log with Lab(algorithm, path) and a fresh algorithm",
                 stacklevel=2,
             )
@@ -303,7 +304,7 @@ class Steps(Drive):
         0
         """
         self._check_open()
-        found = going_on(self.experiment, self._request)
+        found = going_on(self)
         gone = checked_arms(arms, self._K, self.dropped)
         check_left(self, (*self.dropped, *gone))
         lab = self._again()
@@ -348,7 +349,7 @@ class Steps(Drive):
         0
         """
         self._check_open()
-        found = after(self.experiment, self._request)
+        found = self._after
         if not found.closes:
             raise ValueError(f"{self.experiment.rule} needs all pulls of this request: {found.why}")
         if not self._parts:
@@ -422,7 +423,7 @@ class Steps(Drive):
     def _again(self, more=""):
         """This Lab once more, from its log and perhaps an entry more."""
         lab = object.__new__(type(self))
-        Drive.__init__(lab, self._recipe.make(), self.experiment)
+        Drive.__init__(lab, self._fresh.again(), self.experiment)
         replay(lab, self._log_so_far(more), "the log")
         return lab
 
@@ -504,8 +505,8 @@ class Lab(Steps):
 
     Parameters
     ----------
-    algorithm : generator
-        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    algorithm : Rule
+        A rule, for example `rage(arms, delta=0.05)`; a function of your own needs the decorator `bandits_lib.rule`.
     log : iterable of Sample, or path, default ()
         Samples told before, or the path of a csv written by `save`; replayed into the algorithm.
 
@@ -553,7 +554,7 @@ class Lab(Steps):
     [78, 77]
     """
 
-    def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
+    def __init__(self, algorithm: Rule, log: "Iterable[Sample] | str | os.PathLike" = ()):
         super().__init__(algorithm)
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):

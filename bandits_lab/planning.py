@@ -37,7 +37,8 @@ from scipy.optimize import nnls
 from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
-from bandits_lab.rules import ADVICE, BUDGET, CONFIDENCE, OWN, PULLS, rule_named, rules_for
+from bandits_lab.rules import rule_named, rules_for
+from bandits_lib import fixed_confidence
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design
@@ -45,11 +46,12 @@ from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import Loop, Result
+from bandits_lib.rules import OWN, PULLS
 from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
-FIRST = {CONFIDENCE: ("rage", "xy_static", "lazy_track_and_stop"), BUDGET: ("gse", "od_linbai", "peace")}
+FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
 WARM, TRIAL = 100, 100_000  # pulls of the two short runs that tell how long all will take
 OFTEN = 25  # pulls of a rule that decides pull by pull, in floors, at delta = .05: a rule of thumb for its time
 PATIENCE = 60.0  # seconds that a rule may take without a warning
@@ -65,7 +67,7 @@ def players(rules, problem, given):
             make = rules[name] if isinstance(rules, dict) else maker(name, given)
             next(make(problem, np.random.default_rng(0)), None)
         except (TypeError, ValueError) as error:
-            if rules is not None or name in FIRST[CONFIDENCE]:
+            if rules is not None or name in FIRST:
                 raise ValueError(f"{name} cannot be planned: {error}") from error
             warnings.warn(f"{name} is left out of the plan: {error}", stacklevel=3)
         else:
@@ -77,8 +79,8 @@ def players(rules, problem, given):
 
 def _defaults(given):
     """Rules that a laboratory tries first."""
-    names = FIRST[CONFIDENCE] + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
-    names += FIRST[BUDGET] * (given["budget"] is not None)
+    names = FIRST + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
+    names += FIRST_WITH_A_BUDGET * (given["budget"] is not None)
     return [name for name in names if given["items"] is None or name in rules_for(items=True).index]
 
 
@@ -91,7 +93,11 @@ def maker(name, given):
         raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of pulls")
-    if ADVICE[name][2] == OWN and "budget" not in parameters and given.get("noise", "bernoulli") != "bernoulli":
+    if (
+        rule_named(name).row.noise == OWN
+        and "budget" not in parameters
+        and given.get("noise", "bernoulli") != "bernoulli"
+    ):
         raise ValueError(
             "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
             f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
@@ -130,7 +136,7 @@ def requests(problem, run):
 
 def hopeless(name, floor, max_pulls):
     """Whether next to no run of the rule could end before it is cut off."""
-    return name in ADVICE and ADVICE[name][:2] == (CONFIDENCE, PULLS) and floor > max_pulls
+    return name in fixed_confidence.__all__ and rule_named(name).row.asks == PULLS and floor > max_pulls
 
 
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):

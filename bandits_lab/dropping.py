@@ -15,10 +15,12 @@ from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
 from bandits_lib.rules import SPENT, UNKNOWN
 
 UNPROVED = (SPENT, UNKNOWN.why)
+IN_VAIN = 100  # requests in a row that want dropped arms alone
+LISTED = 12  # rows that a message names
 
 
 def going_on(lab):
-    """The `After` of a rule that goes on without an arm; ValueError with the reason for one that cannot."""
+    """Return the `After` of a rule that goes on without an arm; ValueError with the reason if it cannot."""
     found, name = lab._after, lab.experiment.rule
     if not found.how:
         raise ValueError(
@@ -28,12 +30,8 @@ def going_on(lab):
     return found
 
 
-IN_VAIN = 100  # requests in a row that want dropped arms alone
-LISTED = 12
-
-
 class CannotGoOn(ValueError):
-    """Without the arms that were dropped, nothing that a rule could ask for is of use."""
+    """No arm that is left can tell the items in play apart."""
 
 
 class Without:
@@ -54,7 +52,7 @@ class Without:
 
 
 def following(algorithm, reply, without=None):
-    """The next request (K,) that is not empty, `without` arms that are gone; empty ones are answered at once."""
+    """Return the next request (K,) that is not empty, `without` dropped arms; answer empty ones at once."""
     in_vain = 0
     while True:
         request = checked_batch(algorithm.send(reply))
@@ -68,7 +66,7 @@ def following(algorithm, reply, without=None):
 
 
 def left_out(request, had, gone, arms=None, may=None):
-    """A request (K,) without the arms that are gone; others get their pulls if the rest measures fewer dimensions.
+    """Return a request (K,) without dropped arms; others get their pulls if the rest measures fewer dimensions.
 
     had : (K,) pulls told in answer to it; arms : (K, d), None if they are not known; may : rows that may be pulled
     """
@@ -99,7 +97,7 @@ def within(directions, arms):
 
 
 def led(rule, samples, requests, drops, number, from_start):
-    """A `Rule` whose design leaves dropped arms out, led to the request `number`: (Rule, unrolled, that request).
+    """Make a `Rule` again with a design without dropped arms, and lead it to a request: (Rule, unrolled, request).
 
     samples, requests : what was told, and in answer to which; drops : [(request, arms), ...], when the arms were gone
     """
@@ -118,7 +116,7 @@ def led(rule, samples, requests, drops, number, from_start):
 
 
 def restarted(rule, samples, gone, K):
-    """The rule on the arms that are left, with all pulls so far as its history."""
+    """Make the rule again for the arms that are left, with all pulls so far as its history."""
     given = rule.arguments
     arms = np.asarray(given["arms"], dtype=float)
     left = np.setdiff1d(np.arange(K), gone)
@@ -140,13 +138,13 @@ def restarted(rule, samples, gone, K):
 
 
 def proved(given, arms, items, samples):
-    """Rows of the items that eq. 9 has not put out by the time of `samples`, in the same event as the stopping rule."""
+    """Return the rows of the items that eq. 9 of jedra2020 has not put out, on the event of the stopping rule."""
     told = {"items": items, "sigma": given["sigma"], "delta": given["delta"], "u": given.get("u", 1.0)}
     return np.flatnonzero(intervals(arms, total(samples), **told)["in_play"])
 
 
 def _embedded(algorithm, left, active, K):
-    """An algorithm for the arms `left` and the items `active` as one for all."""
+    """Play an algorithm for the arms `left` and the items `active` as one for all arms and items."""
     reply = None
     while True:
         try:
@@ -164,7 +162,7 @@ def _embedded(algorithm, left, active, K):
 
 
 def checked_arms(arms, K, dropped):
-    """Rows of arms that are to be dropped, as a tuple without repetitions; ValueError for what is none."""
+    """Return rows of arms to drop, as a tuple without repetitions; ValueError for anything else."""
     given = np.atleast_1d(arms)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
         raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
@@ -176,7 +174,7 @@ def checked_arms(arms, K, dropped):
 
 
 def check_left(lab, gone):
-    """Refuse a drop after which items that are in play can never be told apart, and say what can be said."""
+    """Refuse a drop after which the items in play can never be told apart, and say what is known."""
     given, found = lab._fresh.arguments, lab._after
     if found.how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
         raise ValueError(
@@ -200,7 +198,7 @@ def check_left(lab, gone):
 
 
 def _what_stands(lab, gone, active, kept, level):
-    """The end of an experiment that cannot go on, in words."""
+    """Say why an experiment cannot go on, and what is known."""
     rule, delta = lab.experiment.rule, lab._fresh.arguments.get("delta")
     apart = "an item in play from the threshold" if level else "the items in play apart"
     comparable = f"; the arms left compare items {_listed(kept)} with each other" if 1 < len(kept) < len(active) else ""
@@ -214,7 +212,7 @@ def _what_stands(lab, gone, active, kept, level):
 
 
 def in_play(lab, arms, items):
-    """Rows of the items that the rule, or what is known, has not put out."""
+    """Return the rows of the items that the rule, or else eq. 9, has not put out."""
     if lab._rule.active is not None:
         return lab._rule.active
     given = lab._fresh.arguments
@@ -224,7 +222,7 @@ def in_play(lab, arms, items):
 
 
 def _alike(items, axes, scale):
-    """Groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
+    """Return groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
     rest = items - (items @ axes) @ axes.T
     groups: list[list[int]] = []
     for row in range(len(items)):

@@ -1,12 +1,11 @@
-"""What an experiment is: a rule and its arguments, as the head of a log writes them, and in what two of them differ.
+"""A rule and its arguments, as the head of a log writes them, and in what two experiments differ.
 
-The arguments themselves are written, all numbers to 17 digits, and compared within a tolerance. A hash of rounded
-numbers would not do: however many digits are kept, some number lies where the rounding goes up or down by its last bit.
-Two arrays are the same if no entry differs by more than 1e-12 of the largest in its column (a feature has its own unit)
-or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
-the same numbers are the same.
-Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
-log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
+Numbers are written to 17 digits and compared within a tolerance: a hash of rounded numbers would differ wherever a
+number lies where the rounding goes up or down by its last bit. Two arrays are the same if no entry differs by more than
+1e-12 of the largest in its column (a feature has its own unit) or 1e-15 of the largest of all (what rounding leaves
+where a column should be zero). Arrays, lists and data frames of the same numbers are the same.
+Functions of this project count by name, a user's by source, defaults and the values it refers to. An argument that the
+log does not name is no difference at its default, and one that the rule has lost (GONE) is none at its value there.
 """
 
 import hashlib
@@ -26,8 +25,6 @@ from bandits_lib.simulate.fingerprint import PACKAGES
 
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
 GONE = {name: rule.gone for name, rule in PLAYED.items()}
-
-
 UNDECORATED = (
     "the generator {0} cannot be made again, as a Lab must: write @rule above `def {0}`, after "
     "`from bandits_lib import rule`"
@@ -43,7 +40,7 @@ class Experiment(NamedTuple):
 
 
 def identify(algorithm):
-    """The `Experiment` of a fresh generator, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
+    """Return the `Experiment` of a fresh rule, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
     if inspect.isgenerator(algorithm):
         raise ValueError(UNDECORATED.format(algorithm.__name__))
     if not isinstance(algorithm, Rule):
@@ -59,7 +56,7 @@ def identify(algorithm):
 
 
 def differences(logged, here):
-    """What tells two `Experiment`s apart, as a list of clauses, empty if they are the same."""
+    """Return in what two `Experiment`s differ, as a list of clauses, empty if they are the same."""
     if logged.rule != here.rule:
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
     gone = _describe(GONE.get(here.rule, {}))
@@ -71,7 +68,7 @@ def differences(logged, here):
 
 
 def _compare(name, logged, here):
-    """Clauses on the entry `name` of two dicts."""
+    """Return clauses on the entry `name` of two dicts."""
     if name not in logged or name not in here:
         return [f"there is no {name} {'in the log' if name in here else 'here'}"]
     return _differ(name, logged[name], here[name])
@@ -97,7 +94,7 @@ def _inside(name, key):
 
 
 def _numbers(value):
-    """A number or nested lists of numbers as an array; None for anything else."""
+    """Return a number or nested lists of numbers as an array; None for anything else."""
     if isinstance(value, bool | str | dict) or value is None:
         return None
     try:
@@ -121,7 +118,7 @@ def _numbers_differ(name, logged, here):
 
 
 def _close(one, other):
-    """Which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
+    """Return which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
     if one.dtype.kind in "iu" and other.dtype.kind in "iu":
         return one == other
     size = np.maximum(np.abs(one), np.abs(other))
@@ -143,7 +140,7 @@ def _short(value):
 
 
 def _describe(value, seen=()):
-    """`value` as numbers, strings, lists and dicts."""
+    """Return `value` as numbers, strings, lists and dicts."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -199,7 +196,7 @@ def _describe_function(function, seen):
 
 
 def _cells(function):
-    """What a function refers to of the functions around it, by name."""
+    """Return {name: value} of what a function refers to in the functions around it."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in cells}
 
@@ -210,7 +207,7 @@ def _names(code):
 
 
 def _source(function):
-    """A hash of a function's text, or, where there is none, of its compiled code."""
+    """Return a hash of a function's text, or, if there is none, of its compiled code."""
     try:
         text = textwrap.dedent(inspect.getsource(function)).encode()
     except (OSError, TypeError):

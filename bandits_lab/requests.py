@@ -1,4 +1,4 @@
-"""What a Lab does inside: an algorithm, the request that is open, and what has come of it."""
+"""The inside of a Lab: a rule, its open request, and the answers so far."""
 
 import copy
 from typing import Any
@@ -17,7 +17,7 @@ HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(count
 
 
 class Drive:
-    """An algorithm on its way, and its log."""
+    """A rule on its way, and its log."""
 
     def __init__(self, algorithm: Rule, experiment=None):
         self.experiment = experiment or identify(algorithm)
@@ -46,7 +46,7 @@ class Drive:
         self._advance(None)
 
     def _write(self, request=0, sample=None, **more):
-        """Enter a Sample that has just been taken in, or another step, and the request or the end that it led to."""
+        """Write a Sample or another step into the log, with the request or the end that it led to."""
         new = self._request > request
         done = self.result is not None and not new
         entry = logs.entry(request, sample, self._missing if new else None, done, **more)
@@ -94,7 +94,7 @@ class Drive:
         return len(self._missing)
 
     def _plan_without(self, arms):
-        """Drop arms, and plan the open request anew: `_missing` is what it wants now, perhaps nothing."""
+        """Drop arms and plan the open request anew; `_missing` is what it wants now, perhaps nothing."""
         how, K = self._after.how, self._K
         self.dropped = tuple(sorted({*self.dropped, *arms}))
         self._drops.append((self._request, tuple(arms)))
@@ -113,7 +113,7 @@ class Drive:
             self._missing, self.result = None, stop.value
 
     def _left_out(self, request, had=0):
-        """A request without the arms that were dropped."""
+        """Return a request without the arms that were dropped."""
         arms, found = self._fresh.arguments.get("arms"), self._after
         if found == UNKNOWN or arms is None:
             return left_out(request, had, self.dropped)
@@ -122,7 +122,7 @@ class Drive:
         return left_out(request, had, self.dropped, arms, may)
 
     def _fill(self):
-        """Answer what can be answered by what was measured before."""
+        """Answer requests with earlier measurements as far as these reach."""
         while self._missing is not None and (rows := self._stock.fitting(self._missing)):
             sample, request = sample_of(rows, self._K), self._request
             self._take(sample)
@@ -151,7 +151,7 @@ class Drive:
 
 
 def checked_sample(sample, K):
-    """A Sample of K arms as arrays of its own; ValueError for what cannot be one."""
+    """Return a Sample of K arms as arrays of its own; ValueError for anything else."""
     try:
         counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
     except AttributeError:
@@ -167,7 +167,7 @@ def checked_sample(sample, K):
 
 
 def _how(given, K):
-    """The right call for what was given in the place of a Sample."""
+    """Return the right call for what was given in the place of a Sample."""
     columns = [name for name in ("arm", "reward") if name in getattr(given, "columns", ())]
     if len(columns) == 2:
         return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
@@ -177,7 +177,7 @@ def _how(given, K):
 
 
 def _check_rewards(counts, sums, squares):
-    """Refuse sums that no `counts` real rewards have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
+    """Refuse sums that rewards cannot have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
     if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
         raise ValueError(f"sums and squares must be finite; got sums {sums}")
     if ((counts == 0) & ((sums != 0) | (squares != 0))).any():

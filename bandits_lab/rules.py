@@ -4,6 +4,7 @@ Part of this is read from the rule's signature, and the rest is the `Row` that i
 """
 
 import inspect
+from typing import Any
 
 import pandas as pd
 
@@ -20,8 +21,8 @@ PLAYED: dict[str, Played] = {
 NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # in each half the one to try first comes first
 
 
-def rules_for(**wanted):
-    """Rules with what they are for, all of them or those of one situation.
+def rules_for(**wanted: Any) -> pd.DataFrame:
+    """List the public rules, all of them or those for one situation.
 
     Parameters
     ----------
@@ -31,11 +32,11 @@ def rules_for(**wanted):
     Returns
     -------
     pandas.DataFrame
-        Indexed by rule, the one to try first at the top, with given ("confidence": delta is given and the pulls come
-        out, "budget": the other way round), asks ("batches", or "pull by pull": each result decides about the next),
-        items (whether they may be other than the arms), level_sets, noise (of several sigma the "largest" counts, or
-        their "ratios"; "each" is used or estimated; "0/1 rewards" have their own), needs (what it must be told beside
-        arms and delta or budget), situation, paper and promise.
+        Indexed by rule, the one to try first at the top. Columns: given ("confidence" or "budget"), asks ("batches", or
+        "pull by pull": each result decides about the next), items (whether they may be other than the arms),
+        level_sets, noise (of several sigma the "largest" counts, or their "ratios"; "each" is used or estimated;
+        "0/1 rewards" have their own), needs (required arguments beside arms and delta or budget), situation, paper and
+        promise.
 
     Raises
     ------
@@ -58,8 +59,8 @@ def rules_for(**wanted):
     return table
 
 
-def rule_named(name):
-    """A public rule of `fixed_confidence` or `fixed_budget`.
+def rule_named(name: str) -> Played:
+    """Return a public rule of `fixed_confidence` or `fixed_budget`.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def rule_named(name):
     Returns
     -------
     callable
-        The generator function.
+        The decorated function.
 
     Raises
     ------

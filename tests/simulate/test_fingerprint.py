@@ -81,7 +81,17 @@ def nested(value):
     return lambda rng: [(lambda: value * k)() for k in range(3)]
 
 
+def decorated(value):
+    @rule
+    def mine(arms):
+        yield np.full(len(arms), value)
+
+    return mine
+
+
 PAIRS = {
+    "decorated rules": (decorated(1), decorated(2)),
+    "decorated rules that were called": (decorated(1)(np.eye(2)), decorated(2)(np.eye(2))),
     "arrays": (np.eye(2), 2 * np.eye(2)),
     "shapes": (np.zeros((2, 3)), np.zeros((3, 2))),
     "numbers": (1, 1.5),

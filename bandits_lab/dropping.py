@@ -1,24 +1,8 @@
-"""How a rule goes on without an arm (`guarantees` says which way, and what stands), and what can be said if it cannot.
+"""How a rule goes on without an arm, and what can be said if it cannot. Which way, and what stands, its `After` says.
 
 A generator cannot be told that an arm is gone, but it can be made once more and led to where it was by what it was
 told: with a design that looks at the arms that are left, or on these arms alone with all pulls so far as its history.
-
-What stands of a rule's guarantee when an arm is dropped, or a request is closed with fewer pulls than it asked for.
-
-In every line it is supposed that neither has to do with the rewards: a bottle broke, a page was taken down. Then the
-pulls of a phase are as fixed as if they had been planned that way, and so is what can be pulled from then on. An arm
-that is dropped because it did badly, or a reading that is missing because it was too high, voids all of them.
-
-How a rule goes on:
-- "anew"     the open request and all later ones are designed for the arms that are left
-- "as if"    the one design of the rule is made as if the arm had never been there; what was pulled counts
-- "restart"  the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
-             measure what some items differ in, without those that the same bound has put out
-- "without"  it asks as before, and the arm is left out of what it asks
 """
-
-import inspect
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,93 +12,26 @@ from bandits_lib.design.certificate import Design
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
+from bandits_lib.rules import SPENT, UNKNOWN
 
-WIDTHS = (
-    "stands: items go by the widths of the pulls that were made, which the union bound covers whatever their number"
-)
-HALVING = "stands: a phase decides by 2^-l or by the widths of the pulls that were made, whichever is wider"
-STOPPING = "stands: eq. 9 of jedra2020 holds at all times for any choice of arms, with all pulls so far"
-SHARES = "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
-BETS = "stands: bets are settled by the pulls that were made"
-ENDS = "stands: the end is told by the widths of all pulls made, whose number does not depend on rewards"
-RIDGE = "stands: the ridge regression's ellipsoid holds at all times for any choice of arms"
-BUDGET = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
-ENTRIES = "it measures every entry of a matrix of variances, and few arms can stand in for another there"
-ONE_BY_ONE = "it asks arm by arm, and would ask for the one that is dropped for ever"
+UNPROVED = (SPENT, UNKNOWN.why)
+IN_VAIN = 100  # requests in a row that want dropped arms alone
+LISTED = 12  # rows that a message names
 
 
-class After(NamedTuple):
-    """What comes after a drop or an early end of a request."""
-
-    how: str  # "anew", "as if", "restart" or "without"; "" if it cannot be
-    why: str  # what stands, or why it cannot be
-    closes: bool = True  # whether a request may be closed with fewer pulls
-
-
-TABLE = {
-    "rage": After("anew", WIDTHS),
-    "rage_halving": After("anew", HALVING),
-    "h_rage": After("anew", HALVING),
-    "bounded_rage": After("anew", BETS),
-    "xy_static": After("as if", ENDS),
-    "xy_oracle": After("as if", ENDS),
-    "lingape": After("as if", RIDGE),
-    "lazy_track_and_stop": After("restart", STOPPING),
-    "lin_game": After("restart", STOPPING),
-    "fws": After("restart", STOPPING),
-    "l_t3c": After("restart", STOPPING),
-    "alba": After("without", SHARES),
-    "gse": After("without", BUDGET),
-    "od_linbai": After("without", BUDGET),
-    "peace": After("without", BUDGET),
-    "uniform_estimator": After("", ENTRIES),
-    "separate_arm_estimator": After("", ENTRIES),
-    "head": After("", ENTRIES),
-    "xy_adaptive": After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
-    "linucb": After("", ONE_BY_ONE),
-    "bayes_gap": After("", ONE_BY_ONE),
-    "ucb_glm": After("", ONE_BY_ONE),
-    "lingape_budget": After("", ONE_BY_ONE),
-    "peps": After("", ONE_BY_ONE),
-    "sphere_track_and_stop": After("", "its blocks measure every coordinate alike", closes=False),
-}
-UNKNOWN = After("without", "whether its guarantee stands is not known, for it is not in the table of lab.guarantees")
-UNPROVED = (BUDGET, UNKNOWN.why)
-GREEDY = "with rule='greedy' it looks at all arms at every pull, and would ask for the one that is dropped for ever"
-DRAWN = "with initial='random' the constant of its threshold was drawn, and would be drawn anew"
-BURN_IN = "the variances must be known up to half of themselves, and the burn-in is as long as that takes"
-
-
-def after(experiment, request):
-    """The `After` of an `Experiment` whose request of this number is open."""
-    rule, arguments = experiment.rule, experiment.arguments
-    found = TABLE.get(rule, UNKNOWN)
-    if rule == "lingape" and arguments.get("rule") == "greedy":
-        return found._replace(how="", why=GREEDY)
-    if rule == "lazy_track_and_stop" and arguments.get("initial") == "random":
-        return found._replace(how="", why=DRAWN)
-    if rule == "h_rage" and request <= 2 and np.ndim(arguments.get("burn_in", "")) == 0:
-        return After("", BURN_IN, closes=False)
-    return found
-
-
-def going_on(experiment, request):
-    """The `After` of a rule that goes on without an arm; ValueError with the reason for one that cannot."""
-    found = after(experiment, request)
+def going_on(lab):
+    """Return the `After` of a rule that goes on without an arm; ValueError with the reason if it cannot."""
+    found, name = lab._after, lab.experiment.rule
     if not found.how:
         raise ValueError(
-            f"{experiment.rule} cannot go on without an arm: {found.why}. The way out is another experiment without "
-            f"these arms, {experiment.rule}(arms left, ...), whose probability of error is its own"
+            f"{name} cannot go on without an arm: {found.why}. The way out is another experiment without "
+            f"these arms, {name}(arms left, ...), whose probability of error is its own"
         )
     return found
 
 
-IN_VAIN = 100  # requests in a row that want dropped arms alone
-LISTED = 12
-
-
 class CannotGoOn(ValueError):
-    """Without the arms that were dropped, nothing that a rule could ask for is of use."""
+    """No arm that is left can tell the items in play apart."""
 
 
 class Without:
@@ -135,7 +52,7 @@ class Without:
 
 
 def following(algorithm, reply, without=None):
-    """The next request (K,) that is not empty, `without` arms that are gone; empty ones are answered at once."""
+    """Return the next request (K,) that is not empty, `without` dropped arms; answer empty ones at once."""
     in_vain = 0
     while True:
         request = checked_batch(algorithm.send(reply))
@@ -149,7 +66,7 @@ def following(algorithm, reply, without=None):
 
 
 def left_out(request, had, gone, arms=None, may=None):
-    """A request (K,) without the arms that are gone; others get their pulls if the rest measures fewer dimensions.
+    """Return a request (K,) without dropped arms; others get their pulls if the rest measures fewer dimensions.
 
     had : (K,) pulls told in answer to it; arms : (K, d), None if they are not known; may : rows that may be pulled
     """
@@ -179,13 +96,14 @@ def within(directions, arms):
     return bool((outside(directions, axes) <= RANK_TOL * scale).all())
 
 
-def led(recipe, samples, requests, drops, number, from_start):
-    """An algorithm whose design leaves dropped arms out, led to the request `number`: (algorithm, that request).
+def led(rule, samples, requests, drops, number, from_start):
+    """Make a `Rule` again with a design without dropped arms, and lead it to a request: (Rule, unrolled, request).
 
     samples, requests : what was told, and in answer to which; drops : [(request, arms), ...], when the arms were gone
     """
     gone: list[int] = []
-    algorithm = unroll(recipe.make(design=Without(recipe.arguments["design"], gone)))
+    rule = rule.again(design=Without(rule.arguments["design"], gone))
+    algorithm = unroll(rule)
     told: dict[int, list[Sample]] = {}
     for sample, request in zip(samples, requests, strict=True):
         told.setdefault(request, []).append(sample)
@@ -194,12 +112,12 @@ def led(recipe, samples, requests, drops, number, from_start):
         gone[:] = [arm for at, arms in drops if at <= step or from_start for arm in arms]
         asked = following(algorithm, reply, lambda request: left_out(request, 0, gone))
         reply = total(told[step]) if step in told else nothing(len(asked))
-    return algorithm, asked
+    return rule, algorithm, asked
 
 
-def restarted(recipe, samples, gone, K):
-    """The rule on the arms that are left, with all pulls so far as its history."""
-    given = recipe.arguments
+def restarted(rule, samples, gone, K):
+    """Make the rule again for the arms that are left, with all pulls so far as its history."""
+    given = rule.arguments
     arms = np.asarray(given["arms"], dtype=float)
     left = np.setdiff1d(np.arange(K), gone)
     features, sample = arms, total([nothing(K), *samples])
@@ -216,17 +134,17 @@ def restarted(recipe, samples, gone, K):
     changes |= {"history": (features, sample), "sigma": float(np.max(given["sigma"]))}
     if given.get("allocation") is not None:
         changes["allocation"] = np.asarray(given["allocation"])[left]
-    return _embedded(unroll(recipe.make(**changes)), left, active, K)
+    return _embedded(unroll(rule.again(**changes)), left, active, K)
 
 
 def proved(given, arms, items, samples):
-    """Rows of the items that eq. 9 has not put out by the time of `samples`, in the same event as the stopping rule."""
+    """Return the rows of the items that eq. 9 of jedra2020 has not put out, on the event of the stopping rule."""
     told = {"items": items, "sigma": given["sigma"], "delta": given["delta"], "u": given.get("u", 1.0)}
     return np.flatnonzero(intervals(arms, total(samples), **told)["in_play"])
 
 
 def _embedded(algorithm, left, active, K):
-    """An algorithm for the arms `left` and the items `active` as one for all."""
+    """Play an algorithm for the arms `left` and the items `active` as one for all arms and items."""
     reply = None
     while True:
         try:
@@ -244,7 +162,7 @@ def _embedded(algorithm, left, active, K):
 
 
 def checked_arms(arms, K, dropped):
-    """Rows of arms that are to be dropped, as a tuple without repetitions; ValueError for what is none."""
+    """Return rows of arms to drop, as a tuple without repetitions; ValueError for anything else."""
     given = np.atleast_1d(arms)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
         raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
@@ -256,9 +174,9 @@ def checked_arms(arms, K, dropped):
 
 
 def check_left(lab, gone):
-    """Refuse a drop after which items that are in play can never be told apart, and say what can be said."""
-    given, how = lab._recipe.arguments, after(lab.experiment, lab._request).how
-    if how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
+    """Refuse a drop after which the items in play can never be told apart, and say what is known."""
+    given, found = lab._fresh.arguments, lab._after
+    if found.how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
         raise ValueError(
             f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; a second "
             "time would set it anew. Begin another experiment, with history=(arms, total(lab.log))"
@@ -267,11 +185,11 @@ def check_left(lab, gone):
     left = np.setdiff1d(np.arange(len(arms)), gone)
     if len(arms) and not arms[left].any():
         raise ValueError(f"arms {_listed(gone)} cannot be dropped: no other arm is left to be measured")
-    if not len(arms) or lab.experiment.rule not in TABLE:
+    if not len(arms) or found == UNKNOWN:
         return
     items = arms if given.get("items") is None else np.asarray(given["items"], dtype=float)
     active, level = in_play(lab, arms, items), given.get("objective") == "level"
-    compared = items if how == "as if" else items[active]
+    compared = items if found.how == "as if" else items[active]
     view = compared if level else compared - compared[0]
     if not within(view, arms[left]):
         scale = np.linalg.norm(view, axis=1).max()
@@ -280,8 +198,8 @@ def check_left(lab, gone):
 
 
 def _what_stands(lab, gone, active, kept, level):
-    """The end of an experiment that cannot go on, in words."""
-    rule, delta = lab.experiment.rule, lab._recipe.arguments.get("delta")
+    """Say why an experiment cannot go on, and what is known."""
+    rule, delta = lab.experiment.rule, lab._fresh.arguments.get("delta")
     apart = "an item in play from the threshold" if level else "the items in play apart"
     comparable = f"; the arms left compare items {_listed(kept)} with each other" if 1 < len(kept) < len(active) else ""
     error = "" if delta is None else ", whose probability of error is added to this one's"
@@ -294,21 +212,17 @@ def _what_stands(lab, gone, active, kept, level):
 
 
 def in_play(lab, arms, items):
-    """Rows of the items that the rule, or what is known, has not put out."""
-    found, rule = None, inspect.getgeneratorlocals(lab._algorithm).get("algorithm")
-    while rule is not None:
-        found = inspect.getgeneratorlocals(rule).get("active", found)
-        rule = rule.gi_yieldfrom
-    if isinstance(found, np.ndarray) and len(found):
-        return found
-    given = lab._recipe.arguments
+    """Return the rows of the items that the rule, or else eq. 9, has not put out."""
+    if lab._rule.active is not None:
+        return lab._rule.active
+    given = lab._fresh.arguments
     if lab.log and given.get("delta") and "sigma" in given and given.get("objective", "best") == "best":
         return proved(given, arms, items, lab.log)
     return np.arange(len(items))
 
 
 def _alike(items, axes, scale):
-    """Groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
+    """Return groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
     rest = items - (items @ axes) @ axes.T
     groups: list[list[int]] = []
     for row in range(len(items)):

@@ -1,12 +1,11 @@
-"""What an experiment is: a rule and its arguments, as the head of a log writes them, and in what two of them differ.
+"""A rule and its arguments, as the head of a log writes them, and in what two experiments differ.
 
-The arguments themselves are written, all numbers to 17 digits, and compared within a tolerance. A hash of rounded
-numbers would not do: however many digits are kept, some number lies where the rounding goes up or down by its last bit.
-Two arrays are the same if no entry differs by more than 1e-12 of the largest in its column (a feature has its own unit)
-or 1e-15 of the largest of all (what rounding leaves where a column should be zero). Arrays, lists and data frames of
-the same numbers are the same.
-Functions of this package count by name, a user's by source, defaults and the values it refers to. An argument that the
-log does not know is no difference where it has its default, nor one that the rule has no more (GONE) at its value.
+Numbers are written to 17 digits and compared within a tolerance: a hash of rounded numbers would differ wherever a
+number lies where the rounding goes up or down by its last bit. Two arrays are the same if no entry differs by more than
+1e-12 of the largest in its column (a feature has its own unit) or 1e-15 of the largest of all (what rounding leaves
+where a column should be zero). Arrays, lists and data frames of the same numbers are the same.
+Functions of this project count by name, a user's by source, defaults and the values it refers to. An argument that the
+log does not name is no difference at its default, and one that the rule has lost (GONE) is none at its value there.
 """
 
 import hashlib
@@ -20,16 +19,16 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from bandits_lib.design import g_design
+from bandits_lab.rules import PLAYED
+from bandits_lib.rules import Rule
 from bandits_lib.simulate.fingerprint import PACKAGES
 
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
-GONE: dict[str, dict[str, Any]] = {  # arguments that a rule had once, at the values by which it still goes
-    "alba": {"design": g_design},
-    "peace": {"offset": 1.0},
-    "rage": {"rule": "widths", "objective": "best", "threshold": None},
-    "separate_arm_estimator": {"ddof": 0},
-}
+GONE = {name: rule.gone for name, rule in PLAYED.items()}
+UNDECORATED = (
+    "the generator {0} cannot be made again, as a Lab must: write @rule above `def {0}`, after "
+    "`from bandits_lib import rule`"
+)
 
 
 class Experiment(NamedTuple):
@@ -41,19 +40,23 @@ class Experiment(NamedTuple):
 
 
 def identify(algorithm):
-    """The `Experiment` of a fresh generator, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
-    if not inspect.isgenerator(algorithm):
+    """Return the `Experiment` of a fresh rule, such as `rage(arms, delta=0.05)`; ValueError for anything else."""
+    if inspect.isgenerator(algorithm):
+        raise ValueError(UNDECORATED.format(algorithm.__name__))
+    if not isinstance(algorithm, Rule):
         raise ValueError(
             f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
         )
-    if inspect.getgeneratorstate(algorithm) != inspect.GEN_CREATED:
+    if not algorithm.fresh:
         raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
-    arguments, rule = dict(inspect.getgeneratorlocals(algorithm)), algorithm.__qualname__
-    return Experiment(rule, _describe(arguments), _defaults(algorithm))
+    parameters = inspect.signature(algorithm.function).parameters.values()
+    defaults = {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}
+    arguments = algorithm.arguments | _cells(inspect.unwrap(algorithm.function))
+    return Experiment(algorithm.function.__qualname__, _describe(arguments), defaults)
 
 
 def differences(logged, here):
-    """What tells two `Experiment`s apart, as a list of clauses, empty if they are the same."""
+    """Return in what two `Experiment`s differ, as a list of clauses, empty if they are the same."""
     if logged.rule != here.rule:
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
     gone = _describe(GONE.get(here.rule, {}))
@@ -65,7 +68,7 @@ def differences(logged, here):
 
 
 def _compare(name, logged, here):
-    """Clauses on the entry `name` of two dicts."""
+    """Return clauses on the entry `name` of two dicts."""
     if name not in logged or name not in here:
         return [f"there is no {name} {'in the log' if name in here else 'here'}"]
     return _differ(name, logged[name], here[name])
@@ -91,7 +94,7 @@ def _inside(name, key):
 
 
 def _numbers(value):
-    """A number or nested lists of numbers as an array; None for anything else."""
+    """Return a number or nested lists of numbers as an array; None for anything else."""
     if isinstance(value, bool | str | dict) or value is None:
         return None
     try:
@@ -115,7 +118,7 @@ def _numbers_differ(name, logged, here):
 
 
 def _close(one, other):
-    """Which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
+    """Return which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
     if one.dtype.kind in "iu" and other.dtype.kind in "iu":
         return one == other
     size = np.maximum(np.abs(one), np.abs(other))
@@ -137,7 +140,7 @@ def _short(value):
 
 
 def _describe(value, seen=()):
-    """`value` as numbers, strings, lists and dicts."""
+    """Return `value` as numbers, strings, lists and dicts."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -165,8 +168,10 @@ def _describe_code(value, seen):
     if isinstance(value, partial):
         bound = {"positional": _describe(value.args, seen), **_describe(value.keywords, seen)}
         return {"function": _describe(value.func, seen), "bound": bound}
+    if isinstance(value, Rule):
+        return {"function": value.function.__qualname__, "arguments": _describe(value.arguments, seen)}
     if inspect.isgenerator(value):
-        return {"function": value.__qualname__, "arguments": _describe(inspect.getgeneratorlocals(value), seen)}
+        raise ValueError(UNDECORATED.format(value.__name__))
     if inspect.ismethod(value):
         return {"function": _describe(value.__func__, seen), "object": _describe(value.__self__, seen)}
     if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func"):
@@ -182,13 +187,18 @@ def _describe_function(function, seen):
     home, name = str(getattr(function, "__module__", "")).partition(".")[0], function.__qualname__
     if not isinstance(function, types.FunctionType) or home in PACKAGES:
         return {"function": name, "package": home}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     names = sorted(_names(function.__code__) & function.__globals__.keys())
-    values = {key: function.__globals__[key] for key in names} | {key: cell.cell_contents for key, cell in cells}
+    values = {key: function.__globals__[key] for key in names} | _cells(function)
     values = {key: value for key, value in values.items() if not isinstance(value, types.ModuleType)}
     defaults = _describe([function.__defaults__, function.__kwdefaults__], seen)
     used = {"defaults": defaults, **_describe(values, seen)}
     return {"function": name, "source": _source(function), "values": used}
+
+
+def _cells(function):
+    """Return {name: value} of what a function refers to in the functions around it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells}
 
 
 def _names(code):
@@ -197,18 +207,9 @@ def _names(code):
 
 
 def _source(function):
-    """A hash of a function's text, or, where there is none, of its compiled code."""
+    """Return a hash of a function's text, or, if there is none, of its compiled code."""
     try:
         text = textwrap.dedent(inspect.getsource(function)).encode()
     except (OSError, TypeError):
         text = function.__code__.co_code + repr(function.__code__.co_names).encode()
     return hashlib.sha256(text).hexdigest()[:16]
-
-
-def _defaults(algorithm):
-    """The defaults of the function that made a fresh generator, if it can be found by its name."""
-    function = inspect.unwrap(algorithm.gi_frame.f_globals.get(algorithm.__qualname__, lambda: None))
-    if getattr(function, "__code__", None) is not algorithm.gi_code:
-        return {}
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}

@@ -1,35 +1,36 @@
-"""What happens in a laboratory beside results: mistakes, arms that run out, pulls that fail, earlier measurements.
+"""Drive a rule by hand: ask what to pull, tell what came back, and keep a log.
 
-Every step is tried on a copy, made once more from the log, which takes the Lab's place when all went well.
-
-Whether a Sample was told before, digit by digit, as when a file is read twice.
-
-A log read back into an algorithm: what was asked and told holds, whatever the algorithm computes today.
-
-A person or a laboratory in the place of the simulator: ask what to pull, tell what came back.
+Beside results there are steps for mistakes, arms that run out, pulls that fail and earlier measurements. Every such
+step is tried on a copy, which is made from the log and takes the Lab's place if all went well. A log that is read back
+holds what was asked and told, whatever the algorithm computes today.
 """
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.dropping import UNPROVED, after, check_left, checked_arms, going_on
+from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
 from bandits_lab.measurements import rows_of
 from bandits_lab.noise import SigmaWarning
 from bandits_lab.requests import Drive, checked_sample
-from bandits_lib.protocol import Algorithm, Sample
+from bandits_lib.protocol import Sample
+from bandits_lib.rules import Rule
+
+if TYPE_CHECKING:
+    from bandits_lab.anytime_intervals import Standings
 
 FEW = 3  # pulls of which the same sums may come twice by chance
 CHANCE = 0.1  # that whole numbers do, above which nothing is said
 
 
 def told_before(sample, log, requests):
-    """What to warn of when a Sample is told after those of the log, or an empty text."""
+    """Return a warning if a Sample was told before, digit by digit, as when a file is read twice; or an empty text."""
     if sample.counts.sum() < FEW:
         return ""
     chance = chance_of_the_same(sample) if not (sample.sums % 1).any() else 0.0
@@ -46,17 +47,14 @@ def told_before(sample, log, requests):
 
 
 def chance_of_the_same(sample):
-    """About the probability that other rewards, whole numbers as these, have the same sums.
-
-    Two sums of n with variance v each are equal with probability about 1 / sqrt(4 pi n v).
-    """
+    """Return about the probability that other whole numbers have the same sums: for each arm 1 / sqrt(4 pi n v)."""
     n, sums, squares = (field[sample.counts > 0] for field in sample)
     spread = 4 * np.pi * np.maximum(squares - sums * (sums / n), 0.0)
     return float(np.prod(1 / np.sqrt(np.maximum(spread, 1.0))))
 
 
 def replay(lab, log, path):
-    """Take a `Log` into a `Lab` that was told nothing: what to warn of. A ValueError names the line in `path`."""
+    """Take a `Log` into a `Lab` that was told nothing, and return warnings. A ValueError names the line in `path`."""
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
@@ -216,8 +214,8 @@ def _dense(rows, field, K):
 class Steps(Drive):
     """The steps of a `Lab` that are no results."""
 
-    def undo(self, reason=""):
-        """Take the last step back: what was told last, or a drop, a closed request, or what was measured before.
+    def undo(self, reason: str = "") -> str:
+        """Take the last step back: what was told last, or a drop, a closed request, or earlier measurements.
 
         Parameters
         ----------
@@ -236,8 +234,8 @@ class Steps(Drive):
 
         Notes
         -----
-        For an error that is found in the records, such as a typing error, not for a result that one does not like:
-        which results stand must not depend on what they are. The step stays in the log, with its sign turned after it.
+        This is for an error in the records, such as a typing error. Which results stand must not depend on what they
+        are. The step stays in the log, followed by the same rows with opposite signs.
 
         Examples
         --------
@@ -256,11 +254,11 @@ class Steps(Drive):
         if last == 0:
             raise ValueError("nothing was told: there is nothing to undo")
         text = logs.text(logs.undoing(standing[last:], _one_line(reason)))
-        if self._recipe.obstacle:
+        if self._obstacle:
             self._texts.append(text)
-            self._refusal = f"it was taken back in the log, but {self._recipe.obstacle}"
+            self._refusal = f"it was taken back in the log, but {self._obstacle}"
             warnings.warn(
-                f"the last step is taken back in the log, but this Lab cannot go on: {self._recipe.obstacle}. Save it, "
+                f"the last step is taken back in the log, but this Lab cannot go on: {self._obstacle}. Save it, "
                 "and open the log with Lab(algorithm, path) and a fresh algorithm",
                 stacklevel=2,
             )
@@ -268,8 +266,8 @@ class Steps(Drive):
             self._become(self._again(text))
         return f"taken back: {_told(standing[last:])}"
 
-    def drop(self, arms, reason=""):
-        """Ask for some arms no more; the open request is planned anew without them, and what was told of it counts.
+    def drop(self, arms: int | Sequence[int], reason: str = "") -> None:
+        """Stop asking for some arms. The open request is planned anew without them, and what was told of it counts.
 
         Parameters
         ----------
@@ -281,8 +279,8 @@ class Steps(Drive):
         Raises
         ------
         ValueError
-            For a rule whose guarantee would fall or that cannot go on (`bandits_lab.dropping` has all of them),
-            and where the arms left cannot tell the items in play apart: it says what is known. Nothing is changed.
+            For a rule whose guarantee would fall or that cannot go on, and where the arms left cannot tell the items in
+            play apart: it says what is known. Nothing is changed.
 
         Warns
         -----
@@ -291,8 +289,8 @@ class Steps(Drive):
 
         Notes
         -----
-        For reasons that have nothing to do with the rewards: a bottle broke, a page was taken down. An arm that is
-        dropped because it did badly takes the guarantee with it.
+        The reason must have nothing to do with the rewards: a bottle broke, a page was taken down. If an arm is dropped
+        because it did badly, the guarantee is void.
 
         Examples
         --------
@@ -303,7 +301,7 @@ class Steps(Drive):
         0
         """
         self._check_open()
-        found = going_on(self.experiment, self._request)
+        found = going_on(self)
         gone = checked_arms(arms, self._K, self.dropped)
         check_left(self, (*self.dropped, *gone))
         lab = self._again()
@@ -313,8 +311,8 @@ class Steps(Drive):
         self._become(lab)
         self._warn_unproved(found)
 
-    def close(self, reason=""):
-        """Answer the open request with the pulls that were told: the others can never be made.
+    def close(self, reason: str = "") -> None:
+        """Answer the open request with the pulls that were told, because the others can never be made.
 
         Parameters
         ----------
@@ -334,8 +332,8 @@ class Steps(Drive):
 
         Notes
         -----
-        That they are missing must not depend on what they would have been: readings beyond the range of an instrument
-        are not missing, they are large.
+        Whether a pull is missing must not depend on its reward: a reading beyond the range of an instrument is not
+        missing, it is large.
 
         Examples
         --------
@@ -348,7 +346,7 @@ class Steps(Drive):
         0
         """
         self._check_open()
-        found = after(self.experiment, self._request)
+        found = self._after
         if not found.closes:
             raise ValueError(f"{self.experiment.rule} needs all pulls of this request: {found.why}")
         if not self._parts:
@@ -362,8 +360,8 @@ class Steps(Drive):
         self._become(lab)
         self._warn_unproved(found)
 
-    def tell_history(self, samples, *, planned=False):
-        """Hand over measurements made before the experiment; each answers a request that asks for it, once.
+    def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> None:
+        """Hand over measurements made before the experiment. Each answers one request that asks for it.
 
         Parameters
         ----------
@@ -385,9 +383,9 @@ class Steps(Drive):
 
         Notes
         -----
-        Any rule keeps its guarantee: it reads the rewards of an arm one after the other, whoever measured them when.
-        The conditions: the same arms, the same noise, and neither the rule nor its arguments were chosen by what the
-        rewards were. What no request asks for is not used; a sum is told whole, when it fits.
+        Any rule keeps its guarantee, for it reads the rewards of an arm one after the other, whoever measured them. The
+        conditions are the same arms, the same noise, and a rule and arguments that were chosen without regard to these
+        rewards. What no request asks for is not used. A sum is told whole, when it fits.
 
         Examples
         --------
@@ -422,7 +420,7 @@ class Steps(Drive):
     def _again(self, more=""):
         """This Lab once more, from its log and perhaps an entry more."""
         lab = object.__new__(type(self))
-        Drive.__init__(lab, self._recipe.make(), self.experiment)
+        Drive.__init__(lab, self._fresh.again(), self.experiment)
         replay(lab, self._log_so_far(more), "the log")
         return lab
 
@@ -475,12 +473,12 @@ def _one_line(reason):
 
 
 class ReplayWarning(UserWarning):
-    """A log was replayed, but not all is as when it was written.
+    """A log was replayed, and not all is as it was when the log was written.
 
     Parameters
     ----------
     message : str
-        Which, where, and why, as a rule.
+        What differs, where, and the likely cause.
 
     Notes
     -----
@@ -492,7 +490,7 @@ class ReplayWarning(UserWarning):
     >>> warnings.simplefilter("error", ReplayWarning)
     """
 
-    def __init__(self, message):
+    def __init__(self, message: str) -> None:
         super().__init__(message)
 
 
@@ -500,14 +498,14 @@ SHOWN = ("delta", "budget", "sigma")
 
 
 class Lab(Steps):
-    """Drive any algorithm by hand. The log is the state: `Lab(algorithm, log)` continues where you stopped.
+    """Drive a rule by hand. The log is the state: `Lab(algorithm, log)` continues where you stopped.
 
     Parameters
     ----------
-    algorithm : generator
-        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    algorithm : Rule
+        A rule, for example `rage(arms, delta=0.05)`; a function of your own needs the decorator `bandits_lib.rule`.
     log : iterable of Sample, or path, default ()
-        Samples told before, or the path of a csv written by `save`; replayed into the algorithm.
+        Samples told before, or the path of a csv written by `save`. They are replayed into the rule.
 
     Attributes
     ----------
@@ -527,8 +525,8 @@ class Lab(Steps):
     Raises
     ------
     ValueError
-        For an algorithm that is no fresh generator, a log of another experiment (it says what differs), a row that
-        cannot be right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
+        For an algorithm that is no fresh rule, a log of another experiment (it says what differs), a row that cannot be
+        right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
     FileNotFoundError
         If there is no file at the path.
 
@@ -543,8 +541,8 @@ class Lab(Steps):
 
     Notes
     -----
-    The log holds what was asked. Where the algorithm, on another machine, asks for other pulls than it did there, what
-    the log says was asked and told holds, the rule fits that, and a ReplayWarning says where.
+    The log holds what was asked and told. If the rule asks for other pulls on another machine, the log counts, the rule
+    fits what was told, and a ReplayWarning says where.
 
     Examples
     --------
@@ -553,7 +551,7 @@ class Lab(Steps):
     [78, 77]
     """
 
-    def __init__(self, algorithm: Algorithm, log: "Iterable[Sample] | str | os.PathLike" = ()):
+    def __init__(self, algorithm: Rule, log: "Iterable[Sample] | str | os.PathLike" = ()) -> None:
         super().__init__(algorithm)
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
@@ -565,8 +563,8 @@ class Lab(Steps):
             for sample in log:
                 self.tell(sample)
 
-    def ask(self):
-        """What to pull next.
+    def ask(self) -> Any:  # a union with None would ask every caller for a check
+        """Return what to pull next.
 
         Returns
         -------
@@ -581,8 +579,8 @@ class Lab(Steps):
         """
         return None if self._missing is None else self._missing.copy()
 
-    def tell(self, sample: Sample):
-        """Hand over rewards: a Sample of some or all of the pulls asked for; partial answers are welcome.
+    def tell(self, sample: Sample) -> None:
+        """Hand over the rewards of some or all of the pulls that were asked for.
 
         Parameters
         ----------
@@ -628,13 +626,13 @@ class Lab(Steps):
         if self.ended:
             warnings.warn(self.ended, stacklevel=2)
 
-    def save(self, path):
-        """Write the log as a csv that a person can read (`bandits_lab.log` shows one), or add to it what is new.
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the log as a csv that a person can read (`bandits_lab.log` shows one), or add what is new.
 
         Parameters
         ----------
         path : path or str
-            The file. What stands in it is never replaced: it must be the beginning of this log.
+            The file. What stands in it is never replaced, and must be the beginning of this log.
 
         Raises
         ------
@@ -646,7 +644,7 @@ class Lab(Steps):
 
         Notes
         -----
-        A kill at any byte loses nothing that was saved before.
+        If the program is killed while it writes, nothing that was saved before is lost.
 
         Examples
         --------
@@ -662,13 +660,13 @@ class Lab(Steps):
 
     undo, drop, close, tell_history = Steps.undo, Steps.drop, Steps.close, Steps.tell_history
 
-    def standings(self, **options):
-        """What is known now: who leads, who may still be the best, with intervals; it prints and plots itself.
+    def standings(self, **options: Any) -> "Standings":
+        """Return what is known now: the leader, the items that may still be best, and intervals.
 
         Parameters
         ----------
         **options
-            `names` of the items, and what else `lab.standings.standings` takes.
+            `names` of the items, and what else `bandits_lab.standings` takes.
 
         Returns
         -------
@@ -678,7 +676,7 @@ class Lab(Steps):
         Raises
         ------
         ValueError
-            As `lab.standings.standings`.
+            As `bandits_lab.standings`.
 
         Examples
         --------

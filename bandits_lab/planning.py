@@ -1,29 +1,20 @@
-"""Before the first measurement: how many there will be, and how often the answer would be wrong, for a guess.
+"""Plan an experiment: how many pulls each rule needs, and how often it is wrong, if a guess of the truth is right.
 
-Every rule is played many times against the guess. What comes out is no promise, since the guess may be wrong; the
-promises of the rules (`lab.rules`) hold whatever the truth. The floor is a theorem: no rule that is wrong with
-probability at most delta on every problem needs fewer pulls on average on this one (jedra2020, Theorem 1).
+`plan` plays every rule many times against the guess. These numbers hold for the guess alone, while the guarantees of
+the rules hold for every truth. The floor is a theorem: no rule that is wrong with probability at most delta on every
+problem needs fewer pulls on average on this one (jedra2020, Theorem 1).
 
-Rules made ready for a plan: called with its arguments, their requests counted, their time tried out beforehand.
-
-A parameter to plan with, where only the smallest gap that matters is known.
-
-"Every other item is at least `gap` behind the best" leaves many parameters. The time that an experiment takes falls
-with every single gap, so the hard cases are those in which no gap is larger than the features force it to be. For each
-item that can be the best at all, `closest` finds the one whose gaps are least in the sum of their squares: a quadratic
-program, solved as Lawson and Hanson (1974, chapter 23) reduce it to nonnegative least squares. `hardest` takes, of
-these, the case of largest characteristic time.
-
-Gaps, not theta, are made small: the norm of theta would depend on the units of the features, and the gaps do not. No
-parameter with such gaps takes more than the design that is best for the least gap of each item by itself; for arms
-without structure, for factors and for a line, the case found takes as much, so none is harder. Elsewhere a local search
-has found harder ones, by 8 % at most.
-
-What a plan says of a rule, computed from its runs, and how it is shown: in words and numbers, and as a picture.
+Where only the smallest gap that matters is known, `hardest` makes the guess: no gap is larger than the features force
+it to be, because an experiment takes less time when any gap grows. For each item that can be best, `closest` finds the
+parameter whose gaps have the least sum of squares, and the one of largest characteristic time is taken. Gaps are made
+small, and not theta, because the norm of theta depends on the units of the features. No parameter with such gaps takes
+more than the design that is best for the least gap of each item by itself. For arms without structure, for factors and
+for a line `hardest` takes as much. Elsewhere a local search found parameters that are harder by at most 8 %.
 """
 
 import inspect
 import warnings
+from collections.abc import Callable, Iterable
 from functools import partial
 from time import perf_counter
 from typing import NamedTuple
@@ -32,12 +23,13 @@ import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 from scipy.optimize import nnls
 from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
-from bandits_lab.rules import ADVICE, BUDGET, CONFIDENCE, OWN, PULLS, rule_named, rules_for
+from bandits_lab.rules import rule_named, rules_for
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design
@@ -45,11 +37,12 @@ from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import Loop, Result
+from bandits_lib.rules import OWN, PULLS
 from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
-FIRST = {CONFIDENCE: ("rage", "xy_static", "lazy_track_and_stop"), BUDGET: ("gse", "od_linbai", "peace")}
+FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
 WARM, TRIAL = 100, 100_000  # pulls of the two short runs that tell how long all will take
 OFTEN = 25  # pulls of a rule that decides pull by pull, in floors, at delta = .05: a rule of thumb for its time
 PATIENCE = 60.0  # seconds that a rule may take without a warning
@@ -65,7 +58,7 @@ def players(rules, problem, given):
             make = rules[name] if isinstance(rules, dict) else maker(name, given)
             next(make(problem, np.random.default_rng(0)), None)
         except (TypeError, ValueError) as error:
-            if rules is not None or name in FIRST[CONFIDENCE]:
+            if rules is not None or name in FIRST:
                 raise ValueError(f"{name} cannot be planned: {error}") from error
             warnings.warn(f"{name} is left out of the plan: {error}", stacklevel=3)
         else:
@@ -77,8 +70,8 @@ def players(rules, problem, given):
 
 def _defaults(given):
     """Rules that a laboratory tries first."""
-    names = FIRST[CONFIDENCE] + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
-    names += FIRST[BUDGET] * (given["budget"] is not None)
+    names = FIRST + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
+    names += FIRST_WITH_A_BUDGET * (given["budget"] is not None)
     return [name for name in names if given["items"] is None or name in rules_for(items=True).index]
 
 
@@ -91,7 +84,11 @@ def maker(name, given):
         raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of pulls")
-    if ADVICE[name][2] == OWN and "budget" not in parameters and given.get("noise", "bernoulli") != "bernoulli":
+    if (
+        rules_for().loc[name, "noise"] == OWN
+        and "budget" not in parameters
+        and given.get("noise", "bernoulli") != "bernoulli"
+    ):
         raise ValueError(
             "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
             f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
@@ -130,7 +127,7 @@ def requests(problem, run):
 
 def hopeless(name, floor, max_pulls):
     """Whether next to no run of the rule could end before it is cut off."""
-    return name in ADVICE and ADVICE[name][:2] == (CONFIDENCE, PULLS) and floor > max_pulls
+    return name in rules_for(given="confidence", asks=PULLS).index and floor > max_pulls
 
 
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
@@ -174,61 +171,20 @@ REGULAR = 0.01  # share of the G-optimal design in designs that serve as bounds
 
 
 class Guess(NamedTuple):
-    """A parameter to plan with.
+    """A parameter to plan with."""
 
-    Attributes
-    ----------
-    theta : (d,) array
-        The parameter, in units of reward per unit of feature.
-    best : int
-        Row of the best item.
-    time : float
-        Characteristic time T* of jedra2020, in pulls.
-
-    Examples
-    --------
-    >>> Guess(np.array([1.0, 0.0]), 0, 8.0).best
-    0
-    """
-
-    theta: np.ndarray
-    best: int
-    time: float
+    theta: np.ndarray  # (d,)
+    best: int  # row of the best item
+    time: float  # characteristic time T* of jedra2020, in pulls
 
 
 def closest(items, best, gap):
-    """The theta under which `best` leads every other item by at least `gap`, and by as little more as possible.
+    """Return the theta (d,) whose gaps, all at least `gap`, have the least sum of squares; None if `best` cannot lead.
 
-    Parameters
-    ----------
-    items : (M, d) array_like
-        Feature vectors of the items, at least two.
-    best : int
-        Row of the item that is to be best.
-    gap : float
-        Smallest gap, positive, in units of reward.
-
-    Returns
-    -------
-    (d,) float array or None
-        Of all such theta one whose gaps have the least sum of squares (they are unique); None if there is none: the
-        item lies among the others (in their convex hull), or too near to it to be told.
-
-    Notes
-    -----
-    In coordinates x in which the gaps are Gx, G with orthonormal columns: least |x| subject to Gx >= 1. The residual r
-    of min |[G'; 1'] u - e|, u >= 0, e the last unit vector, is zero if there is no x, and gives x = -r_j / r_last.
-
-    References
-    ----------
-    .. [1] Lawson, Hanson. "Solving least squares problems". Prentice-Hall, 1974. Chapter 23, problem LDP.
-
-    Examples
-    --------
-    >>> items = np.array([[0.0], [1.0], [3.0]])
-    >>> closest(items, 2, 1.0).round(9).tolist(), closest(items, 1, 1.0)
-    ([0.5], None)
+    An item cannot lead if it lies in the convex hull of the others, or too near to it to be told from one that does.
     """
+    # The gaps are Gx, G with orthonormal columns: the least |x| with Gx >= 1 (Lawson and Hanson 1974, chapter 23, LDP).
+    # The residual r of min |[G'; 1'] u - e|, u >= 0, e the last unit vector, is 0 if there is none; x = -r_j / r_last.
     items = np.asarray(items, dtype=float)
     leads = items[best] - np.delete(items, best, axis=0)
     units = np.abs(leads).max(axis=0)
@@ -245,39 +201,10 @@ def closest(items, best, gap):
 
 
 def hardest(arms, items=None, *, gap, sigma=1.0):
-    """The hardest of the cases in which every other item is at least `gap` behind, and no farther than it must be.
+    """Return the `Guess` of largest characteristic time among those of `closest`, one for each item that can be best.
 
-    Parameters
-    ----------
-    arms : (K, d) array_like
-        Arms, one per row.
-    items : (M, d) array_like, optional
-        Items, one per row, at least two; by default the arms.
-    gap : float
-        Smallest gap, positive, in units of reward.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm.
-
-    Returns
-    -------
-    Guess
-        Of the parameters that `closest` finds for each item, the one of largest characteristic time.
-
-    Raises
-    ------
-    ValueError
-        For bad input, a single item, and identical items.
-
-    Notes
-    -----
-    Any design bounds the characteristic time from above, so most items need no optimal design of their own: those whose
-    bound, by the designs that are known, is below a time that was found cannot be the hardest.
-
-    Examples
-    --------
-    >>> guess = hardest(np.eye(2), gap=0.5)
-    >>> guess.theta.round(9).tolist(), round(guess.time)
-    ([0.25, -0.25], 32)
+    Any design bounds the time from above. So an item whose bound, by the designs found so far, is below a time found
+    before needs no optimal design of its own.
     """
     arms = check_arms(arms)
     items, gap, sigma = check_items(items, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
@@ -338,7 +265,7 @@ def in_words(plan):
 
 
 def notes(plan):
-    """What is to be said of a plan beside its numbers, in sentences."""
+    """Yield what a plan's numbers do not say, in sentences."""
     largest = plan.problem.gaps.max()
     if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
         yield (
@@ -429,15 +356,14 @@ def _marked(ax):
 
 
 class Plan(NamedTuple):
-    """What to expect of several rules, for a guess of the truth. It prints as a table.
+    """What to expect of several rules if a guess of the truth is right. It prints as a table.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        One row per rule: runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (the pulls that nine of ten
-        runs do not pass), wrong (share of the runs that ended) with wrong_low and wrong_high (95 %, Clopper and
-        Pearson), requests (mean number of times that one asks), cut (share of the runs that were cut off; their pulls
-        count as they are, so that the mean is too low).
+        One row per rule: runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (the 90 % quantile of the
+        pulls), wrong (share of the runs that ended) with wrong_low and wrong_high (95 %, Clopper and Pearson), requests
+        (mean number), cut (share of the runs that were cut off; the mean of the pulls is too low then).
     floor : float
         Mean number of pulls that no rule with this delta can beat, for the guess; 0 for delta of a half or more.
     problem : LinearBandit
@@ -471,8 +397,8 @@ class Plan(NamedTuple):
         return in_html(self)
 
     @property
-    def alt(self):
-        """The picture in words, for those who cannot see it.
+    def alt(self) -> str:
+        """Describe the picture in words, for those who cannot see it.
 
         Returns
         -------
@@ -488,8 +414,8 @@ class Plan(NamedTuple):
         head = f"Pulls of {len(self.table)} rule{'s' * (len(self.table) > 1)} on a logarithmic axis, with the mean, its"
         return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
 
-    def plot(self, ax=None):
-        """The pulls of every rule on one axis, with the floor, the budget and the share of wrong answers.
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers.
 
         Parameters
         ----------
@@ -511,26 +437,26 @@ class Plan(NamedTuple):
 
 
 def plan(
-    arms,
+    arms: np.ndarray,
     *,
-    gap=None,
-    theta=None,
-    items=None,
-    sigma=1.0,
-    delta=0.05,
-    budget=None,
-    rules=None,
-    theta_bound=None,
-    floor=None,
-    noise="gaussian",
-    runs=100,
-    seed=0,
-    n_jobs=1,
-    scheduler=None,
-    max_pulls=1_000_000,
-    progress=True,
-):
-    """Play rules against a guess of the truth, many times: pulls, requests and wrong answers to be expected.
+    gap: float | None = None,
+    theta: np.ndarray | None = None,
+    items: np.ndarray | None = None,
+    sigma: float | np.ndarray = 1.0,
+    delta: float = 0.05,
+    budget: int | None = None,
+    rules: Iterable[str] | dict[str, Callable] | None = None,
+    theta_bound: float | None = None,
+    floor: float | None = None,
+    noise: str = "gaussian",
+    runs: int = 100,
+    seed: int = 0,
+    n_jobs: int = 1,
+    scheduler: str | None = None,
+    max_pulls: int = 1_000_000,
+    progress: bool = True,
+) -> Plan:
+    """Play rules many times against a guess of the truth: pulls, requests and wrong answers to be expected.
 
     Parameters
     ----------
@@ -538,7 +464,7 @@ def plan(
         Arms, one per row.
     gap : float, optional
         Smallest lead of the best item that would matter, in units of reward. Alone, it stands for the hardest case:
-        every other item is at least `gap` behind, and as little more as the features allow (`lab.guess.hardest`).
+        every other item is at least `gap` behind, and as little more as the features allow.
     theta : (d,) array_like, optional
         A guess of the parameter; with `gap` it is scaled so that the smallest gap is that.
     items : (M, d) array_like, optional
@@ -550,9 +476,9 @@ def plan(
     budget : int, optional
         Number of pulls, for rules that are given one.
     rules : iterable of str, or dict of {str: callable}, optional
-        Names of public rules, with the arguments of the plan; or by name, make(problem, rng) -> a fresh generator. By
+        Names of public rules, which get the arguments of the plan; or functions make(problem, rng) -> a fresh rule. By
         default rage, xy_static and lazy_track_and_stop, for a `sigma` of several values h_rage, and with a budget gse,
-        od_linbai and peace, as far as they rank `items` and run with the budget.
+        od_linbai and peace, if they rank `items` and run with the budget.
     theta_bound : float, optional
         Bound on the norm of theta for rules that need it, by default the guess's norm.
     floor : float, optional
@@ -569,8 +495,8 @@ def plan(
     scheduler : str, optional
         Address of a dask scheduler in the place of the processes, as for `monte_carlo`.
     max_pulls : int, default 1_000_000
-        Number of pulls at which runs of a rule that decides pull by pull are cut off. Of one whose floor is larger none
-        is played.
+        Number of pulls at which runs of a rule that decides pull by pull are cut off. If the floor is larger, such a
+        rule is not played.
     progress : bool, default True
         Whether to show a bar after a minute.
 
@@ -588,7 +514,7 @@ def plan(
     Warns
     -----
     UserWarning
-        Before a rule that will take more than a minute, by a short trial: how long, and what would be shorter.
+        Before a rule that will take more than a minute, as a short trial shows: how long, and what would be shorter.
 
     References
     ----------

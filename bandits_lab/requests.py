@@ -1,80 +1,25 @@
-"""What a Lab does inside: an algorithm, the request that is open, and what has come of it.
-
-How to make an algorithm once more: a generator cannot be copied, but a fresh one tells its function and arguments.
-
-Random generators are copied in the state in which they were handed over, before the first draw; arrays are not copied.
-"""
+"""The inside of a Lab: a rule, its open request, and the answers so far."""
 
 import copy
-import inspect
-import types
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bandits_lab import log as logs
-from bandits_lab.dropping import TABLE, CannotGoOn, after, following, in_play, led, left_out, restarted
+from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
 from bandits_lab.experiment import identify
 from bandits_lab.measurements import Stock, nothing, sample_of
 from bandits_lab.noise import Watch
-from bandits_lib.fixed_confidence._bounded_rage import check_fractions
-from bandits_lib.protocol import Algorithm, Result, Sample, total, unroll
-
-
-class Recipe(NamedTuple):
-    """What makes an algorithm."""
-
-    function: types.FunctionType
-    arguments: dict[str, Any]
-    obstacle: str = ""  # why it cannot be made again
-
-    def make(self, **changes) -> Algorithm:
-        """A fresh algorithm, with some arguments changed; ValueError if it cannot be made."""
-        if self.obstacle:
-            raise ValueError(
-                f"{self.function.__name__} cannot be made once more: {self.obstacle}. Save the log, and open it with "
-                "Lab(algorithm, path) with a fresh algorithm"
-            )
-        return _call(self.function, {name: _copied(value) for name, value in self.arguments.items()} | changes)
-
-
-def recipe(algorithm):
-    """The `Recipe` of a fresh generator."""
-    code, arguments = algorithm.gi_code, dict(inspect.getgeneratorlocals(algorithm))
-    cells = tuple(types.CellType(arguments[name]) for name in code.co_freevars)
-    own = {name: arguments[name] for name in _parameters(code)}
-    function = types.FunctionType(code, algorithm.gi_frame.f_globals, code.co_name, None, cells)
-    try:
-        return Recipe(function, {name: _copied(value) for name, value in own.items()})
-    except Exception as error:  # whatever a user's object raises that cannot be copied
-        return Recipe(function, own, f"an argument cannot be copied ({error})")
-
-
-def _copied(value):
-    return value if isinstance(value, np.ndarray) else copy.deepcopy(value)
-
-
-def _parameters(code):
-    """Names of all parameters, *args and **kwargs last."""
-    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
-
-
-def _call(function, arguments):
-    code, names = function.__code__, list(_parameters(function.__code__))
-    more = arguments[names.pop()] if code.co_flags & inspect.CO_VARKEYWORDS else {}
-    rest = arguments[names.pop()] if code.co_flags & inspect.CO_VARARGS else ()
-    positional = [arguments[name] for name in names[: code.co_argcount]]
-    return function(*positional, *rest, **{name: arguments[name] for name in names[code.co_argcount :]}, **more)
-
+from bandits_lib.protocol import Result, Sample, total, unroll
+from bandits_lib.rules import UNKNOWN, After, Rule
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
 
 
 class Drive:
-    """An algorithm on its way, and its log."""
+    """A rule on its way, and its log."""
 
-    def __init__(self, algorithm: Algorithm, experiment=None):
+    def __init__(self, algorithm: Rule, experiment=None):
         self.experiment = experiment or identify(algorithm)
         self.log: list[Sample] = []
         self.requests: list[int] = []
@@ -88,14 +33,20 @@ class Drive:
         self._parts: list[Sample] = []
         self._missing: Any = None  # (K,), None when the algorithm is done
         self._refusal = ""
-        self._recipe: Recipe = recipe(algorithm)
+        self._rule = self._fresh = algorithm  # the one that is asked, and one that is never asked
+        self._obstacle = ""  # why it cannot be made again
+        streams = {name: v for name, v in algorithm.arguments.items() if isinstance(v, np.random.Generator)}
+        try:  # a stream may have been drawn from since the call
+            self._fresh = algorithm.again(**copy.deepcopy(streams))
+        except ValueError as error:
+            self._obstacle = str(error)
         self._algorithm: Any = unroll(algorithm)
         self._head, self._texts = logs.head(self.experiment), list[str]()
         self._watch = Watch(self.experiment.arguments)
         self._advance(None)
 
     def _write(self, request=0, sample=None, **more):
-        """Enter a Sample that has just been taken in, or another step, and the request or the end that it led to."""
+        """Write a Sample or another step into the log, with the request or the end that it led to."""
         new = self._request > request
         done = self.result is not None and not new
         entry = logs.entry(request, sample, self._missing if new else None, done, **more)
@@ -133,23 +84,28 @@ class Drive:
             self._request += 1
 
     @property
+    def _after(self) -> After:
+        """How the rule goes on when an arm is dropped or the open request is closed."""
+        return self._fresh.guarantee(self._request)
+
+    @property
     def _K(self):
         """Number of arms, of an algorithm that is not done."""
         return len(self._missing)
 
     def _plan_without(self, arms):
-        """Drop arms, and plan the open request anew: `_missing` is what it wants now, perhaps nothing."""
-        how, K = after(self.experiment, self._request).how, self._K
+        """Drop arms and plan the open request anew; `_missing` is what it wants now, perhaps nothing."""
+        how, K = self._after.how, self._K
         self.dropped = tuple(sorted({*self.dropped, *arms}))
         self._drops.append((self._request, tuple(arms)))
         try:
             if how in ("anew", "as if"):
                 told = self.log, self.requests, self._drops, self._request
-                self._algorithm, request = led(self._recipe, *told, from_start=how == "as if")
+                self._rule, self._algorithm, request = led(self._fresh, *told, from_start=how == "as if")
                 had = total([nothing(K), *self._parts]).counts
                 self._missing = np.maximum(request - had, 0)
             elif how == "restart":
-                self._algorithm, self._parts = restarted(self._recipe, self.log, self.dropped, K), []
+                self._algorithm, self._parts = restarted(self._fresh, self.log, self.dropped, K), []
                 self._missing = following(self._algorithm, None)
             else:
                 self._missing = self._left_out(self._missing, total([nothing(K), *self._parts]).counts)
@@ -157,16 +113,16 @@ class Drive:
             self._missing, self.result = None, stop.value
 
     def _left_out(self, request, had=0):
-        """A request without the arms that were dropped."""
-        rule, arms = self.experiment.rule, self._recipe.arguments.get("arms")
-        if rule not in TABLE or arms is None:
+        """Return a request without the arms that were dropped."""
+        arms, found = self._fresh.arguments.get("arms"), self._after
+        if found == UNKNOWN or arms is None:
             return left_out(request, had, self.dropped)
         arms, every = np.asarray(arms, dtype=float), np.arange(len(request))
-        may = in_play(self, arms, arms) if rule in ("gse", "od_linbai") else every
+        may = in_play(self, arms, arms) if found.how == "in play" else every
         return left_out(request, had, self.dropped, arms, may)
 
     def _fill(self):
-        """Answer what can be answered by what was measured before."""
+        """Answer requests with earlier measurements as far as these reach."""
         while self._missing is not None and (rows := self._stock.fitting(self._missing)):
             sample, request = sample_of(rows, self._K), self._request
             self._take(sample)
@@ -182,8 +138,8 @@ class Drive:
         if self._missing is None:
             raise ValueError(self.ended or "told rewards but the algorithm is done: nothing was asked for")
         counts, sums, squares = checked_sample(sample, self._K)
-        if self.experiment.rule == "bounded_rage":  # now, and not when its request is full
-            check_fractions(Sample(counts, sums, squares))
+        if self._rule.function.check:  # now, and not when its request is full
+            self._rule.function.check(Sample(counts, sums, squares))
         if (surplus := np.flatnonzero(counts > self._missing)).size:
             arm = int(surplus[0])
             gone = f" (arm {arm} was dropped)" if arm in self.dropped else ""
@@ -195,7 +151,7 @@ class Drive:
 
 
 def checked_sample(sample, K):
-    """A Sample of K arms as arrays of its own; ValueError for what cannot be one."""
+    """Return a Sample of K arms as arrays of its own; ValueError for anything else."""
     try:
         counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
     except AttributeError:
@@ -211,7 +167,7 @@ def checked_sample(sample, K):
 
 
 def _how(given, K):
-    """The right call for what was given in the place of a Sample."""
+    """Return the right call for what was given in the place of a Sample."""
     columns = [name for name in ("arm", "reward") if name in getattr(given, "columns", ())]
     if len(columns) == 2:
         return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
@@ -221,7 +177,7 @@ def _how(given, K):
 
 
 def _check_rewards(counts, sums, squares):
-    """Refuse sums that no `counts` real rewards have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
+    """Refuse sums that rewards cannot have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
     if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
         raise ValueError(f"sums and squares must be finite; got sums {sums}")
     if ((counts == 0) & ((sums != 0) | (squares != 0))).any():

@@ -9,6 +9,7 @@ import bandits_lib.numerics.kernel_cache  # noqa: F401  before any kernel is dec
 if TYPE_CHECKING:
     from bandits_lib.problem import LinearBandit
     from bandits_lib.protocol import Result, Sample
+    from bandits_lib.rules import rule
     from bandits_lib.simulate.intervals import summary
     from bandits_lib.simulate.monte_carlo import monte_carlo
     from bandits_lib.simulate.play import play
@@ -18,7 +19,7 @@ try:
 except PackageNotFoundError:
     __version__ = "0+unknown"
 
-__all__ = ["LinearBandit", "Result", "Sample", "monte_carlo", "play", "summary"]
+__all__ = ["LinearBandit", "Result", "Sample", "monte_carlo", "play", "rule", "summary"]
 
 HOMES = {
     "LinearBandit": "problem",
@@ -26,6 +27,7 @@ HOMES = {
     "Sample": "protocol",
     "monte_carlo": "simulate.monte_carlo",
     "play": "simulate.play",
+    "rule": "rules",
     "summary": "simulate.intervals",
 }
 SHORT = {  # modules that notebooks call by one name

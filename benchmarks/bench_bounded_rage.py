@@ -95,7 +95,7 @@ def until_the_best_is_out(problem, delta, most, rng):
             asked = rule.send(problem.pull(asked, rng))
         except StopIteration as stop:
             return stop.value.recommendation != problem.best_item, made, True
-        out = problem.best_item not in rule.gi_frame.f_locals["active"]
+        out = problem.best_item not in rule.active
         if out:
             return True, made, True
     return out, made, False

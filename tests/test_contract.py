@@ -1,13 +1,19 @@
 """What every algorithm owes the world. A new algorithm is one more line in ALGORITHMS."""
 
 import inspect
+import pickle
+import types
+from collections.abc import Generator
 from functools import partial
 
+import cloudpickle
 import numpy as np
+import pandas as pd
 import pytest
 
 from bandits_lab import Lab
-from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, play
+from bandits_lab.rules import PLAYED
+from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, monte_carlo, play, rule, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
@@ -26,7 +32,9 @@ from bandits_lib.fixed_confidence import (
     xy_static,
 )
 from bandits_lib.protocol import Loop, Round, Trace, unroll
+from bandits_lib.rules import UNKNOWN
 from bandits_lib.simulate.correct import sphere_regret
+from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 
 ALGORITHMS = {
     "rage": lambda arms, items, rng: rage(arms, items, delta=0.05),
@@ -210,7 +218,7 @@ def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, problem, tmp_
 @each_in_the_world
 def test_requests_are_non_negative_integers_that_add_up(make, problem):
     rule = fresh(make, problem)
-    every = inspect.getgeneratorlocals(rule).get("trace")  # pulls between two looks; a rule in phases has no such thing
+    every = rule.arguments.get("trace")  # pulls between two looks; a rule in phases has no such thing
     algorithm, rng, pulled, reply = unroll(rule), np.random.default_rng(1), 0, None
     with pytest.raises(StopIteration) as stop:
         while True:
@@ -481,6 +489,218 @@ def test_no_algorithm_asks_for_the_truth_but_the_oracle():
         parameters = inspect.signature(function(name)).parameters
         assert ("theta_star" in parameters) == (name == "xy_oracle")
         assert "problem" not in parameters
+
+
+# --- what the decorator adds
+
+
+VARIANCE = {
+    "head": lambda arms, items, rng: head(arms, budget=300, sigma_min=0.5, sigma_max=1.5),
+    "uniform_estimator": lambda arms, items, rng: uniform_estimator(
+        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
+    ),
+    "separate_arm_estimator": lambda arms, items, rng: separate_arm_estimator(
+        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
+    ),
+}
+EVERY = IN_THE_WORLD | {name: (make, EASY) for name, make in VARIANCE.items()}
+each_rule = pytest.mark.parametrize(("make", "problem"), EVERY.values(), ids=EVERY.keys())
+each_function = pytest.mark.parametrize("played", PLAYED.values(), ids=PLAYED.keys())
+
+
+def test_every_rule_is_decorated():
+    names = {*fixed_confidence.__all__, *fixed_budget.__all__, *VARIANCE}
+    assert PLAYED.keys() == names == {name for room in (variance, fixed_confidence, fixed_budget)
+                                      for name, item in vars(room).items() if hasattr(item, "guarantee")}  # fmt: skip
+    for name, played in PLAYED.items():
+        assert played.label and played.guarantee != UNKNOWN
+        assert (played.row is None) == (name in VARIANCE)
+
+
+@each_rule
+def test_again_begins_in_the_state_of_the_rng_at_the_call(make, problem):
+    rng = np.random.default_rng(5)
+    algorithm = make(problem.arms, problem.items, rng)
+    before = algorithm.again()
+    played = play(algorithm, problem, np.random.default_rng(1))
+    assert before.fresh and not algorithm.fresh
+    rng.random(3)  # what others draw does not count
+    for made in (before, algorithm.again(), algorithm.again().again(), fresh(make, problem, 5)):
+        run = play(made, problem, np.random.default_rng(1))
+        assert run.counts.tolist() == played.counts.tolist()
+        np.testing.assert_equal(run.result.recommendation, played.result.recommendation)
+
+
+@each_rule
+def test_a_rule_is_a_generator(make, problem):
+    algorithm = fresh(make, problem)
+    assert isinstance(algorithm, Generator) and iter(algorithm) is algorithm
+    with pytest.raises(TypeError, match="just-started"):
+        algorithm.send("a reply to nothing")
+    assert algorithm.fresh and isinstance(next(algorithm), Loop | np.ndarray) and not algorithm.fresh
+    algorithm.close()
+    algorithm.close()
+    with pytest.raises(StopIteration):
+        next(algorithm)
+
+
+@each_rule
+def test_a_loop_over_a_rule_that_is_interrupted(make, problem):
+    """After `break` the rule goes on where it was; after an error in the rule itself it is over."""
+    algorithm, whole, broken = (fresh(make, problem) for _ in range(3))
+    for request in algorithm:  # noqa: B007
+        break
+    with pytest.raises(RuntimeError, match="power cut"):
+        for _ in whole:
+            raise RuntimeError("power cut")
+    answers = [answer(each, request, problem) for each in (algorithm, whole)]
+    np.testing.assert_equal(*answers)
+    next(broken)
+    with pytest.raises(KeyError, match="the instrument"):
+        broken.throw(KeyError("the instrument"))
+    with pytest.raises(StopIteration):
+        next(broken)
+    assert play(broken.again(), problem, np.random.default_rng(1)).stopped
+
+
+def answer(algorithm, request, problem):
+    """What comes of the answer to a request: the next one (of Loops that there is one), or the recommendation."""
+    reply = None if isinstance(request, Loop) else problem.pull(request, np.random.default_rng(1))
+    try:
+        following = algorithm.send(reply)
+    except StopIteration as stop:
+        return stop.value.recommendation
+    return isinstance(following, Loop) or following
+
+
+@each_rule
+def test_yield_from_inside_another_rule(make, problem):
+    @rule
+    def outer(arms, items, rng):
+        result = yield from make(arms, items, rng)
+        return result._replace(history=())
+
+    algorithm, inner = fresh(outer, problem), fresh(make, problem)
+    runs = [play(each, problem, np.random.default_rng(1)) for each in (algorithm, inner)]
+    assert runs[0].counts.tolist() == runs[1].counts.tolist()
+    assert algorithm.active is None  # the rows of the inner rule stay its own
+    np.testing.assert_equal(runs[0].result.recommendation, runs[1].result.recommendation)
+
+    inner = fresh(make, problem)
+    algorithm = rule(delegating)(inner)
+    next(algorithm)
+    algorithm.close()
+    with pytest.raises(StopIteration):
+        next(inner)
+
+
+def delegating(inner):
+    return (yield from inner)
+
+
+@each_function
+def test_the_function_keeps_its_name_signature_and_docstring(played):
+    function = played.__wrapped__
+    assert inspect.isgeneratorfunction(function)
+    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+        assert getattr(played, attribute) == getattr(function, attribute)
+    assert inspect.signature(played) == inspect.signature(function)
+    assert getattr(inspect.getmodule(played), played.__name__) is played
+
+
+@each_function
+def test_a_rule_travels_by_its_name(played):
+    for one in (pickle, cloudpickle):
+        sent = one.loads(one.dumps(partial(played, delta=0.05)))
+        assert sent.func is played and sent.keywords == {"delta": 0.05}
+    assert len(pickle.dumps(played)) < 100
+
+
+OWN = """
+import numpy as np
+from bandits_lib import Result, rule
+LIMIT = 3
+
+@rule(label="Mine")
+def mine(arms, *, delta, rng=None):
+    '''A rule.'''
+    sample = yield np.full(len(arms), LIMIT)
+    return Result(int(np.argmax(sample.sums)))
+"""
+
+
+def test_a_rule_of_ones_own_travels_by_value():
+    module = types.ModuleType("__main__")
+    exec(OWN, vars(module))
+    sent = cloudpickle.loads(cloudpickle.dumps(partial(module.mine, delta=0.1)))
+    assert sent.func is not module.mine and (sent.func.label, sent.func.__doc__) == ("Mine", "A rule.")
+    assert next(sent(EASY.arms).again(arms=np.eye(2))).tolist() == [3, 3]
+    run = play(sent(EASY.arms), EASY, np.random.default_rng(0))
+    assert run.stopped and run.counts.tolist() == [3] * 5
+
+
+def test_other_processes_play_a_rule_by_its_name():
+    told = partial(rage, delta=0.05)
+    here, there = (
+        monte_carlo({"rage": partial(by, told)}, EASY, runs=4, seed=3, n_jobs=jobs, progress=False) for jobs in (1, 2)
+    )
+    pd.testing.assert_frame_equal(here.drop(columns="seconds"), there.drop(columns="seconds"))
+
+
+def by(told, problem, rng):
+    return told(problem.arms)
+
+
+def test_arguments_of_every_kind_are_kept():
+    free, rng = 3, np.random.default_rng(0)
+
+    @rule
+    def odd(a, /, b, *rest, c=2, **more):
+        yield np.array([free])
+        return a, b, rest, c, more
+
+    for given, named in (((1, 2), {}), ((1, rng, 3, 4), {"c": 5, "d": 6})):
+        algorithm = odd(*given, **named)
+        again = algorithm.again()
+        assert str(again.arguments) == str(algorithm.arguments) and [*again.arguments] == [
+            "a",
+            "b",
+            "rest",
+            "c",
+            "more",
+        ]
+        assert next(again).tolist() == [3]
+        assert algorithm.again(c=7).arguments["c"] == 7
+    assert again.arguments["b"] is not rng
+    with pytest.raises(ValueError, match="odd has no argument sigma; it has a, b, rest, c, more"):
+        algorithm.again(sigma=1.0)
+    with pytest.raises(TypeError, match="missing 1 required"):
+        odd(1)
+
+
+def test_arguments_are_copied_but_arrays():
+    @rule
+    def spoils(arms, times):
+        times.append(1)
+        yield np.ones(len(arms), int)
+
+    algorithm = spoils(ARMS, [5])
+    again = algorithm.again()
+    next(algorithm)
+    assert again.arguments["times"] == [5] and again.arguments["arms"] is ARMS
+
+    class Stubborn:
+        def __deepcopy__(self, memo):
+            raise RuntimeError("a socket")
+
+    with pytest.raises(ValueError, match="spoils cannot be made once more: an argument cannot be copied .a socket"):
+        spoils(ARMS, Stubborn()).again()
+
+
+def test_only_generator_functions_are_decorated():
+    for wrong in (lambda arms: None, 3, fixed_confidence):
+        with pytest.raises(ValueError, match="@rule decorates a generator function, which has `yield`"):
+            rule(wrong)
 
 
 def test_loops_are_what_per_pull_rules_ask_for():

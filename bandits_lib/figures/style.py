@@ -13,6 +13,23 @@ from matplotlib.colors import hsv_to_rgb, to_hex
 from numpy.typing import ArrayLike
 
 from bandits_lib.figures import results
+from bandits_lib.fixed_budget import lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
+from bandits_lib.fixed_confidence import (
+    alba,
+    bounded_rage,
+    fws,
+    h_rage,
+    l_t3c,
+    lazy_track_and_stop,
+    lin_game,
+    lingape,
+    rage,
+    rage_halving,
+    xy_adaptive,
+    xy_oracle,
+    xy_static,
+)
+from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
 MARKERS = "os^DvXPp<>8Hdh*"
@@ -27,16 +44,16 @@ class Look(NamedTuple):
     marker: str
 
 
-LOOKS = {
-    "rage": Look("RAGE", PALETTE[0], "o"),
-    "rage_halving": Look("RAGE by halving", "#332288", "h"),
-    "bounded_rage": Look("RAGE by betting", "#117733", "d"),
-    "xy_static": Look("XY-static", PALETTE[1], "s"),
-    "xy_oracle": Look("Oracle", PALETTE[2], "^"),
+LOOKS = {  # a rule under its own name has the label of its decorator
+    "rage": Look(rage.label, PALETTE[0], "o"),
+    "rage_halving": Look(rage_halving.label, "#332288", "h"),
+    "bounded_rage": Look(bounded_rage.label, "#117733", "d"),
+    "xy_static": Look(xy_static.label, PALETTE[1], "s"),
+    "xy_oracle": Look(xy_oracle.label, PALETTE[2], "^"),
     "xy_oracle_certified": Look("Oracle, certified", "#00553d", "<"),
-    "xy_adaptive": Look("XY-adaptive", PALETTE[4], "v"),
-    "lingape": Look("LinGapE", PALETTE[3], "D"),
-    "alba": Look("ALBA", PALETTE[5], "X"),
+    "xy_adaptive": Look(xy_adaptive.label, PALETTE[4], "v"),
+    "lingape": Look(lingape.label, PALETTE[3], "D"),
+    "alba": Look(alba.label, PALETTE[5], "X"),
     "lower_bound": Look("lower bound", "0.35", ""),
     # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
     "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
@@ -50,22 +67,22 @@ LOOKS = {
     "gse_log_wynn": Look("GSE-Log-Wynn", "#8c6bb1", "^"),
     "gse_log_greedy": Look("GSE-Log-Greedy", "#9e9ac8", "v"),
     "gse_log_uniform": Look("GSE-Log", "#bcbddc", "d"),
-    "od_linbai": Look("OD-LinBAI", PALETTE[5], "h"),
-    "peace": Look("Peace", PALETTE[4], "p"),
+    "od_linbai": Look(od_linbai.label, PALETTE[5], "h"),
+    "peace": Look(peace.label, PALETTE[4], "p"),
     "peace_ratio": Look("Peace (ratio)", "#e7298a", "*"),
     "bayes_gap_linear": Look("BayesGap-Lin", "#b3a400", "<"),
     "bayes_gap_exponential": Look("BayesGap-exp", PALETTE[1], ">"),
     "bayes_gap_matern": Look("BayesGap-M", "#8a5a00", "8"),
     "bayes_gap_empirical": Look("BayesGap-cov", "#665c00", "H"),
-    "linucb": Look("LinUCB", PALETTE[2], "P"),
+    "linucb": Look(linucb.label, PALETTE[2], "P"),
     "linucb_disjoint": Look("LinUCB (disjoint)", "#00553d", "X"),
-    "ucb_glm": Look("UCB-GLM", "#66c2a4", "P"),
-    "lingape_budget": Look("LinGapE", PALETTE[3], "D"),
+    "ucb_glm": Look(ucb_glm.label, "#66c2a4", "P"),
+    "lingape_budget": Look(lingape_budget.label, PALETTE[3], "D"),
     "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
-    "peps": Look("PEPS", "0.45", "*"),
+    "peps": Look(peps.label, "0.45", "*"),
     # variance estimators: HEAD in blues, separate arms in oranges
-    "head": Look("HEAD", PALETTE[0], "o"),
-    "h_rage": Look("H-RAGE", PALETTE[3], "D"),
+    "head": Look(head.label, PALETTE[0], "o"),
+    "h_rage": Look(h_rage.label, PALETTE[3], "D"),
     "h_rage_theory": Look("H-RAGE, proved burn-in", PALETTE[3], "D"),
     "h_rage_printed": Look("H-RAGE, burn-in of 784", "#a65628", "P"),
     "h_rage_paper": Look("H-RAGE, burn-in of 2,000", "#7a3500", "X"),
@@ -78,19 +95,19 @@ LOOKS = {
     "homoskedastic_oracle_verifying": Look("homoskedastic oracle, verifying", PALETTE[9], "<"),
     "homoskedastic_oracle_told": Look("homoskedastic oracle, told", "#a6cee3", "<"),
     "head_tenth": Look("HEAD, 1/10 for theta", PALETTE[9], "d"),
-    "uniform_estimator": Look("Uniform", PALETTE[2], "^"),
-    "separate_arm": Look("Separate Arm", PALETTE[3], "s"),
+    "uniform_estimator": Look(uniform_estimator.label, PALETTE[2], "^"),
+    "separate_arm": Look(separate_arm_estimator.label, PALETTE[3], "s"),
     "separate_arm_volume": Look("Separate Arm, volume", PALETTE[1], "D"),
     "separate_arm_printed": Look("Separate Arm, as printed", "#8a5a00", "X"),
     # tracking rules
-    "lazy_track_and_stop": Look("LT&S", "#c51b7d", "P"),
+    "lazy_track_and_stop": Look(lazy_track_and_stop.label, "#c51b7d", "P"),
     "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
     "lazy_track_and_stop_smaller_union": Look("LT&S, no averaging, t^1.5", "#7a0b48", "d"),
     "uniform_tracking": Look("uniform tracking", "0.55", "*"),
     "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
-    "lin_game": Look("LinGame", PALETTE[1], "v"),
-    "fws": Look("FWS", PALETTE[4], "h"),
-    "l_t3c": Look("L-T3C", PALETTE[9], "<"),
+    "lin_game": Look(lin_game.label, PALETTE[1], "v"),
+    "fws": Look(fws.label, PALETTE[4], "h"),
+    "l_t3c": Look(l_t3c.label, PALETTE[9], "<"),
     "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
     # stopping rules on the sphere
     "sphere_direct": Look("direct", PALETTE[0], "o"),

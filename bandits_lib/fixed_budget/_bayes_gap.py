@@ -39,6 +39,7 @@ from bandits_lib.checks import (
 from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
+from bandits_lib.rules import LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -201,6 +202,17 @@ SPREAD = 3.0  # standard deviations in the estimate of the gaps
 LEAST_GAP = 1e-6  # estimated gaps are clipped from below
 
 
+@rule(
+    label="BayesGap",
+    row=Row(
+        PULLS,
+        LARGEST,
+        "rewards that are not linear in the features: a Gaussian process",
+        "Hoffman et al. 2014",
+        "none for gaps that are not known",
+    ),
+    guarantee=After("", ONE_BY_ONE),
+)
 def bayes_gap(
     arms, *, budget, sigma=1.0, kernel="linear", length=None, eta=50.0, epsilon=0.0, formula="paper", rng=None, trace=0
 ):

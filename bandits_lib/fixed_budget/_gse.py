@@ -41,8 +41,14 @@ from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
 
 
+@rule(
+    label="GSE",
+    row=Row(BATCHES, LARGEST, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
+    guarantee=After("in play", SPENT),
+)
 def gse(
     arms,
     *,

@@ -32,10 +32,16 @@ from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
+from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
 
 FORMULAS = ("paper", "code")
 
 
+@rule(
+    label="LinGapE",
+    row=Row(PULLS, LARGEST, "for comparison with gse", "Xu et al. 2018", NONE),
+    guarantee=After("", ONE_BY_ONE),
+)
 def lingape_budget(
     arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-8, rule="ratio", formula="paper", trace=0
 ):

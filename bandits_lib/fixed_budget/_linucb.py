@@ -19,10 +19,16 @@ from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, spend
+from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
 
 DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
 
 
+@rule(
+    label="LinUCB",
+    row=Row(PULLS, LARGEST, "rewards should be good on the way, too", "Li et al. 2010", NONE),
+    guarantee=After("", ONE_BY_ONE),
+)
 def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, trace=0):
     """The arm that LinUCB has pulled most after `budget` pulls (Li et al. 2010; azizi2022, appendix F).
 

@@ -20,8 +20,14 @@ from bandits_lib.numerics.linear_algebra import along, combine, product, squares
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.numerics.ties import argmax, top
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
 
 
+@rule(
+    label="OD-LinBAI",
+    row=Row(BATCHES, LARGEST, "as gse, fewer batches", "Yang and Tan 2021", FALLS),
+    guarantee=After("in play", SPENT),
+)
 def od_linbai(arms, *, budget, sigma=1.0, design=g_design, floor=0.0):
     """Best arm within a budget of pulls, eliminating down to half the dimension at once (Yang and Tan 2021).
 

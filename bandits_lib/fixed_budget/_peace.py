@@ -30,10 +30,17 @@ from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round, total
+from bandits_lib.rules import BATCHES, ELSEWHERE, RATIOS, SPENT, After, InPlay, Row, rule
 
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
 
 
+@rule(
+    label="Peace",
+    row=Row(BATCHES, RATIOS, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE),
+    guarantee=After("without", SPENT),
+    gone={"offset": 1.0},
+)
 def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024, rng):
     """Best item after at most `budget` pulls, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
 
@@ -105,7 +112,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
     for epoch in range(1, epochs + 1):
         weights = _pruned(space.arms, lam.weights, points[active])
         asked.append(_counts(space.arms, weights, n, first=epoch == 1))
-        sample = yield asked[-1]
+        sample = yield InPlay(asked[-1], active)
         samples.append(sample)
         so_far = total(samples)
         check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
@@ -133,7 +140,7 @@ def _by_ratio(arms, items, budget, relative, draws, rng):
         lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[pulled] = _rounded_down(lam.weights, n, rng)
-        sample = yield counts
+        sample = yield InPlay(counts, active)
         check_told(counts, sample, arms, items[active] - items[active[0]])
         scores, entry = _judged(stage, active, sample, lam, items, weighted_least_squares(arms, sample, relative))
         history.append(entry)

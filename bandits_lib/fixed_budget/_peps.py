@@ -29,6 +29,7 @@ from bandits_lib.numerics.kernels import along_all, forward, inlined, record, re
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
+from bandits_lib.rules import ELSEWHERE, LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
 
 REFRESH = 1_000  # pulls between two fresh factorisations
 
@@ -117,6 +118,11 @@ def shrink(columns, b, share, along):
             columns[i, k] -= share * along[k] * b[i]
 
 
+@rule(
+    label="PEPS",
+    row=Row(PULLS, LARGEST, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
+    guarantee=After("", ONE_BY_ONE),
+)
 def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     """Best item after exactly `budget` pulls, by sampling worlds with another answer (Li et al. 2024).
 

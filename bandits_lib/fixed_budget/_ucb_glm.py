@@ -31,10 +31,16 @@ from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, spend
+from bandits_lib.rules import NONE, ONE_BY_ONE, OWN, PULLS, After, Row, rule
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 
 
+@rule(
+    label="UCB-GLM",
+    row=Row(PULLS, OWN, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE),
+    guarantee=After("", ONE_BY_ONE),
+)
 def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=None, ridge=1e-3, trace=0):
     """The arm that UCB-GLM has pulled most after `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
 

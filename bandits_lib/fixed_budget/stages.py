@@ -34,6 +34,7 @@ from bandits_lib.numerics.linear_algebra import principal_axes, product, squares
 from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Sample
+from bandits_lib.rules import InPlay
 
 PROJECTIONS = ("span", "first3", "cumulative")
 
@@ -74,7 +75,7 @@ def measure(stage, active, asked, K):
     """Sub-generator: pull `asked` (m,); the Samples of all K arms and of those in play, and whether it was as asked."""
     counts = np.zeros(K, dtype=np.int64)
     counts[active] = asked
-    sample = yield counts
+    sample = yield InPlay(counts, active)
     told = Sample(*(field[active] for field in sample))
     return sample, told, check_told(asked, told, stage.arms, stage.arms - stage.arms[0])
 

@@ -40,6 +40,7 @@ from bandits_lib.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
 
 WAY_OUT = (
     "The rule allows for rewards up to {:.2g}, theta_bound times the longest arm. The best arm must be unique; drop "
@@ -47,6 +48,15 @@ WAY_OUT = (
 )
 
 
+@rule(
+    label="ALBA",
+    row=Row(BATCHES, LARGEST, "for comparison with rage", "Tao et al. 2018", DELTA),
+    guarantee=After(
+        "without",
+        "stands: the shares that were pulled are the design of the phase, and its widths are made of them",
+    ),
+    gone={"design": g_design},
+)
 def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, rng):
     """Best arm with probability at least 1 - delta, halving the number of arms run by run (Tao et al. 2018).
 
@@ -122,7 +132,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
-        sample = yield counts
+        sample = yield InPlay(counts, active)
         if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares pulled are the design
             told = int(sample.counts.sum())
             weights, scale, n = sample.counts / told, scale * told / n, told

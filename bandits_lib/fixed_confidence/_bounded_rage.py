@@ -48,6 +48,7 @@ from bandits_lib.numerics.linear_algebra import total as total_of
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round, total
+from bandits_lib.rules import BATCHES, DELTA, OWN, After, InPlay, Row, rule
 
 STEPS = np.arange(1, 41)
 LEADS = 0.5**STEPS  # in the unit of the rule
@@ -119,6 +120,18 @@ def check_fractions(sample):
         )
 
 
+@rule(
+    label="RAGE by betting",
+    row=Row(
+        BATCHES,
+        OWN,
+        "rewards 0 and 1, or between: pays for their true variance",
+        "none: proof in betting.py",
+        DELTA,
+    ),
+    guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
+    check=check_fractions,
+)
 def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design):
     """Best item with probability at least 1 - delta, from rewards in [0, 1] of unknown noise, 0 and 1 included.
 
@@ -200,7 +213,7 @@ def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design)
         n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
         asked = round_design(lam.weights / lam.weights.sum(), n)
         away = rivals(items[active], values[active]) - items[active]  # named by the past
-        sample = yield asked
+        sample = yield InPlay(asked, active)
         check_told(asked, sample, arms, away)
         check_fractions(sample)
         won, V = log_wealth(arms, sample, likely, away, unit)

@@ -28,6 +28,7 @@ from numba import njit
 from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
 from bandits_lib.numerics.kernels import add_outer, along_all, inverse_of, kernel, shrink, times_vector
 from bandits_lib.numerics.ties import TIE, argmax
+from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 
 @njit(cache=True, error_model="numpy")
@@ -103,6 +104,11 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
+@rule(
+    label="FWS",
+    row=Row(PULLS, LARGEST, SEQUENTIAL, "Wang et al. 2021", OPTIMAL),
+    guarantee=After("restart", STOPPING),
+)
 def fws(
     arms,
     items=None,

@@ -22,12 +22,32 @@ from bandits_lib.design.rounding import check_floor
 from bandits_lib.fixed_confidence._rage_halving import checked_items, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Result
+from bandits_lib.rules import BATCHES, DELTA, EACH, HALVING, After, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
 from bandits_lib.variance._burn_in import FORMS
 from bandits_lib.variance.quadratic import check_bounds
 
 
+@rule(
+    label="H-RAGE",
+    row=Row(
+        BATCHES,
+        EACH,
+        "each arm has its own noise, unknown between two bounds, or known (burn_in)",
+        "weltz2023, Algorithm 2",
+        f"{DELTA}, if the variances are x'Sigma x",
+    ),
+    guarantee=lambda given, request: (
+        After(
+            "",
+            "the variances must be known up to half of themselves, and the burn-in is as long as that takes",
+            closes=False,
+        )
+        if request <= 2 and np.ndim(given["burn_in"]) == 0  # the two stages of the burn-in
+        else After("anew", HALVING)
+    ),
+)
 def h_rage(
     arms,
     items=None,

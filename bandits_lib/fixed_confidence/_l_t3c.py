@@ -20,10 +20,16 @@ from bandits_lib.checks import check_option
 from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
+@rule(
+    label="L-T3C",
+    row=Row(PULLS, LARGEST, SEQUENTIAL, "Shang et al. 2020", DELTA),
+    guarantee=After("restart", STOPPING),
+)
 def l_t3c(
     arms,
     items=None,

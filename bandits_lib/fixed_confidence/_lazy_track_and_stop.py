@@ -22,11 +22,21 @@ from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT
+from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, STOPPING, After, Row, rule
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
 
 
+@rule(
+    label="LT&S",
+    row=Row(PULLS, LARGEST, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
+    guarantee=lambda given, request: (
+        After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
+        if given["initial"] == "random"
+        else After("restart", STOPPING)
+    ),
+)
 def lazy_track_and_stop(
     arms,
     items=None,

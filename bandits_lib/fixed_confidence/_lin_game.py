@@ -30,12 +30,18 @@ from bandits_lib.likelihood_ratio import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 LEARNERS = 4  # the table of learners holds these at first
 MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
+@rule(
+    label="LinGame",
+    row=Row(PULLS, LARGEST, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL),
+    guarantee=After("restart", STOPPING),
+)
 def lin_game(
     arms,
     items=None,

@@ -42,6 +42,7 @@ from bandits_lib.design.pair_allocations import Allocations, Table, find
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, After, Row, rule
 
 
 class State(NamedTuple):
@@ -261,6 +262,18 @@ def learn(state, arm, reward):
             norms[k] -= along[k] * along[k] * share
 
 
+@rule(
+    label="LinGapE",
+    row=Row(PULLS, LARGEST, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
+    guarantee=lambda given, request: (
+        After(
+            "",
+            "with rule='greedy' it looks at all arms at every pull, and would ask for the one that is dropped for ever",
+        )
+        if given["rule"] == "greedy"
+        else After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
+    ),
+)
 def lingape(
     arms, items=None, *, delta, theta_bound, sigma=1.0, epsilon=0.0, ridge=1.0, rule="ratio", design=xy_design, trace=0
 ):

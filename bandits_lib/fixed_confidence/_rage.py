@@ -40,8 +40,19 @@ from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.elimination import eliminated_by, feasible, good_enough
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
 
 
+@rule(
+    label="RAGE",
+    row=Row(BATCHES, LARGEST, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
+    guarantee=After(
+        "anew",
+        "stands: items go by the widths of the pulls that were made, which the union bound covers whatever their "
+        "number",
+    ),
+    gone={"rule": "widths", "objective": "best", "threshold": None},
+)
 def rage(
     arms,
     items=None,
@@ -139,7 +150,7 @@ def rage(
         n = max(ceil(n), ceil(least / (1 - floor)))  # N_t
         asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
         asked += ceil(floor * n / len(arms))
-        sample = yield asked
+        sample = yield InPlay(asked, active)
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
         radius = sigma * np.sqrt(2 * width_log)

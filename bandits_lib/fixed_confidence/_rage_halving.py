@@ -35,6 +35,7 @@ from bandits_lib.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import BATCHES, DELTA, HALVING, LARGEST, After, InPlay, Row, rule
 
 ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
@@ -53,7 +54,7 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
         tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
         asked = np.ceil(tau * lam.weights).astype(np.int64)
-        sample = yield asked  # line 9
+        sample = yield InPlay(asked, active)  # line 9
         as_asked = check_told(asked, sample, arms, in_view - in_view[0] if best else in_view)
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
         if best:
@@ -85,6 +86,17 @@ def checked_items(items, arms, objective, threshold):
     return items, float(threshold)
 
 
+@rule(
+    label="RAGE by halving",
+    row=Row(
+        BATCHES,
+        LARGEST,
+        "which items are above a threshold, not which is best",
+        "weltz2023, Algorithm 5",
+        DELTA,
+    ),
+    guarantee=After("anew", HALVING),
+)
 def rage_halving(
     arms,
     items=None,

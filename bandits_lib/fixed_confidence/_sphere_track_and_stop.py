@@ -23,6 +23,7 @@ import numpy as np
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
 from bandits_lib.numerics.kernels import inlined, kernel, record
 from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
+from bandits_lib.rules import DELTA, LARGEST, PULLS, After, Row, rule
 
 STOPS = ("direct", "safe", "paper")
 
@@ -50,6 +51,17 @@ class State(NamedTuple):
     rule: Rule
 
 
+@rule(
+    label="Track-and-Stop on the sphere",
+    row=Row(
+        PULLS,
+        LARGEST,
+        "arms: all directions",
+        "jedra2020, section 4.2",
+        DELTA.replace("wrong", "regret above epsilon"),
+    ),
+    guarantee=After("", "its blocks measure every coordinate alike", closes=False),
+)
 def sphere_track_and_stop(
     d,
     *,

@@ -50,6 +50,7 @@ from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_t
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest
 from bandits_lib.protocol import Result, Round, one_pull, total
+from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
@@ -280,6 +281,11 @@ REMEMBERED = 64  # phases whose counts are kept for other runs: every run of an 
 _known: OrderedDict = OrderedDict()
 
 
+@rule(
+    label="XY-adaptive",
+    row=Row(BATCHES, LARGEST, "for comparison with rage", "Soare et al. 2014", DELTA),
+    guarantee=After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
+)
 def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", start="pull"):
     """Best item with probability at least 1 - delta, in phases of greedy pulls (fiez2019, appendix F).
 
@@ -346,8 +352,8 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     history: list[Round] = []
     while len(active) > 1:
         phase = begin(arms @ axes, (items[active] - items[0]) @ axes, start, d)
-        unseen = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
-        sample, asked, norm, n = yield from _pull_until(alpha * value, phase, ratio == "per_pull")
+        unseen = (yield InPlay(d * one_pull(0, K), active)).counts if start == "ridge" else 0
+        sample, asked, norm, n = yield from _pull_until(alpha * value, phase, ratio == "per_pull", active)
         if start == "pull":
             check_told(asked, sample, arms, items[active] - items[active[0]])
         value = norm / n if ratio == "per_pull" else norm
@@ -360,15 +366,15 @@ def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", s
     return Result(int(active[0]), tuple(history))
 
 
-def _pull_until(target, phase, per_pull):
+def _pull_until(target, phase, per_pull, active):
     """Sub-generator: greedy pulls until the value is below `target`: (Sample, asked (K,), largest squared norm, n)."""
     key, samples, asked, done = _digest(target, phase, per_pull), [], np.zeros_like(phase.counts), False
     if key in _known:
         counts, norm, n = _known[key]
-        return (yield counts.copy()), counts, norm, n
+        return (yield InPlay(counts.copy(), active)), counts, norm, n
     while not done:
         norm, n, done = pull_greedily(phase, target, per_pull, BATCH)
-        samples.append((yield phase.counts - asked))
+        samples.append((yield InPlay(phase.counts - asked, active)))
         asked = phase.counts.copy()
     if len(samples) == 1:
         _remember(key, (asked, norm, n))

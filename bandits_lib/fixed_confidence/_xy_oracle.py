@@ -22,10 +22,16 @@ from bandits_lib.design import frank_wolfe_design
 from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
+from bandits_lib.rules import BATCHES, DELTA, EACH, ENDS, After, Row, rule
 
 UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
 
+@rule(
+    label="Oracle",
+    row=Row(BATCHES, EACH, "a yardstick: it is told theta", "fiez2019, section 5", DELTA),
+    guarantee=After("as if", ENDS),
+)
 def xy_oracle(
     arms,
     items=None,

@@ -21,6 +21,7 @@ from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result, Round, one_pull, total
+from bandits_lib.rules import BATCHES, DELTA, ENDS, LARGEST, After, Row, rule
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
@@ -57,6 +58,17 @@ def separated(items, leader, fit, radius):
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
 
 
+@rule(
+    label="XY-static",
+    row=Row(
+        BATCHES,
+        LARGEST,
+        "as rage, with fixed shares: more batches, small at first (give rng)",
+        "Soare et al. 2014",
+        DELTA,
+    ),
+    guarantee=After("as if", ENDS),
+)
 def xy_static(
     arms,
     items=None,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bandits_lib.numerics.kernel_cache import HOME, digest, digest_of
+from bandits_lib.rules import Rule
 
 PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this project, installed together
 STDLIB = sysconfig.get_path("stdlib")
@@ -106,6 +107,8 @@ class _Description:
             return "np.random"
         if isinstance(value, functools.partial):
             return "partial" + self((value.func, value.args, value.keywords))
+        if isinstance(value, Rule):
+            value = value.generator
         if inspect.isgenerator(value):
             return self.generator(value)
         owner = getattr(value, "__self__", None) if inspect.isroutine(value) else None

@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import traceback
 import types
+from collections.abc import Generator
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -66,7 +67,7 @@ class OwnRule(NamedTuple):
         names = inspect.signature(function).parameters
         told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
         algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
-        if not inspect.isgenerator(algorithm):
+        if not isinstance(algorithm, Generator):
             raise RuntimeError(f"{self.place} is no generator: it must `yield` the pulls that it asks for")
         while True:
             request = self._step(lambda reply=reply: algorithm.send(reply))

@@ -17,9 +17,11 @@ from bandits_lib.design import g_design, round_design
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.linear_algebra import along, product, squares, transposed
 from bandits_lib.protocol import Result, Round
+from bandits_lib.rules import ENTRIES, After, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
 
 
+@rule(label="HEAD", guarantee=After("", ENTRIES))
 def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
     """Variances of the arms by two G-designs, one for the means and one for the variances (weltz2023, Algorithm 1).
 

@@ -24,12 +24,14 @@ from bandits_lib.numerics.linear_algebra import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Result
+from bandits_lib.rules import ENTRIES, After, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
 CRITERIA = ("zeta_min", "printed", "volume")
 BLOCK = 50  # subsets in hand at once
 
 
+@rule(label="Uniform", guarantee=After("", ENTRIES))
 def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     """Variances of the arms from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
@@ -83,6 +85,7 @@ def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
+@rule(label="Separate Arm", guarantee=After("", ENTRIES), gone={"ddof": 0})
 def separate_arm_estimator(
     arms, *, budget, sigma_min, sigma_max, criterion="zeta_min", subsets=1_000, candidates=None, rng
 ):

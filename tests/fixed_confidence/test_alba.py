@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib import LinearBandit, instances, monte_carlo, play, rule
 from bandits_lib.design import g_design
 from bandits_lib.fixed_confidence import alba
 from bandits_lib.fixed_confidence._alba import in_span, pulls_scale, y_elim_til
@@ -42,7 +42,7 @@ def phases_of(growth, runs):
     """The phases of many runs of Y-ElimTil, from all arms down to one."""
     for seed in range(runs):
         rng = np.random.default_rng([seed, 1])
-        run = y_elim_til(PROBLEM.arms, np.arange(5), 1, 0.05, 2.0, 1.0, growth, rng)
+        run = rule(y_elim_til)(PROBLEM.arms, np.arange(5), 1, 0.05, 2.0, 1.0, growth, rng)
         yield from play(run, PROBLEM, np.random.default_rng(seed)).result[1]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bandits_lab import Lab
 from bandits_lab.anytime_intervals import intervals, standings
-from bandits_lib import LinearBandit, Result, Sample
+from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
 from bandits_lib.fixed_confidence import (
     bounded_rage,
@@ -93,6 +93,7 @@ def test_what_the_lead_means_is_said():
     assert alone.lead == (np.inf, np.inf) and "there is no other" in repr(alone)
 
 
+@rule
 def always_the_second(arms=((1.0, 0.0), (0.0, 1.0)), sigma=1.0, delta=0.05):
     yield np.array([500, 500])
     return Result(1)
@@ -102,8 +103,8 @@ def test_noise_that_is_bounded_or_binary():
     bounds = Lab(h_rage(ARMS, delta=0.05, sigma_min=0.2, sigma_max=0.7)).standings()
     assert bounds.sigma == 0.7 and "sigma_max" in bounds.source
     arms, world = np.array([[1.0], [-1.0], [0.5]]), LinearBandit([[1.0], [-1.0], [0.5]], theta=[3.0], link="logistic")
-    for rule in (gse(arms, budget=300, model="logistic"), ucb_glm(arms, budget=50, alpha=1.0)):
-        known = ended(rule, world).standings()
+    for made in (gse(arms, budget=300, model="logistic"), ucb_glm(arms, budget=50, alpha=1.0)):
+        known = ended(made, world).standings()
         shares = known.table["estimate"].to_numpy()
         assert known.sigma == 0.5 and "every arm by itself" in known.source
         assert (shares >= 0).all() and (shares <= 1).all()  # means of the arms, each its own
@@ -124,13 +125,14 @@ def test_the_estimates_of_a_logistic_experiment_are_shares():
 
 
 def test_what_has_no_standings_is_refused():
-    for rule in (
+    for unranked in (
         rage_halving(ARMS, delta=0.05, objective="level", threshold=0.5),
         sphere_track_and_stop(3, epsilon=0.1, delta=0.05),
     ):
         with pytest.raises(ValueError, match="standings rank items"):
-            Lab(rule).standings()
+            Lab(unranked).standings()
 
+    @rule
     def mine():
         yield np.array([1, 1])
         return Result(0)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from bandits_lab import Lab
-from bandits_lib import LinearBandit, Result, Sample
+from bandits_lib import LinearBandit, Result, Sample, rule
+from bandits_lib.protocol import unroll
 from bandits_lib.simulate.play import play
 
 ARMS = np.eye(3)
 
 
+@rule
 def two_rounds(arms, delta=0.1, rng=None):
     first = yield np.array([2, 0, 1])
     second = yield np.array([0, 0, 0])
@@ -17,6 +19,7 @@ def two_rounds(arms, delta=0.1, rng=None):
     return Result(1, (first, second))
 
 
+@rule
 def nothing_to_do(arms):
     return Result(4)
     yield
@@ -80,6 +83,7 @@ def test_what_was_asked_and_told_is_kept_apart_from_the_callers_arrays():
     assert lab.ask().tolist() == [0, 2, 0]
 
 
+@rule
 def ten_pulls():
     yield np.array([10])
     return Result(0)
@@ -171,6 +175,7 @@ def test_what_is_no_sample_is_answered_with_the_right_call(sample):
         Lab(two_rounds(ARMS)).tell(sample)
 
 
+@rule
 def picky(arms):
     sample = yield np.array([1, 0, 0])
     if sample.sums[0] < 0:
@@ -198,6 +203,15 @@ def test_only_fresh_generators():
         Lab(used)
     with pytest.raises(ValueError, match="must be a generator"):
         Lab(two_rounds)
+
+
+def test_an_undecorated_generator_is_refused_with_what_to_write():
+    words = "two_rounds cannot be made again.*write @rule above `def two_rounds`, after `from bandits_lib import rule`"
+    undecorated = two_rounds.__wrapped__
+    with pytest.raises(ValueError, match=words):
+        Lab(undecorated(ARMS))
+    with pytest.raises(ValueError, match=words):
+        Lab(rule(unroll)(undecorated(ARMS)))
 
 
 def test_lab_equals_play_when_each_request_is_told_in_one_piece():

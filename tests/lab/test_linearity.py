@@ -10,7 +10,7 @@ from scipy import stats
 from bandits_lab import Lab, diagnosis
 from bandits_lab.diagnosis import LEVEL, LinearityWarning, diagnose
 from bandits_lab.noise import SigmaWarning
-from bandits_lib import LinearBandit, Result, Sample
+from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import bayes_gap, gse, linucb, ucb_glm
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, lazy_track_and_stop, rage
 from bandits_lib.protocol import total
@@ -20,6 +20,7 @@ SQUARE = np.vstack([np.eye(3), [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]]) / 
 LINE = np.column_stack([np.ones(5), np.arange(5)])
 
 
+@rule
 def one_batch(arms, counts, *, sigma=1.0):
     """A rule that asks once."""
     yield np.asarray(counts)

@@ -16,7 +16,7 @@ from bandits_lab import Lab
 from bandits_lab import log as logs
 from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
-from bandits_lib import Result, Sample
+from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.files import append
 from bandits_lib.fixed_confidence import rage
@@ -24,6 +24,7 @@ from bandits_lib.fixed_confidence import rage
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
 
 
+@rule
 def patient(arms, delta=0.1, rng=None, design=None, table=None):
     """Three requests; the second asks for what the first returned."""
     first = yield np.array([5, 0, 3])

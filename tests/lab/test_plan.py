@@ -9,6 +9,7 @@ from scipy.stats import beta
 from bandits_lab import planning
 from bandits_lab.arms import read_arms
 from bandits_lab.planning import hardest, plan
+from bandits_lab.rules import NAMES
 from bandits_lib import LinearBandit, Result, monte_carlo, play
 from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_budget import gse, linucb
@@ -88,7 +89,7 @@ GIVEN |= {"theta_star": np.array([1.0, 0, 0]), "sigma_min": 1.0, "sigma_max": 1.
 
 
 def test_every_rule_for_arms_can_be_planned():
-    for name in set(planning.ADVICE) - {"sphere_track_and_stop"}:
+    for name in set(NAMES) - {"sphere_track_and_stop"}:
         make = planning.maker(name, GIVEN | {"budget": 200})
         assert next(make(LinearBandit(ARMS, theta=[1, 0, 0]), np.random.default_rng(0))) is not None
 

@@ -11,7 +11,7 @@ import test_contract as contract
 
 from bandits_lab import Lab, log
 from bandits_lab.lab import ReplayWarning
-from bandits_lib import LinearBandit, Result, Sample, variance
+from bandits_lib import LinearBandit, Result, Sample, rule, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
@@ -151,7 +151,7 @@ def regressions(lab):
 
 def state_inside(lab):
     """The state of the rule, or of the sub-generator that it waits for."""
-    rule = inspect.getgeneratorlocals(lab._algorithm)["algorithm"]
+    rule = lab._rule.generator
     while rule.gi_yieldfrom is not None:
         rule = rule.gi_yieldfrom
     return inspect.getgeneratorlocals(rule).get("state")
@@ -318,6 +318,7 @@ def test_several_pulls_where_the_rule_pulls_one_by_one_are_refused(tmp_path):
 # --- the end, here and there
 
 
+@rule
 def until_sure(arms, limit):
     """One pull of each arm until the sum of rewards passes `limit`; the test's other machine has another one."""
     reached = 0.0

@@ -1,7 +1,6 @@
 """What happens in a laboratory beside results: arms that run out, mistakes, pulls that fail, earlier measurements."""
 
 import copy
-import inspect
 import pickle
 import re
 import warnings
@@ -12,11 +11,11 @@ import test_contract as contract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bandits_lab import Lab, dropping, log
+from bandits_lab import Lab, log
 from bandits_lab import log as logs
 from bandits_lab.lab import ReplayWarning
-from bandits_lab.requests import recipe
-from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, variance
+from bandits_lab.rules import PLAYED
+from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, rule, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (
     bounded_rage,
@@ -37,6 +36,7 @@ ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8], [0.7, 0.0, 0.7], 
 WORLD = LinearBandit(ARMS, theta=[1.0, 0.3, 0.2], sigma=0.1)
 
 
+@rule
 def patient(arms, delta=0.1, rng=None):
     """Requests of which the second asks for what the first returned; draws if it has `rng`."""
     first = yield np.array([5, 0, 3])
@@ -179,19 +179,6 @@ def test_a_rule_that_cannot_be_made_again_is_undone_in_its_log(tmp_path):
         lab.tell(of([1, 0, 0]))
     with pytest.raises(ValueError, match="cannot be made once more: .*a socket"):
         Lab(make()).drop(0)
-
-
-def test_the_recipe_knows_every_kind_of_parameter():
-    free = 3
-
-    def odd(a, /, b, *rest, c=2, **more):
-        yield np.array([free])
-        return a, b, rest, c, more
-
-    for given_, named in (((1, 2), {}), ((1, 2, 3, 4), {"c": 5, "d": 6})):
-        made = recipe(odd(*given_, **named)).make()
-        assert inspect.getgeneratorlocals(made) == inspect.getgeneratorlocals(odd(*given_, **named))
-        assert next(made).tolist() == [3]
 
 
 # --- drop
@@ -440,16 +427,6 @@ def test_a_budget_rule_says_that_nothing_was_promised_and_ends_where_nothing_can
     assert again.ask() is not None
 
 
-def test_every_rule_is_in_the_table():
-    rules = {*fixed_confidence.__all__, *fixed_budget.__all__, "head", "uniform_estimator", "separate_arm_estimator"}
-    assert {name for name in rules if inspect.isgeneratorfunction(contract_function(name))} == dropping.TABLE.keys()
-
-
-def contract_function(name):
-    home = next(room for room in (fixed_confidence, fixed_budget, variance) if hasattr(room, name))
-    return inspect.unwrap(getattr(home, name))
-
-
 @pytest.mark.parametrize(
     ("arms", "words"),
     [(7, "lie in 0..6"), (-1, "lie in 0..6"), (0.5, "whole numbers"), ([], "whole numbers"), ("a", "whole numbers"),
@@ -473,6 +450,133 @@ def test_steps_after_the_end_and_twice():
             step()
     with pytest.raises(ValueError, match="the algorithm is done"):
         lab.tell_history(of([1] * 7))
+
+
+# --- every rule, every step, at its first three requests
+
+LONG = LinearBandit(ARMS, theta=[0.11, 0.1, 0.09], sigma=0.1)  # small gaps, so that no rule is done at once
+SHARES = LinearBandit(ARMS, theta=[0.52, 0.5, 0.48], noise="bernoulli")
+AXES = LinearBandit(np.eye(3), theta=[0.11, 0.08, 0.05], sigma=0.1)
+SURE, VARIED = {"delta": 0.1, "sigma": 0.1}, {"sigma_min": 0.05, "sigma_max": 0.2}
+EVERY = {
+    "rage": lambda rng: rage(ARMS, **SURE),
+    "bounded_rage": lambda rng: bounded_rage(ARMS, delta=0.1),
+    "xy_static": lambda rng: xy_static(ARMS, **SURE, rng=rng),
+    "lazy_track_and_stop": lambda rng: lazy_track_and_stop(ARMS, **SURE),
+    "lazy_track_and_stop (random)": lambda rng: lazy_track_and_stop(ARMS, **SURE, initial="random", rng=rng),
+    "h_rage": lambda rng: h_rage(ARMS, delta=0.1, **VARIED, burn_in=3000),
+    "h_rage (known)": lambda rng: h_rage(ARMS, delta=0.1, **VARIED, burn_in=np.full(7, 0.1)),
+    "rage_halving": lambda rng: rage_halving(ARMS, **SURE),
+    "lingape": lambda rng: lingape(ARMS, **SURE, theta_bound=1.2),
+    "lingape (greedy)": lambda rng: lingape(ARMS, **SURE, theta_bound=1.2, rule="greedy"),
+    "lin_game": lambda rng: lin_game(ARMS, **SURE),
+    "fws": lambda rng: fws(ARMS, **SURE),
+    "l_t3c": lambda rng: l_t3c(ARMS, **SURE, rng=rng),
+    "xy_adaptive": lambda rng: xy_adaptive(ARMS, **SURE),
+    "alba": lambda rng: fixed_confidence.alba(ARMS, **SURE, theta_bound=0.2, rng=rng),
+    "sphere_track_and_stop": lambda rng: fixed_confidence.sphere_track_and_stop(3, epsilon=0.1, **SURE),
+    "sphere_track_and_stop (batches)": lambda rng: fixed_confidence.sphere_track_and_stop(
+        3, epsilon=0.1, **SURE, growth=0.5
+    ),
+    "xy_oracle": lambda rng: fixed_confidence.xy_oracle(ARMS, theta_star=LONG.theta, **SURE, rng=rng),
+    "gse": lambda rng: gse(ARMS, budget=600),
+    "od_linbai": lambda rng: od_linbai(ARMS, budget=600),
+    "peace": lambda rng: fixed_budget.peace(ARMS, budget=600, objective="ratio", rng=rng),
+    "peps": lambda rng: fixed_budget.peps(ARMS, budget=600, rng=rng),
+    "bayes_gap": lambda rng: fixed_budget.bayes_gap(ARMS, budget=600),
+    "lingape_budget": lambda rng: fixed_budget.lingape_budget(ARMS, budget=600, delta=0.1),
+    "linucb": lambda rng: linucb(ARMS, budget=600),
+    "ucb_glm": lambda rng: fixed_budget.ucb_glm(ARMS, budget=600, alpha=1.0),
+    "head": lambda rng: variance.head(ARMS, budget=600, **VARIED),
+    "uniform_estimator": lambda rng: variance.uniform_estimator(ARMS, budget=600, **VARIED, rng=rng),
+    "separate_arm_estimator": lambda rng: variance.separate_arm_estimator(ARMS, budget=600, **VARIED, rng=rng),
+}
+STANDS = {  # drop, close, undo and tell_history at requests 1, 2, 3: s goes on, the other letters are those of SAID
+    "rage": "sss sss sss sll",
+    "bounded_rage": "sss sss sss sll",
+    "xy_static": "sss sss sss sll",
+    "lazy_track_and_stop": "sss fnn sss sll",
+    "lazy_track_and_stop (random)": "ggg fnn sss sll",
+    "h_rage": "ggs ggs sss sll",
+    "h_rage (known)": "sss sss sss sll",
+    "rage_halving": "sss sss sss sll",
+    "lingape": "sss snn sss sll",
+    "lingape (greedy)": "ggg snn sss sll",
+    "lin_game": "sss fnn sss sll",
+    "fws": "sss fnn sss sll",
+    "l_t3c": "sss fnn sss sll",
+    "xy_adaptive": "ggg sss sss sll",
+    "alba": "sss sss sss sll",
+    "sphere_track_and_stop": "ggg ggg sss sll",
+    "sphere_track_and_stop (batches)": "ggg ggg sss sll",
+    "xy_oracle": "sss sss sss sll",
+    "gse": "www www sss sll",
+    "od_linbai": "wwd wwd sss sld",
+    "peace": "www www sss sll",
+    "peps": "ggg fnn sss sll",
+    "bayes_gap": "ggg snn sss sll",
+    "lingape_budget": "ggg snn sss sll",
+    "linucb": "ggg nnn nss sll",
+    "ucb_glm": "ggg snn sss sll",
+    "head": "ggd ssd sss sld",
+    "uniform_estimator": "gdd sdd sss sdd",
+    "separate_arm_estimator": "gdd sdd sss sdd",
+}
+SAID = {  # what an error or a warning says
+    "cannot go on without an arm": "g",  # the guarantee would fall
+    "needs all pulls of this request": "g",
+    "cannot stand in for": "f",  # too few pulls to estimate
+    "nothing was told": "n",
+    "come first": "l",  # too late
+    "the algorithm is done": "d",
+    "goes on; no confidence is promised": "w",
+}
+
+
+def lab_at(name, number):
+    """A Lab at this request, of which about half is told, and the world that it measures."""
+    world = AXES if "sphere" in name else SHARES if name in ("bounded_rage", "ucb_glm") else LONG
+    lab, rng = Lab(EVERY[name](np.random.default_rng(0))), np.random.default_rng(1)
+    while lab.ask() is not None and lab._request < number:
+        lab.tell(world.pull(lab.ask(), rng))
+    return lab, world, rng
+
+
+def half_told(lab, world, rng):
+    if (wanted := lab.ask()) is not None and wanted.sum() > 1:
+        half = (wanted + 1) // 2
+        half[np.flatnonzero(half)[-1]] -= half.sum() == wanted.sum()
+        lab.tell(world.pull(half, rng))
+
+
+def outcome(name, number, step):
+    """The letter of what comes of a step."""
+    lab, world, rng = lab_at(name, number)
+    if step != "history":
+        half_told(lab, world, rng)
+    steps = {"drop": lambda: lab.drop(2 if "sphere" in name else 6), "close": lab.close, "undo": lab.undo}
+    steps["history"] = lambda: lab.tell_history(world.pull(np.eye(len(world.arms), dtype=int)[0], rng))
+    before = repr(lab)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            steps[step]()
+        except ValueError as error:
+            assert repr(lab) == before
+            return next(letter for words, letter in SAID.items() if words in str(error))
+    said = " ".join(str(warning.message) for warning in warned)
+    return next((letter for words, letter in SAID.items() if words in said), "s")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("name", EVERY)
+def test_what_stands_of_every_rule(name, number):
+    steps = ("drop", "close", "undo", "history")
+    assert [outcome(name, number, step) for step in steps] == [letters[number - 1] for letters in STANDS[name].split()]
+
+
+def test_every_rule_is_in_the_table_of_what_stands():
+    assert {name.partition(" ")[0] for name in STANDS} == PLAYED.keys() and STANDS.keys() == EVERY.keys()
 
 
 # --- closed requests
@@ -567,6 +671,7 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     assert len(lab._stock) >= 210
 
 
+@rule
 def thirty():
     yield np.array([30, 0])
     return Result(0)

@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 
-from bandits_lab import planning, rules
-from bandits_lab.rules import ADVICE, rule_named, rules_for
-from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play
+from bandits_lab import planning
+from bandits_lab.rules import NAMES, rule_named, rules_for
+from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play, rules
 from bandits_lib.protocol import Loop
 
 TABLE = rules_for()
@@ -18,8 +18,8 @@ RATES = LinearBandit(ARMS, theta=[0.6, 0.1, 0.1], noise="bernoulli")
 OF_ITS_OWN = {"ucb_glm": BINARY, "bounded_rage": RATES}  # problems whose rewards a rule takes
 GIVEN = {"items": None, "delta": 0.05, "budget": 600, "sigma": 0.5, "theta_bound": 1.0, "theta_star": PROBLEM.theta}
 GIVEN |= {"sigma_min": 0.5, "sigma_max": 0.5, "burn_in": np.full(5, 0.5)}
-each_rule = pytest.mark.parametrize("name", ADVICE)
-each_on_arms = pytest.mark.parametrize("name", [name for name in ADVICE if name != "sphere_track_and_stop"])
+each_rule = pytest.mark.parametrize("name", NAMES)
+each_on_arms = pytest.mark.parametrize("name", [name for name in NAMES if name != "sphere_track_and_stop"])
 
 
 def fresh(name, problem=PROBLEM, **given):
@@ -44,7 +44,7 @@ def requests(name, **given):
 
 
 def test_every_public_rule_is_there_once_and_no_other():
-    assert list(TABLE.index) == list(ADVICE)
+    assert list(TABLE.index) == list(NAMES)
     assert set(TABLE.index) == {*fixed_confidence.__all__, *fixed_budget.__all__}
 
 

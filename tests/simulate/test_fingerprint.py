@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from bandits_lab import Lab
-from bandits_lib import instances
+from bandits_lib import instances, rule
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.numerics.kernel_cache import HOME, kernel_sources
 from bandits_lib.protocol import unroll
@@ -81,7 +81,17 @@ def nested(value):
     return lambda rng: [(lambda: value * k)() for k in range(3)]
 
 
+def decorated(value):
+    @rule
+    def mine(arms):
+        yield np.full(len(arms), value)
+
+    return mine
+
+
 PAIRS = {
+    "decorated rules": (decorated(1), decorated(2)),
+    "decorated rules that were called": (decorated(1)(np.eye(2)), decorated(2)(np.eye(2))),
     "arrays": (np.eye(2), 2 * np.eye(2)),
     "shapes": (np.zeros((2, 3)), np.zeros((3, 2))),
     "numbers": (1, 1.5),
@@ -136,9 +146,10 @@ def test_the_same_in_another_process():
 
 
 def test_logs_of_wrapped_or_tabular_experiments_are_told_apart(tmp_path):
-    Lab(unroll(rage(np.eye(2), delta=0.1))).save(tmp_path / "log.csv")
+    wrapped = rule(unroll)
+    Lab(wrapped(rage(np.eye(2), delta=0.1))).save(tmp_path / "log.csv")
     with pytest.raises(ValueError, match="another experiment"):
-        Lab(unroll(rage(np.eye(2), delta=0.2)), tmp_path / "log.csv")
+        Lab(wrapped(rage(np.eye(2), delta=0.2)), tmp_path / "log.csv")
     Lab(rage(pd.DataFrame(np.eye(2)), delta=0.1)).save(tmp_path / "table.csv")
     with pytest.raises(ValueError, match="another experiment"):
         Lab(rage(pd.DataFrame(3 * np.eye(2)), delta=0.1), tmp_path / "table.csv")

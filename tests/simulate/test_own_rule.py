@@ -47,9 +47,10 @@ def test_it_plays_as_the_function_does():
     assert one.result == two.result and one.counts.tolist() == two.counts.tolist()
 
 
-def test_the_file_need_not_be_there_any_more(written, tmp_path):
+@pytest.mark.parametrize("decorator", ["", 'from bandits_lib import rule\n\n\n@rule(label="Mine")\n'])
+def test_the_file_need_not_be_there_any_more(written, tmp_path, decorator):
     """In this process, in others, and after pickling."""
-    written("def mine(arms):\n" + BODY)
+    written(f"{decorator}def mine(arms):\n{BODY}")
     mine = own_rule.load("my_rule.py:mine")
     (tmp_path / "my_rule.py").unlink()
     tables = [monte_carlo({"mine": rule}, EASY, runs=4, n_jobs=jobs).drop(columns="seconds")

@@ -1,4 +1,4 @@
-"""What bad input gets: a ValueError that names the argument, the rule, the value and the way out, before any pull."""
+"""Checks of arguments: a ValueError names the argument, the rule, the value and the way out, before any pull."""
 
 import numpy as np
 
@@ -12,40 +12,16 @@ SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 
 def check_matrix(name, rows):
-    """Vectors as a C-contiguous float array (n, d), n, d >= 1, all entries finite and of a size that can be squared.
-
-    Parameters
-    ----------
-    name : str
-        What the vectors are called in the message.
-    rows : (n, d) array_like
-        Vectors, one per row.
-
-    Returns
-    -------
-    (n, d) float array
-        The vectors.
-
-    Raises
-    ------
-    ValueError
-        For anything else: another shape, no entry, one that is not finite, or a row whose largest entry is beyond 1e100
-        in size, or below 1e-100 and not 0.
-    """
+    """Return vectors as a C-contiguous float array (n, d), entries finite and of a size that can be squared."""
     rows = np.ascontiguousarray(rows, dtype=float)
     if rows.ndim != 2:
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
     if rows.size == 0:
         raise ValueError(f"{name} must not be empty; got shape {rows.shape}: give at least one row and one column")
-    if not all(_ordinary(rows[low : low + BLOCK]) for low in range(0, len(rows), BLOCK)):
+    sizes = (np.abs(rows[low : low + BLOCK]) for low in range(0, len(rows), BLOCK))
+    if not all(s.max() <= LARGEST and not ((s < 1 / LARGEST) & (s > 0)).any() for s in sizes):  # NaN is not <= LARGEST
         _check_sizes(name, rows)
     return rows
-
-
-def _ordinary(rows):
-    """Whether every entry is 0 or of a size between 1e-100 and 1e100."""
-    sizes = np.abs(rows)
-    return sizes.max() <= LARGEST and not ((sizes < 1 / LARGEST) & (sizes > 0)).any()  # NaN is not <= LARGEST
 
 
 def _check_sizes(name, rows):
@@ -61,24 +37,7 @@ def _check_sizes(name, rows):
 
 
 def check_arms(arms):
-    """The `arms` as a float array (K, d), at least one of them non-zero.
-
-    Parameters
-    ----------
-    arms : (K, d) array_like
-        Arms, one per row.
-
-    Returns
-    -------
-    (K, d) float array
-        The arms.
-
-    Raises
-    ------
-    ValueError
-        As `check_matrix`, if all arms are zero, and if the features are in units so different that rounding errors hide
-        a dimension: the rank would be another if every column were divided by its largest size.
-    """
+    """Return the arms as a float array (K, d), not all zero, in units that do not hide a dimension."""
     arms = check_matrix("arms", arms)
     check_some_nonzero("arms", arms)
     _check_units(arms)
@@ -97,126 +56,57 @@ def _check_units(arms):
             f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
             f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Take "
             "from every column of numbers its middle, if there is a column of ones, and divide by half its range, as "
-            "lab.arms.read_arms does; answers do not change by that"
+            "bandits_lab.arms.read_arms does; answers do not change by that"
         )
 
 
 def check_some_nonzero(name, rows):
-    """Refuse vectors that are all zero.
-
-    Parameters
-    ----------
-    name : str
-        What the vectors are called in the message.
-    rows : (n, d) float array
-        Vectors, one per row.
-
-    Raises
-    ------
-    ValueError
-        If every entry is 0.
-    """
+    """Refuse vectors that are all zero."""
     if not rows.any():
         raise ValueError(f"{name} must not all be zero: nothing could be learnt from their rewards")
 
 
 def check_same_dimension(name, rows, arms):
-    """Refuse vectors with more or fewer entries than the arms.
-
-    Parameters
-    ----------
-    name : str
-        What the vectors are called in the message.
-    rows : (n, d') float array
-        Vectors, one per row.
-    arms : (K, d) float array
-        Arms, one per row.
-
-    Raises
-    ------
-    ValueError
-        If d' is not d.
-    """
+    """Refuse vectors with more or fewer entries than the arms."""
     if rows.shape[1] != arms.shape[1]:
         raise ValueError(f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}")
 
 
 def check_items(items, arms, distinct=True):
-    """The `items` as a float array (M, d), default the arms, whose differences lie in the span of the arms.
-
-    Parameters
-    ----------
-    items : (M, d) array_like or None
-        Items, one per row; None for the arms.
-    arms : (K, d) float array
-        Arms, checked.
-    distinct : bool, default True
-        Whether to refuse identical rows, which have no unique best item (fixed confidence).
-
-    Returns
-    -------
-    (M, d) float array
-        The items.
-
-    Raises
-    ------
-    ValueError
-        As `check_matrix`, if the items have another dimension than the arms, if two of them are identical, or if a
-        difference is outside the span; it says which rows, and the way out.
-    """
+    """Return the items (M, d), by default the arms, whose differences lie in the span of the arms."""
     if items is None:
         items = arms
     items = check_matrix("items", items)
     check_same_dimension("items", items, arms)
-    if distinct and len(items) > 1:
-        check_distinct(items)
+    if distinct:
+        order = np.lexsort(items.T)
+        same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
+        if same.any():
+            i, j = sorted(order[int(np.argmax(same)) :][:2].tolist())
+            raise ValueError(
+                f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one"
+            )
     if items is not arms:
         differences = items - items[0]
         check_span(differences, arms, "differences of items", np.linalg.norm(differences, axis=1).max())
     return items
 
 
-def check_distinct(items):
-    """Refuse identical rows: no rule with fixed confidence can tell them apart.
+def check_noisy(arms, sigma):
+    """Return checked arms and the largest sigma."""
+    arms = check_arms(arms)
+    return arms, check_sigma(sigma, len(arms)).max()
 
-    Parameters
-    ----------
-    items : (M, d) float array
-        Items, one per row.
 
-    Raises
-    ------
-    ValueError
-        If two rows are identical; it names them.
-    """
-    order = np.lexsort(items.T)
-    same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
-    if same.any():
-        first = int(np.argmax(same))
-        i, j = sorted((int(order[first]), int(order[first + 1])))
-        raise ValueError(f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one")
+def check_problem(arms, items, delta, sigma):
+    """Return checked arms, items and delta, and the largest sigma, of a rule with fixed confidence."""
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    return arms, items, check_delta(delta), check_sigma(sigma, len(arms)).max()
 
 
 def check_span(directions, arms, name, scale=None):
-    """Refuse directions outside the span of the arms: their values cannot be estimated.
-
-    Parameters
-    ----------
-    directions : (n, d) float array
-        Directions, one per row.
-    arms : (K, d) float array
-        Arms, one per row.
-    name : str
-        What the directions are called in the message.
-    scale : float, optional
-        What a distance from the span is compared with (RANK_TOL of it is rounding errors), by default each direction's
-        own length.
-
-    Raises
-    ------
-    ValueError
-        If a direction is outside; it names the worst.
-    """
+    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, by default their lengths."""
     axes = basis(arms)
     scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
     distance = outside(directions, axes)
@@ -229,26 +119,10 @@ def check_span(directions, arms, name, scale=None):
 
 
 def check_ridge(arms, ridge, name="ridge"):
-    """Refuse arms whose values a ridge would keep near 0 whatever their rewards, so that the ridge names the best.
+    """Refuse arms whose rewards a ridge would hide, so that the ridge names the best.
 
-    Parameters
-    ----------
-    arms : (K, d) float array
-        Arms, one per row.
-    ridge : float
-        The lambda of A = lambda I + sum xx'.
-    name : str, default "ridge"
-        What sets the ridge, in the message.
-
-    Raises
-    ------
-    ValueError
-        If there are such arms; it names them.
-
-    Notes
-    -----
-    These arms alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at
-    most a tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
+    They alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most a
+    tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
     """
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
@@ -264,29 +138,7 @@ def check_ridge(arms, ridge, name="ridge"):
 
 
 def check_told(asked, sample, arms, directions):
-    """Whether a sample has the counts asked for; refuse another, out of a log, that leaves a direction unmeasured.
-
-    Parameters
-    ----------
-    asked : (K,) int array
-        Pulls of each arm that the rule computed.
-    sample : Sample
-        What came.
-    arms : (K, d) float array
-        Arms, one per row.
-    directions : (n, d) float array
-        Directions that the rule estimates from the sample.
-
-    Returns
-    -------
-    bool
-        True if the counts are those asked for.
-
-    Raises
-    ------
-    ValueError
-        If the counts differ and the arms pulled do not span the directions.
-    """
+    """Return whether a sample has the counts asked for; refuse one that leaves a direction unmeasured."""
     if np.array_equal(asked, sample.counts):
         return True
     pulled = np.flatnonzero(sample.counts)
@@ -299,52 +151,14 @@ def check_told(asked, sample, arms, directions):
 
 
 def check_delta(delta):
-    """The error probability allowed, `delta`, as a float in (0, 1).
-
-    Parameters
-    ----------
-    delta : float
-        Error probability allowed.
-
-    Returns
-    -------
-    float
-        The probability.
-
-    Raises
-    ------
-    ValueError
-        For anything that is not a number strictly between 0 and 1.
-    """
+    """Return the error probability as a float in (0, 1)."""
     if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
         raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
     return float(delta)
 
 
 def check_sigma(sigma, K, name="sigma", zero=False):
-    """The noise as a float array (K,), from one standard deviation or one per arm.
-
-    Parameters
-    ----------
-    sigma : float or (K,) array_like
-        Noise: one standard deviation for all arms, or one per arm.
-    K : int
-        Number of arms.
-    name : str, default "sigma"
-        What the noise is called in the message.
-    zero : bool, default False
-        Whether 0 is admitted.
-
-    Returns
-    -------
-    (K,) float array
-        A new array, one standard deviation per arm.
-
-    Raises
-    ------
-    ValueError
-        For another shape, and for what is negative, not finite, or 0 where that is not admitted.
-    """
+    """Return a new array (K,) of standard deviations, from one or one per arm; `zero`: whether 0 is admitted."""
     sigma = np.asarray(sigma, dtype=float)
     if sigma.shape not in ((), (K,)):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
@@ -355,27 +169,7 @@ def check_sigma(sigma, K, name="sigma", zero=False):
 
 
 def check_theta(name, theta, d):
-    """A parameter as a float array of `d` finite numbers.
-
-    Parameters
-    ----------
-    name : str
-        What the parameter is called in the message.
-    theta : (d,) array_like
-        The parameter.
-    d : int
-        Number of its entries.
-
-    Returns
-    -------
-    (d,) float array
-        The parameter.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or an entry that is not finite.
-    """
+    """Return a parameter as a float array of d finite numbers."""
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (d,) or not np.isfinite(theta).all():
         raise ValueError(f"{name} must be {d} finite numbers, one per column of items; got {theta}")
@@ -383,29 +177,7 @@ def check_theta(name, theta, d):
 
 
 def check_budget(budget, least, why, name="budget"):
-    """A whole number of pulls as an int.
-
-    Parameters
-    ----------
-    budget : int
-        Number of pulls; a float without fraction will do.
-    least : int
-        The smallest number of pulls that runs.
-    why : str
-        Why it is the smallest, for the message.
-    name : str, default "budget"
-        What the number is called in the message.
-
-    Returns
-    -------
-    int
-        The number of pulls.
-
-    Raises
-    ------
-    ValueError
-        For a fraction, what is no number, fewer pulls than `least` or more than 2^62.
-    """
+    """Return a whole number of pulls, at least `least` and at most 2^62, as an int; `why` explains the least."""
     number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
     if not number or budget % 1 or not least <= budget <= MOST:
         raise ValueError(
@@ -415,119 +187,34 @@ def check_budget(budget, least, why, name="budget"):
 
 
 def check_dimension(name, value, least):
-    """Refuse a `value` that is not an integer of at least `least`.
-
-    Parameters
-    ----------
-    name : str
-        What the value is called in the message.
-    value : int
-        The value; a float without fraction will do.
-    least : int
-        The smallest value admitted.
-
-    Raises
-    ------
-    ValueError
-        For a fraction, or a value below `least`.
-    """
+    """Refuse a value that is not an integer of at least `least`."""
     if int(value) != value or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
 
 
 def check_positive(name, value):
-    """A `value` as a positive, finite float.
-
-    Parameters
-    ----------
-    name : str
-        What the value is called in the message.
-    value : float
-        The value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If it is not positive or not finite.
-    """
+    """Return a positive, finite float."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be positive and finite; got {value}")
     return float(value)
 
 
 def check_option(name, value, options):
-    """A `value`, one of the `options`.
-
-    Parameters
-    ----------
-    name : str
-        What the value is called in the message.
-    value : object
-        The value.
-    options : sequence
-        Values admitted.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If it is none of the options; it lists them.
-    """
+    """Return a value that is one of the options."""
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value
 
 
 def check_tolerance(tol):
-    """A relative duality gap, `tol`, as a float in (0, 1).
-
-    Parameters
-    ----------
-    tol : float
-        Relative gap.
-
-    Returns
-    -------
-    float
-        The gap.
-
-    Raises
-    ------
-    ValueError
-        For anything that is not a number strictly between 0 and 1.
-    """
+    """Return a relative duality gap as a float in (0, 1)."""
     if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
         raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to .1 %")
     return float(tol)
 
 
 def check_weights(weights):
-    """Shares of pulls, (K,) and non-negative, divided by their sum, which is 1 to six digits.
-
-    Parameters
-    ----------
-    weights : (K,) array_like
-        Shares of the pulls.
-
-    Returns
-    -------
-    (K,) float array
-        The shares, of sum 1.
-
-    Raises
-    ------
-    ValueError
-        For another shape, an entry that is negative or not finite, or a sum further than 1e-6 from 1.
-    """
+    """Return shares of pulls (K,), non-negative, divided by their sum, which is 1 to six digits."""
     weights = np.ascontiguousarray(weights, dtype=float)
     if weights.ndim != 1 or weights.size == 0:
         raise ValueError(f"weights must be a non-empty 1-D array, one entry per arm; got shape {weights.shape}")

@@ -15,23 +15,24 @@ from bandits_lib.checks import (
     check_items,
     check_option,
     check_positive,
+    check_problem,
     check_sigma,
     check_theta,
 )
-from bandits_lib.design import pairs, weighted_design, xy_design
+from bandits_lib.design import Design, pairs, weighted_design, xy_design
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 
 CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
 
 
-def oracle_directions(items, theta):
-    """Differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
+def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Return differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
 
     Parameters
     ----------
     items : (M, d) array
-        Feature vectors of the M items that are ranked, at least two.
+        Items that are ranked, at least two.
     theta : (d,) array_like
         The true parameter.
 
@@ -44,11 +45,6 @@ def oracle_directions(items, theta):
     ------
     ValueError
         If the best value is attained twice, or theta is not d finite numbers.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Equation 1.
 
     Examples
     --------
@@ -64,20 +60,25 @@ def oracle_directions(items, theta):
     return differences / gaps[:, None]
 
 
-def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
-    """The optimal static allocation lambda* of one who knows theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
+def oracle_design(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    sigma: float | np.ndarray = 1.0,
+    tol: float = 1e-3,
+) -> Design:
+    """Return the optimal static allocation for a known theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like
         The true parameter.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm.
-    tol : float, default 1e-3
+    sigma : float or (K,) array_like
+        Standard deviation of the noise, one or one for each arm.
+    tol : float
         Relative gap to which the value is certified.
 
     Returns
@@ -89,13 +90,6 @@ def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
     ------
     ValueError
         For bad input, one item, or a best item that is not unique.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Equation 1.
-    .. [2] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023.
 
     Examples
     --------
@@ -110,39 +104,39 @@ def oracle_design(arms, items=None, *, theta, sigma=1.0, tol=1e-3):
     return weighted_design(arms, oracle_directions(items, theta), check_sigma(sigma, len(arms)), tol=tol)
 
 
-def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra2020", tol=1e-3):
-    """T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* itself ("fiez2019"), sigma included.
+def characteristic_time(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    sigma: float | np.ndarray = 1.0,
+    convention: str = "jedra2020",
+    tol: float = 1e-3,
+) -> float:
+    """Return T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* ("fiez2019", eq. 1).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like
         The true parameter.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm.
-    convention : {"jedra2020", "fiez2019"}, default "jedra2020"
+    sigma : float or (K,) array_like
+        Standard deviation of the noise, one or one for each arm.
+    convention : {"jedra2020", "fiez2019"}
         T* or psi*.
-    tol : float, default 1e-3
+    tol : float
         Relative gap to which the value is certified.
 
     Returns
     -------
     float
-        T* or psi*, in pulls.
+        T* or psi*, in pulls, sigma included.
 
     Raises
     ------
     ValueError
         For an unknown convention, bad input, one item, or a best item that is not unique.
-
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Equation 1.
 
     Examples
     --------
@@ -153,24 +147,29 @@ def characteristic_time(arms, items=None, *, theta, sigma=1.0, convention="jedra
     return CONVENTIONS[convention] * oracle_design(arms, items, theta=theta, sigma=sigma, tol=tol).value
 
 
-def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2020"):
-    """Expected pulls that every delta-correct rule needs (Gaussian noise).
+def lower_bound(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    convention: str = "jedra2020",
+) -> float:
+    """Return the expected pulls that every delta-correct rule needs (Gaussian noise; jedra2020, Theorem 1).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like
         The true parameter.
     delta : float
         Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm.
-    convention : {"jedra2020", "fiez2019"}, default "jedra2020"
-        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)) as Theorem 1 of fiez2019 prints it, which is
-        loose by the factor 2 that its divergence omits.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise, one or one for each arm.
+    convention : {"jedra2020", "fiez2019"}
+        T* kl(delta, 1 - delta); or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a factor 2.
 
     Returns
     -------
@@ -180,13 +179,7 @@ def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2
     Raises
     ------
     ValueError
-        For an unknown convention, bad input, delta outside (0, 1), one item, or a best item that is not unique.
-
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 1.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Theorem 1.
+        For an unknown convention, delta outside (0, 1), bad input, one item, or a best item that is not unique.
 
     Examples
     --------
@@ -198,23 +191,22 @@ def lower_bound(arms, items=None, *, theta, delta, sigma=1.0, convention="jedra2
     return time * (log(1 / (2.4 * delta)) if convention == "fiez2019" else binary_divergence(delta))
 
 
-def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020"):
-    """Expected pulls that every (epsilon, delta)-correct rule needs when all unit vectors of R^d can be pulled.
+def sphere_lower_bound(
+    d: int, *, norm: float, epsilon: float, delta: float, sigma: float = 1.0, proof: str = "jedra2020"
+) -> float:
+    """Return the expected pulls that every (epsilon, delta)-correct rule needs on the sphere (jedra2020, Theorem 4).
 
     Parameters
     ----------
     d : int
         Dimension, at least 2.
-    norm : float
-        Length |theta| of the parameter.
-    epsilon : float
-        Accepted regret, below norm / 5, in units of reward.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float, default 1.0
-        The standard deviation of the noise.
-    proof : {"jedra2020", "caps", "longer"}, default "jedra2020"
-        Theorem 4, or the larger of it and one of our bounds; "longer" is never below "caps".
+    norm, epsilon : float
+        Length |theta| of the parameter, and accepted regret, below norm / 5, in units of reward.
+    delta, sigma : float
+        Error probability allowed, in (0, 1), and standard deviation of the noise.
+    proof : {"jedra2020", "caps", "longer"}
+        Theorem 4, or the larger of it and one of our bounds, which the notebook jedra2020_4_sphere proves; "longer" is
+        never below "caps".
 
     Returns
     -------
@@ -228,32 +220,8 @@ def sphere_lower_bound(d, *, norm, epsilon, delta, sigma=1.0, proof="jedra2020")
 
     Notes
     -----
-    "jedra2020" is Theorem 4, sigma^2 (d - 1) kl(delta, 1 - delta) / (20 norm epsilon).
-
-    "caps" (ours): with cos(phi) = 1 - epsilon / norm, turn theta by a little more than 2 phi, so that no answer is
-    right for both. A, the expected sum of aa', has trace E[pulls], so in the mean over all directions of the turn
-    (theta - turned)'A(theta - turned) is at most 4 norm^2 sin(phi)^2 max(sin(phi)^2, cos(phi)^2 / (d - 1)) E[pulls],
-    and some direction has no more; the change of measure asks for 2 sigma^2 kl. For epsilon far below norm / d that is
-    sigma^2 (d - 1) kl / (4 norm epsilon) pulls, five times Theorem 4; from d = 29 on at epsilon = norm / 10 it is
-    below Theorem 4.
-
-    "longer" (ours) lets the other parameter be longer, too. With length r norm, r >= 1, the right answers for it are
-    within arccos(1 - epsilon / (r norm)) of its direction, so none is right for both if its angle to theta is a little
-    more than alpha = phi + arccos(1 - epsilon / (r norm)). With A_11 the entry of A along theta, the mean over all
-    directions of the turn is
-
-        norm^2 ((1 - r cos(alpha))^2 A_11 + (r sin(alpha))^2 (E[pulls] - A_11) / (d - 1)),
-
-    since the mean of vv' over unit vectors v orthogonal to theta is the identity there over d - 1. It is at most
-    norm^2 E[pulls] times the larger of the two coefficients, (1 - r cos(alpha))^2 and (r sin(alpha))^2 / (d - 1). Every
-    r >= 1 gives a bound. The first coefficient falls from r = 1 ("caps") to r = 1 / cos(alpha), where it is 0, and the
-    second grows, so the best r is where they meet, or 1. In the form sigma^2 (d - 1) kl / (C norm epsilon) of Theorem
-    4, C is at most 8.8 for all d and all epsilon < norm / 5 (r = 1 / cos(alpha), which does not depend on d), 5.8 below
-    norm / 10, and tends to 4.
-
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 4.
+    With cos(phi) = 1 - epsilon / norm, "caps" turns theta by a little more than 2 phi; "longer" also makes it r >= 1
+    times as long, with the best r.
 
     Examples
     --------
@@ -288,8 +256,8 @@ def _told_apart(d, x):
     return max(abs(part) for part in along_and_across(high)) ** 2
 
 
-def binary_divergence(delta):
-    """Divergence kl(delta, 1 - delta) between two Bernoulli laws (jedra2020, Theorem 1).
+def binary_divergence(delta: float) -> float:
+    """Return the divergence kl(delta, 1 - delta) between two Bernoulli laws (jedra2020, Theorem 1).
 
     Parameters
     ----------
@@ -301,10 +269,6 @@ def binary_divergence(delta):
     float
         The divergence, in nats.
 
-    References
-    ----------
-    .. [1] Jedra, Proutiere. "Optimal best-arm identification in linear bandits". NeurIPS 2020. Theorem 1.
-
     Examples
     --------
     >>> round(binary_divergence(0.05), 2)
@@ -313,51 +277,44 @@ def binary_divergence(delta):
     return float(rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta))
 
 
-def rage_upper_bound(arms, items=None, *, theta, delta, sigma=1.0, epsilon=0.1):
-    """Theorem 2 of fiez2019: pulls that RAGE exceeds with probability at most delta, phase by phase.
+def rage_upper_bound(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    epsilon: float = 0.1,
+) -> np.ndarray:
+    """Return the pulls that RAGE exceeds with probability at most delta, phase by phase (fiez2019, Theorem 2).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like
         The true parameter, with gaps of at most 2.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    epsilon : float, default 0.1
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    epsilon : float
         Slack left for rounding.
 
     Returns
     -------
     (T,) array
-        Pulls of each phase t = 1, ..., ceil(log2(4 / smallest gap)).
+        Pulls of each phase t = 1, ..., ceil(log2(4 / smallest gap)), N_t for S_t = {z : gap <= 4 * 2^-t}.
 
     Raises
     ------
     ValueError
         For bad input, and for gaps above 2, which the theorem does not cover.
 
-    Notes
-    -----
-    The bound is the sum over t of N_t for the sets S_t = {z : gap <= 4 * 2^-t}, with delta_t = delta / t^2.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Theorem 2.
-
     Examples
     --------
     >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
     [155.0, 813.0, 3706.0]
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     epsilon = check_positive("epsilon", epsilon)
     values = along(items, check_theta("theta", theta, items.shape[1]))
     gaps = values.max() - values

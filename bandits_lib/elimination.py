@@ -1,4 +1,4 @@
-"""Who is still in play after a phase, and when nobody can be put out: RAGE, RAGE by halving, XY-adaptive and ALBA.
+"""Elimination after a phase, and the limit of a phase: RAGE, RAGE by halving, XY-adaptive and ALBA.
 
 An item z goes when (z' - z)'theta_hat > radius ||z' - z||, in the norm of the inverse information matrix, for the
 leader z' or, with comparison "pairs", for any active z'. None means "pairs" up to 5,000 items. The leader stays.

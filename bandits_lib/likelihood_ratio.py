@@ -4,50 +4,23 @@ With A the sum of xx' over the pulls and theta the least-squares estimate, the s
     Z = min over items z other than the leader of  ((leader - z)'theta)^2 / (2 ||leader - z||^2),   norms in A^-1,
 and a rule stops when Z exceeds a threshold beta. With c no larger than the least eigenvalue of A, and any u > 0,
     beta = (1 + u) sigma^2 log( det(A / (u c) + I)^(1/2) / delta )                                  (eq. 9)
-makes every sampling rule delta-correct: A^-1 <= (1 + u) (A + u c I)^-1, and Z <= ||theta - theta_star||^2 / 2 in the
-norm of A when the leader is wrong, which a self-normalised bound controls for all t at once. Here A begins with one
-pull each of spanning arms (A_0 in the paper) and c is the least eigenvalue of their sum, so A >= c I always holds.
-
-A rule is then what it pulls next: `stop_by_glr` has the rest, and `over` ends its loops. A rule hands it `choose` and
-`update` of its Loop, first_state(evidence), the Loop's state, and between(state), that of the next Loop; its opening
-(`first_arms`), and whether the stop is recorded as a look (`last_look`).
+makes every sampling rule delta-correct (Proposition 2). A rule is then what it pulls next: it hands `stop_by_glr` the
+`choose` and `update` of its Loop, start(evidence), the Loop's state, and between(state), that of the next Loop.
 
 Departures and readings:
-- Section 5 takes beta at 6 delta / (pi^2 t^2) ("union"). Proposition 2 already holds for all t together, so plain delta
-  will do ("anytime"), and so will 6 delta / (pi^2 t^p) with any p > 0, which is less than delta. The paper has u = 1,
-  its published code .1.
-- "simple" (Remark 1; theirs is u = 1): no determinant, and c = max ||a||^2. As the trace of A is at most c t,
-  det(A / (u c) + I) <= (1 + t / (u r))^r, so (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) is no smaller
-  than eq. 9 with this c; from u = 1 and r, t >= 2 on the maximum is t. The rule waits until A >= c I, and takes no
-  history of features that are not arms, for these could be longer.
-- Beside these there are two thresholds that no proof covers here, for comparison: "logarithm",
-  (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published code; and "loglog",
-  sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
-- The published code begins with the sum of A_0 without pulling it. Here A_0 is pulled, and counted.
-- A pull costs O(d^2), not O(M d). If at some parameter two items tie for the best, then whichever item leads, one of
-  the two is an alternative to it, so Z <= ||theta - tie||^2 / 2 in the norm of A, always. The nearest tie of the last
-  full look is kept, and the items are looked at again only when that bound exceeds the threshold. The rule stops at
-  the same pull as if it had looked every time.
-- Items other than the arms are allowed (ours), and arms that do not span R^d: all is done in coordinates of their span,
-  orthonormal unless the arms' scales are decades apart. A change of coordinates makes one linear bandit of another,
-  with the same values: eq. 9 holds in any, with c the least eigenvalue of A_0 there.
-
-The spanning arms A_0 that a rule pulls first, one pull each (jedra2020, Lemma 5), in coordinates of their span.
-
-"spanning" takes as the next the arm farthest from the span of those before; "random" (jedra2020, section 5) an arm not
-in that span, in an order that is drawn, which makes c, and with it the threshold, a matter of luck: two arms .05 radian
-apart have c = .001. Where a log holds other pulls, A_0 is spanning arms among these, and c is theirs.
-
-Measurements made before (`history`) enter A and b at once, however they were chosen: eq. 9 holds for any sampling rule,
-so their numbers may depend on their rewards. But c must not: it is the least eigenvalue for A_0 among what can be or
-was measured, or among what can be pulled, whichever is less, and A_0 is pulled unless the history's A >= c I already.
-
-What the rewards say so far, kept pull by pull in O(r^2): least squares, the leader, and its nearest rival.
-
-With A the sum of xx' over the pulls and theta the least-squares estimate, item z costs, to be above the leader,
-    Z_{leader, z} = ((leader - z)'theta)_+^2 / (2 ||leader - z||^2),   the norm in A^-1 (jedra2020, Lemma 7).
-If several are equally near, the first counts. A^-1 and theta follow each pull by Sherman and Morrison, and are computed
-afresh now and then.
+- "anytime" keeps delta at all t, since Proposition 2 holds for all t together. Section 5 takes 6 delta / (pi^2 t^2)
+  ("union"); 6 delta / (pi^2 t^p) is proved for any p > 0. The paper has u = 1, its published code 0.1.
+- "simple" (Remark 1): (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) with c = max ||a||^2. The rule waits
+  until A >= c I, and takes no history of features that are not arms.
+- No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
+  code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
+- The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
+  and counted. "spanning" takes as the next the arm farthest from the span of those before; "random" (section 5) draws.
+- Where a log holds other pulls, A_0 is spanning arms among these, and c is theirs. A history enters A and b at once;
+  c is the least eigenvalue of A_0 among what was measured or can be pulled, whichever is less.
+- The items are looked at only when half the squared distance to the nearest tie of the last full look exceeds the
+  threshold, which bounds Z; a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull costs O(d^2).
+- Items other than the arms are allowed, and arms that do not span R^d: all is done in coordinates of their span.
 """
 
 from math import inf, log
@@ -56,14 +29,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import (
-    check_arms,
     check_delta,
-    check_items,
     check_matrix,
     check_option,
     check_positive,
+    check_problem,
     check_same_dimension,
-    check_sigma,
     check_told,
 )
 from bandits_lib.design.g_optimal import spanning_arms
@@ -207,7 +178,7 @@ class Stopping(NamedTuple):
     u: float
     log_confidence: float  # log(1 / delta)
     power: float  # p of delta_t = 6 delta / (pi^2 t^p); 0 for delta itself
-    kind: int  # place in `stopping.THRESHOLDS`
+    kind: int  # place in THRESHOLDS
 
 
 class Evidence(NamedTuple):
@@ -381,47 +352,32 @@ THRESHOLDS = ("determinant", "logarithm", "loglog", "simple")
 POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
 
-def check_stopping(*, delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
-    """The arguments of the stopping rule, checked, as a `Stopping`; ValueError for values out of range."""
-    delta, u = check_delta(delta), check_positive("u", u)
+def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
+    """The arguments of the stopping rule, checked, as a `Stopping`; of several sigmas the largest."""
+    delta, u, largest = check_delta(delta), check_positive("u", u), float(np.max(sigma))
     check_option("threshold", threshold, THRESHOLDS)
-    largest, power = float(np.max(sigma)), _check_schedule(delta_schedule)
+    if isinstance(delta_schedule, str):
+        power = POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
+    else:
+        power = check_positive("delta_schedule", delta_schedule)
     return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
 
 
-def _check_schedule(delta_schedule):
-    """p of delta_t = 6 delta / (pi^2 t^p), 0 for delta itself."""
-    if isinstance(delta_schedule, str):
-        return POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
-    return check_positive("delta_schedule", delta_schedule)
-
-
 def stop_by_glr(
-    arms,
-    items,
-    choose,
-    update,
-    first_state,
-    between=None,
-    *,
-    trace,
-    last_look=False,
-    first_arms=opening,
-    history=None,
-    **rule,
+    arms, items, rule, choose, update, start, between=None, *, trace, history, last_look=False, first_arms=opening
 ):
-    """Sub-generator: pull what `choose` says until Z > beta. Returns the rule's Result, with a Trace of every look."""
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    stopping = check_stopping(**rule | {"sigma": check_sigma(rule["sigma"], len(arms))})
+    """Sub-generator: pull what `choose` says until Z > beta; returns the Result. rule : of `check_stopping`."""
+    delta, sigma, *options = rule
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
+    stopping = check_stopping(delta, sigma, *options)
     if len(items) == 1:
         return Result(0)
 
-    start, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
+    first, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
     if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
         raise ValueError('threshold must not be "simple" beside a history of other features: its c is that of the arms')
-    evidence = begin(start, (yield start.counts), stopping, trace, earlier)
-    state, now, looks = first_state(evidence), evidence.now, []
+    evidence = begin(first, (yield first.counts), stopping, trace, earlier)
+    state, now, looks = start(evidence), evidence.now, []
     while True:
         yield Loop(choose, update, state)
         if now.pulls >= now.next_look or (now.done and trace and last_look):

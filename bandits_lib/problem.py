@@ -1,4 +1,6 @@
-"""The world: arms that can be pulled, items to be ranked, true rewards, and exact draws of aggregated rewards."""
+"""Simulated problems: arms to pull, items to rank, true means, and exact draws of aggregated rewards."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
@@ -12,93 +14,38 @@ from bandits_lib.protocol import Sample
 
 @njit(cache=True)
 def draw_gaussian(mean, sigma, rng):
-    """One Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull.
-
-    Parameters
-    ----------
-    mean, sigma : float
-        Mean of the reward and its standard deviation.
-    rng : numpy.random.Generator
-        Draws the reward.
-
-    Returns
-    -------
-    float
-        The reward.
-
-    Examples
-    --------
-    >>> round(draw_gaussian(1.0, 0.1, np.random.default_rng(0)), 4)
-    1.0126
-    """
+    """Return one Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull."""
     return mean + sigma * rng.standard_normal()
 
 
 @njit(cache=True)
 def draw_bernoulli(mean, sigma, rng):
-    """One Bernoulli reward.
-
-    Parameters
-    ----------
-    mean : float
-        Probability of reward 1.
-    sigma : float
-        The standard deviation of a Gaussian reward, not used here.
-    rng : numpy.random.Generator
-        Draws the reward.
-
-    Returns
-    -------
-    float
-        The reward, 0.0 or 1.0.
-
-    Examples
-    --------
-    >>> draw_bernoulli(0.9, 0.0, np.random.default_rng(0))
-    1.0
-    """
+    """Return one reward, 0.0 or 1.0; sigma is not used."""
     return float(rng.binomial(1, mean))
 
 
 class LinearBandit:
-    """Arms with rewards of mean `link(arms @ theta)` and independent noise.
+    """Simulate arms with rewards of mean `link(arms @ theta)` and independent noise.
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like, optional
         The true parameter; either it or `means` must be given.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm, 0 allowed; Bernoulli noise has its own and ignores
-        it.
-    link : {"identity", "logistic"}, default "identity"
+    sigma : float or (K,) array_like
+        Standard deviation of the noise, 0 allowed; Bernoulli noise has its own and ignores it.
+    link : {"identity", "logistic"}
         Function of arms @ theta that is the mean; "logistic" implies Bernoulli rewards.
-    noise : {"gaussian", "bernoulli"}, default "gaussian"
+    noise : {"gaussian", "bernoulli"}
         Law of the rewards; Bernoulli means must lie in [0, 1].
     means : (K,) array_like, optional
         True mean rewards that no linear model need fit (real data); the items are then the arms.
 
     Attributes
     ----------
-    arms : (K, d) array
-        Feature vectors of the arms.
-    items : (M, d) array
-        Feature vectors of the items.
-    theta : (d,) array or None
-        The true parameter, None if `means` were given.
-    sigma : (K,) array
-        The standard deviation of the noise of each arm.
-    means : (K,) array
-        True mean reward of each arm.
-    link, noise : str
-        The options in force.
-    item_values : (M,) array
-        True mean values of the items.
-    gaps : (M,) array
-        Their distances from the best value.
+    item_values, gaps : (M,) array
+        True mean values of the items, and their distances from the best.
     best_item : int
         Row of the best item.
 
@@ -149,17 +96,13 @@ class LinearBandit:
         self.theta, self.means, self.item_values = None, means, means
 
     @property
-    def draw(self):
-        """One reward: `draw_gaussian` or `draw_bernoulli`.
+    def draw(self) -> Callable:
+        """Return the draw of one reward, `draw_gaussian` or `draw_bernoulli`, found by its name to stay compiled.
 
         Returns
         -------
         callable
             Function (mean, sigma, rng) -> reward.
-
-        Notes
-        -----
-        It is found by its name: a copy that came along to another process would be compiled there with every loop.
 
         Examples
         --------
@@ -168,7 +111,7 @@ class LinearBandit:
         """
         return draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
-    def pull(self, counts, rng):
+    def pull(self, counts: np.ndarray, rng: np.random.Generator) -> Sample:
         """Pull arm k `counts[k]` times and return the aggregated rewards, exactly in law, in O(K).
 
         Parameters
@@ -176,17 +119,12 @@ class LinearBandit:
         counts : (K,) int array
             Pulls of each arm, not negative.
         rng : numpy.random.Generator
-            Draws the rewards.
+            Draws the rewards: normals in index order for counts > 0, then chi-squares for counts > 1; or binomials.
 
         Returns
         -------
         Sample
             Counts, sums and sums of squares of the rewards.
-
-        Notes
-        -----
-        The draws are normals in index order for counts > 0, then chi-squares for counts > 1 (Gaussian), or binomials;
-        nothing for counts == 0. Gaussian: sum   N(n mu, n s^2), within-arm squares   s^2 chi2(n - 1), independent.
 
         Examples
         --------

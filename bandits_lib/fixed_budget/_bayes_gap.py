@@ -1,41 +1,25 @@
-"""BayesGap: gap-based exploration with a Gaussian process (Hoffman, Shahriari and de Freitas 2014).
+"""BayesGap: gap-based exploration with a Gaussian process (Hoffman, Shahriari and de Freitas 2014, Algorithm 1).
 
-The values of the arms have a normal prior of covariance eta^2 k(x, x'); rewards have normal noise. With posterior
-means mu_k and standard deviations s_k, U_k = mu_k + beta s_k and L_k = mu_k - beta s_k, the index
-B_k = max_{i != k} U_i - L_k bounds the regret of arm k. Let J be the arm of least index and j its best rival; pull the
-one of the two that is less certain; recommend the J whose index was the least of all times.
-
-beta is fixed by the budget T: beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H), kappa = sum_k k(x_k, x_k)^-1,
-H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2, so that the error is at most K T exp(-beta^2 / 2) (azizi2022, D.1).
-The gaps are unknown: as the authors suggest they are estimated before every pull by
-max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k). With estimated gaps there is no bound.
-
-Departures: every arm is pulled once before the rule begins, as in azizi2022; an index is taken after the last pull
-too. formula="code" repeats what the code published with azizi2022 does: variances s^2 wherever standard deviations s
-are meant, beta without its square root, H a sum of max(.) and not of its inverse square, and, for the Matern kernel,
-the rows of the kernel matrix as features, whose covariance is its square; of other kernels (and of a given matrix)
-eigenvectors by np.linalg.eig, which rounding errors make where eigenvalues are equal, and which are not orthogonal
-there, so that the covariance is another: they are drawn by `rng` (`gaussian_process.loosened`).
-
-A Gaussian process on a finite set of arms: its kernels, and its posterior, kept pull by pull for O(K^2).
+U_k = mu_k + beta s_k, L_k = mu_k - beta s_k and B_k = max_{i != k} U_i - L_k. J is the arm of least index and j its
+best rival. The less certain of the two is pulled; the J whose index was the least of all times is recommended.
+beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H), kappa = sum_k k(x_k, x_k)^-1,
+H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2, with gaps estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k).
+The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does not cover estimated gaps. Departures:
+- Every arm is pulled once before the rule begins, as in azizi2022; an index is taken after the last pull too.
+- formula="code" repeats the published code of azizi2022: variances s^2 for standard deviations s, beta without its
+  square root, H a sum of max(.), for the Matern kernel the rows of the kernel matrix as features, and for others
+  eigenvectors by np.linalg.eig. Where eigenvalues are equal, rounding errors decide these: here `rng` draws them.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
-from bandits_lib.checks import (
-    check_arms,
-    check_budget,
-    check_matrix,
-    check_option,
-    check_positive,
-    check_ridge,
-    check_sigma,
-)
+from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
@@ -92,7 +76,7 @@ def refresh(fit, counts):
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def learn(state, arm, reward):
-    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
+    """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
@@ -147,27 +131,15 @@ def _by_distance(arms, kernel, length):
 
 
 def loosened(covariance, rng):
-    """Covariance (K, K) of the features V D^(1/2) of a covariance, V by np.linalg.eig, which knows of no symmetry.
-
-    It is the covariance itself, but where eigenvalues are equal: there that routine's vectors need not be orthogonal.
-    Of an eigenspace of dimension m it finds m unit vectors that only rounding errors distinguish from others, and
-    V D V' has another covariance than the kernel: some arms are less certain than others for no reason but their
-    places. What these vectors are differs from processor to processor; here they are drawn, each uniformly from the
-    unit sphere of its eigenspace. Arms that have no covariance with others are parted before, as that routine does.
-    """
+    """Covariance (K, K) of features V D^(1/2), V by np.linalg.eig; where eigenvalues are equal, V is drawn by `rng`."""
     found = covariance.copy()
-    for block in _blocks(covariance):
+    count, label = connected_components(covariance != 0, directed=False)  # linked by a covariance other than 0
+    for block in (np.flatnonzero(label == k) for k in range(count)):
         values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
         for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
             if len(equal) > 1 and values[equal[-1]] > SAME * values[-1]:
                 found[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
     return found
-
-
-def _blocks(covariance):
-    """The rows that are linked by a covariance other than 0, block by block."""
-    count, label = connected_components(covariance != 0, directed=False)
-    return [np.flatnonzero(label == block) for block in range(count)]
 
 
 def _strayed(axes, rng):
@@ -197,7 +169,6 @@ def _check_covariance(kernel, K):
     return covariance
 
 
-FORMULAS = ("paper", "code")
 SPREAD = 3.0  # standard deviations in the estimate of the gaps
 LEAST_GAP = 1e-6  # estimated gaps are clipped from below
 
@@ -214,64 +185,61 @@ LEAST_GAP = 1e-6  # estimated gaps are clipped from below
     guarantee=After("", ONE_BY_ONE),
 )
 def bayes_gap(
-    arms, *, budget, sigma=1.0, kernel="linear", length=None, eta=50.0, epsilon=0.0, formula="paper", rng=None, trace=0
-):
-    """Best arm after exactly `budget` pulls, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    kernel: str | np.ndarray = "linear",
+    length: float | None = None,
+    eta: float = 50.0,
+    epsilon: float = 0.0,
+    formula: str = "paper",
+    rng: np.random.Generator | None = None,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the best arm with a budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled; copies are allowed.
-    budget : int
-        Number of pulls, at least K; all are made.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    kernel : {"linear", "exponential", "matern"} or (K, K) array_like, default "linear"
-        The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r) with
-        r = sqrt(3) |x - x'| / length; or the covariance matrix of the arms.
+        Arms that can be pulled; copies are allowed.
+    budget, sigma : int, and float or (K,) array_like
+        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    kernel : {"linear", "exponential", "matern"} or (K, K) array_like
+        The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r), r = sqrt(3) |x - x'| / length;
+        or a matrix.
     length : float, optional
-        Length of the exponential and the Matern kernel, in units of the arms (the exponential's: their square).
-    eta : float, default 50.0
-        Standard deviation of the prior, in units of reward (azizi2022: 50).
-    epsilon : float, default 0.0
-        Accepted distance from the best value, in units of reward (azizi2022: 0).
-    formula : {"paper", "code"}, default "paper"
+        Length of the exponential and the Matern kernel, in units of the arms (exponential: their square).
+    eta, epsilon : float
+        Standard deviation of the prior, and accepted distance from the best value, in units of reward (azizi2022: 50
+        and 0).
+    formula : {"paper", "code"}
         The paper's formulas, or the errors of the published code (see the head of this file).
     rng : numpy.random.Generator, optional
-        Draws eigenvectors of equal eigenvalues, with formula="code" and a kernel that has such.
-    trace : int, default 0
+        Draws eigenvectors of equal eigenvalues, for formula="code".
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the arm (int) and the history of `Trace`: statistic -B_J, threshold 0. One arm: at once, without a pull.
+        Pulls to make next, as for `linucb`. Returns a `Result`: the arm (int) and the history of `Trace`: statistic
+        -B_J, threshold 0.
 
     Raises
     ------
     ValueError
-        For bad input, an unknown kernel, a kernel without its length, a budget below K, and eigenvectors to be drawn
-        without `rng`.
-
-    References
-    ----------
-    .. [1] Hoffman, Shahriari, de Freitas. "On correlation and budget constraints in model-based bandit optimization
-       with application to automatic machine learning". AISTATS 2014. Algorithm 1.
-    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix D.1.
+        For bad input, a kernel without its length, a budget below K, and eigenvectors to be drawn without `rng`.
 
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = bayes_gap(problem.arms, budget=60)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(bayes_gap(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    sigma = check_sigma(sigma, len(arms)).max()
-    check_option("formula", formula, FORMULAS)
+    arms, sigma = check_noisy(arms, sigma)
+    check_option("formula", formula, ("paper", "code"))
     eta = check_positive("eta", eta)
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
@@ -346,8 +314,6 @@ def two_largest(mean, spread, factor, bounds):
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,)
     now: np.record  # see `_start`
     fit: Posterior
@@ -374,5 +340,4 @@ def _start(sample, fit, scale, epsilon, formula):
 
 
 def _look(state):
-    """Statistic, threshold and leader of a Trace."""
     return -float(state.now.index), 0.0, int(state.now.leader)

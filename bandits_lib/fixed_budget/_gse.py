@@ -1,28 +1,24 @@
 """GSE: generalised successive elimination with a fixed budget (Azizi, Kveton, Ghavamzadeh 2022, Algorithm 1).
 
 The budget is split evenly over s = ceil(log_eta K) stages; each pulls the arms that are left, fits a model to the
-pulls of this stage alone, and keeps the best 1/eta of them.
-
-What the paper leaves open, and where its published code differs from its text; each is an argument:
+pulls of this stage alone, and keeps the best 1/eta of them. Where text and published code differ:
 - s is found with whole numbers, as floating logarithms are off by one (log 125 / log 5 > 3).
-- keep: the text keeps ceil(m / eta) of m arms, which ends with one arm after s stages. The code keeps floor(m / eta),
-  which can need fewer stages than the budget was split for, and leaves the rest unspent.
+- keep: ceil(m / eta) of m arms (text), or floor(m / eta) (code), which can leave the last stages unspent.
 - remainder: the text drops the budget mod s pulls; the code gives one each to as many last stages.
-- rounding: the text rounds a design by regret minimisation (Allen-Zhu et al. 2017); the code takes every n pi_i up,
-  and so passes the budget by up to the number of arms ("ceil"), or draws ("multinomial", for Wynn's method).
-- projection: the text projects the arms in play on what they span. The code projects what it projected before: as
-  soon as the arms in play do not span their space it keeps 3 axes, for the rest of the run ("cumulative"). Arms that
-  differ in other directions become one point; the code ranks them by rounding errors, this file by a coin. Of axes of
-  one length those with the first coordinates are kept, as the code's solver mostly does. "first3" takes 3 axes of the
-  arms themselves in every stage, also of arms that span the space.
-- design: the default is certified. The paper's FWG stalls (design/g_optimal.py); in simulations it costs little.
-- model "logistic" takes a ridge where the paper takes the maximum-likelihood estimate, which is often infinite
-  (`bandits_lib.fixed_budget.logistic`). Its designs are those of the linear model, as in the paper.
+- rounding: by regret minimisation (text); the code takes every n pi_i up ("ceil") or draws ("multinomial").
+- projection: on what the arms in play span (text). The code projects what it projected before: as soon as the arms do
+  not span their space it keeps 3 axes ("cumulative"). Of arms that become one point it ranks by rounding errors, this
+  file by a coin. "first3" takes 3 axes of the arms themselves in every stage.
+- design: the default is certified, where the paper's FWG stalls.
+- model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
 """
+
+from collections.abc import Callable, Generator
+from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
+from bandits_lib.checks import check_budget, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.design.rounding import check_floor, evenly
 from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.fixed_budget.stages import (
@@ -50,85 +46,69 @@ from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
     guarantee=After("in play", SPENT),
 )
 def gse(
-    arms,
+    arms: np.ndarray,
     *,
-    budget,
-    sigma=1.0,
-    model="linear",
-    design="certified",
-    eta=2,
-    keep="ceil",
-    remainder="drop",
-    rounding="regret",
-    projection="span",
-    ridge=1e-3,
-    floor=0.0,
-    rng=None,
-):
-    """Best arm within a budget of pulls, by successive elimination in a structured model (azizi2022, Algorithm 1).
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    model: str = "linear",
+    design: str | Callable = "certified",
+    eta: float = 2,
+    keep: str = "ceil",
+    remainder: str = "drop",
+    rounding: str = "regret",
+    projection: str = "span",
+    ridge: float = 1e-3,
+    floor: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> Generator[Any, Any, Result]:
+    """Find the best arm within a budget, by successive elimination in a structured model (azizi2022, Algorithm 1).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled; identical ones are allowed.
-    budget : int
-        Number of pulls; the defaults never spend more, and the history says what each stage took.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, for the widths in the history only; of several the largest is used.
-    model : {"linear", "logistic"}, default "linear"
+        Arms that can be pulled; identical ones are allowed.
+    budget, sigma : int, and float or (K,) array_like
+        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    model : {"linear", "logistic"}
         Least squares, or logistic regression for rewards 0 and 1.
-    design : str or callable, default "certified"
-        G-optimal "certified", "fwg" (the paper's Algorithm 2), "wynn", "greedy" (sequential), "uniform", "clusters"
-        (appendix H), or a function (arms (m, r), n, rng) -> counts (m,) of sum n, on arms that span R^r;
-        `partial(by_design, solve)` of `explorers` makes one of a function (arms) -> `Design`.
-    eta : int, default 2
-        A stage keeps 1/eta of its arms; at least 2.
-    keep : {"ceil", "floor"}, default "ceil"
-        Rounding of m / eta, the number of arms kept, of the text or of the published code.
-    remainder : {"drop", "last"}, default "drop"
-        The pulls that the stages do not share evenly are dropped (text), or go to the last stages (published code).
-    rounding : {"regret", "ceil", "multinomial"}, default "regret"
-        How a design given by its name becomes whole pulls; the first is the text's, the others the published code's.
-    projection : {"span", "first3", "cumulative"}, default "span"
-        The arms in play are seen in what they span (text), in the first three axes of it, or as the published code sees
-        them: the first time that they do not span the space they are projected on three axes, and from then on the
-        projected ones are projected. Among arms that have become one point a coin decides.
-    ridge : float, default 1e-3
+    design : str or callable
+        G-optimal "certified", "fwg" (Algorithm 2), "wynn", "greedy" (sequential), "uniform", "clusters" (appendix H),
+        or a function (arms (m, r), n, rng) -> counts (m,) of sum n.
+    eta, keep : int and {"ceil", "floor"}
+        A stage keeps m / eta of m arms, eta at least 2, rounded up (text) or down (code).
+    remainder : {"drop", "last"}
+        Pulls that the stages do not share evenly are dropped (text), or go to the last stages (code).
+    rounding : {"regret", "ceil", "multinomial"}
+        How a named design becomes whole pulls: the text's, and two of the code.
+    projection : {"span", "first3", "cumulative"}
+        What the arms in play are seen in: what they span (text), its first three axes, or as in the code.
+    ridge : float
         Penalty of the logistic fit, positive.
-    floor : float, default 0.0
-        Share of every stage's pulls, in [0, 1), that its arms get evenly, so that lack of fit can be seen; the design
-        has the others. What cannot be shared evenly goes to the arms that it pulls least.
+    floor : float
+        Share of every stage's pulls, in [0, 1), that its arms get evenly, so that lack of fit can be seen.
     rng : numpy.random.Generator, optional
-        For design="uniform", which gives what is left over to random arms, rounding="multinomial", and the coin of
-        projection="cumulative".
+        For design="uniform", rounding="multinomial" and projection="cumulative".
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best arm (int) and the
-        history of `Round`, whose `width` is the largest standard deviation of an estimated difference from the stage's
-        leader (logistic: of x'theta). One arm: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a stage, whose
+        `width` is the largest standard deviation of a difference from the leader.
 
     Raises
     ------
     ValueError
-        For bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest that runs), `rng`
-        missing where it is needed, and rewards other than 0 and 1 for the logistic model.
-
-    References
-    ----------
-    .. [1] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Algorithm 1.
+        For bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest that runs), a
+        missing `rng`, and rewards other than 0 and 1 for the logistic model.
 
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = gse(problem.arms, budget=60)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(gse(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, sigma = check_arms(arms), check_sigma(sigma, len(arms)).max()
+    arms, sigma = check_noisy(arms, sigma)
     check_option("model", model, ("linear", "logistic"))
     check_option("keep", keep, ("ceil", "floor"))
     check_option("remainder", remainder, ("drop", "last"))
@@ -168,7 +148,7 @@ def gse(
         kept = top_at_random(values, int(size), rng) if again else top(values, int(size))
         active = active[kept]  # line 5
         seen = Stage(stage.arms[kept], stage.basis) if again else Stage(arms[active], seen.basis)
-    return Result(int(rng.choice(active) if again else active[0]), tuple(history))
+    return Result(int(rng.choice(active) if again and rng is not None else active[0]), tuple(history))
 
 
 def top_at_random(values, size, rng):

@@ -1,30 +1,19 @@
-"""LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of azizi2022, section 8.
+"""LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of Azizi et al. (2022).
 
-Each arm once; then the leader i and its most ambiguous rival j are compared, and the arm is pulled that the optimal
-allocation for the direction x_i - x_j lacks most ("ratio") or that shrinks its norm most ("greedy"), until the budget
-is spent; the answer is the leader then. There is no stop on the way and no guarantee at the end: `delta` only sets how
-much width a rival gets.
-
-Departures: the program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as the analysis has it.
-formula="code" repeats what the code published with azizi2022 does: the program with w >= 0, which has no solution where
-x_i - x_j is not in the cone of the arms (`nonnegative`), and the width
-sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls, the variance where the deviation is
-meant.
+Each arm once, then the pulls of `fixed_confidence._lingape` until the budget is spent; the answer is the leader then.
+`delta` only sets how much width a rival gets. Departures:
+- The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as the analysis has it.
+- formula="code" repeats the published code of azizi2022: w >= 0, which has no solution where x_i - x_j is not in the
+  cone of the arms, and the width sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls.
 """
 
+from collections.abc import Generator
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_budget,
-    check_delta,
-    check_option,
-    check_positive,
-    check_ridge,
-    check_sigma,
-)
+from bandits_lib.checks import check_budget, check_delta, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.design.pair_allocations import allocations, enter, find, nonnegative_allocations
 from bandits_lib.fixed_confidence._lingape import begin, compare, explore, lagging, shrinking
 from bandits_lib.numerics.kernels import inlined
@@ -43,51 +32,46 @@ FORMULAS = ("paper", "code")
     guarantee=After("", ONE_BY_ONE),
 )
 def lingape_budget(
-    arms, *, budget, delta, sigma=1.0, theta_bound=1.0, ridge=1e-8, rule="ratio", formula="paper", trace=0
-):
-    """The leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
+    arms: np.ndarray,
+    *,
+    budget: int,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    theta_bound: float = 1.0,
+    ridge: float = 1e-8,
+    rule: str = "ratio",
+    formula: str = "paper",
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    budget : int
-        Number of pulls, at least K; all are made.
-    delta : float
-        Probability that sets the width of the rivals, in (0, 1), and no error probability (azizi2022 tunes it on a
-        grid).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    theta_bound : float, default 1.0
-        Bound on the Euclidean norm of theta; it enters the width times sqrt(ridge), next to nothing by default.
-    ridge : float, default 1e-8
-        Regulariser lambda, positive (the default is that of azizi2022's code).
-    rule : {"ratio", "greedy"}, default "ratio"
-        Pull what the optimal allocation of the pair lacks most, or what shrinks the width of the pair most.
-    formula : {"paper", "code"}, default "paper"
-        The program and the width of Xu et al., or those of the published code (see the head of this file), in which
-        theta_bound has no part.
-    trace : int, default 0
+        Arms that can be pulled, which are also what is ranked.
+    budget, delta : int and float
+        Number of pulls, at least K; and the probability, in (0, 1), that sets the width of the rivals.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise; of several the largest counts.
+    theta_bound, ridge : float
+        Bound on the Euclidean norm of theta, and regulariser lambda, positive.
+    rule : {"ratio", "greedy"}
+        As for `lingape`.
+    formula : {"paper", "code"}
+        Program and width of Xu et al., or those of the published code (see the head of this file).
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the leader (int) and the history of `Trace`: statistic minus the rival's largest lead, threshold inf. One arm:
-        at once, without a pull.
+        Pulls to make next, as for `linucb`. Returns a `Result`: the leader (int) and the history of `Trace`: statistic
+        minus the rival's largest lead, threshold inf.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, a number out of range), and for a budget below K.
-
-    References
-    ----------
-    .. [1] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
-       Algorithm 1.
-    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022. Section
-       8.
 
     Examples
     --------
@@ -97,9 +81,8 @@ def lingape_budget(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
+    arms, sigma = check_noisy(arms, sigma)
     budget, delta = check_budget(budget, len(arms), "each arm once"), check_delta(delta)
-    sigma = check_sigma(sigma, len(arms)).max()
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
     check_option("formula", formula, FORMULAS)

@@ -1,20 +1,17 @@
-"""LinUCB stopped at a budget (Li, Chu, Langford, Schapire 2010), a baseline of azizi2022, section 8.
+"""LinUCB stopped at a budget (Li, Chu, Langford, Schapire 2010), a baseline of azizi2022 (Azizi et al., section 8).
 
 Pull argmax x'theta_hat + alpha ||x||_{A^-1}, A = ridge I + sum xx', until the budget is spent, and recommend the arm
-pulled most often (azizi2022, appendix F). The rule minimises regret: as an identification rule it has no guarantee.
-
-The published code of azizi2022 runs the *disjoint* form of Li et al.'s Algorithm 1, a regression of its own for every
-arm, which makes no use of what the arms have in common; mode="disjoint". The default shares one regression, as the
-cited analysis does. On arms that are orthogonal both are the same. The code's alpha is .513 (its formula has the
-reciprocal of Li et al.'s square root), for rewards in [0, 1].
+pulled most often. The rule minimises regret: as an identification rule it has no guarantee. mode="disjoint" is the
+published code of azizi2022 and Algorithm 1 of Li et al., a regression of its own for every arm.
 """
 
+from collections.abc import Generator
 from math import log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_option, check_positive, check_ridge, check_sigma
+from bandits_lib.checks import check_budget, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
@@ -29,67 +26,65 @@ DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
     row=Row(PULLS, LARGEST, "rewards should be good on the way, too", "Li et al. 2010", NONE),
     guarantee=After("", ONE_BY_ONE),
 )
-def linucb(arms, *, budget, sigma=1.0, mode="shared", alpha=None, ridge=1.0, trace=0):
-    """The arm that LinUCB has pulled most after `budget` pulls (Li et al. 2010; azizi2022, appendix F).
+def linucb(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    mode: str = "shared",
+    alpha: float | None = None,
+    ridge: float = 1.0,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the arm that LinUCB pulls most in `budget` pulls (Li et al. 2010; azizi2022, appendix F).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    budget : int
-        Number of pulls, at least 1; all are made.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    mode : {"shared", "disjoint"}, default "shared"
+        Arms that can be pulled, which are also what is ranked.
+    budget, sigma : int, and float or (K,) array_like
+        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    mode : {"shared", "disjoint"}
         One regression for all arms, or one for each (the published code of azizi2022).
     alpha : float, optional
-        Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / delta) / 2)) with delta = 0.001 (Li
-        et al., Algorithm 1). The published code of azizi2022: 0.513.
-    ridge : float, default 1.0
+        Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / 0.001) / 2)) (Li et al., Algorithm
+        1). The published code: 0.513.
+    ridge : float
         Regulariser, positive (Li et al.: 1).
-    trace : int, default 0
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of
-        several arms most pulled, that of the largest estimated value (int), and the history of `Trace`: statistic the
-        largest upper bound (units of reward), threshold inf, since the rule never stops early. One arm: at once,
-        without a pull.
+        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of several arms
+        most pulled, that of the largest estimate (int), and the history of `Trace`: statistic the largest upper bound,
+        threshold inf. One arm needs no pull.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, a number out of range).
 
-    References
-    ----------
-    .. [1] Li, Chu, Langford, Schapire. "A contextual-bandit approach to personalized news article recommendation". WWW
-       2010. Algorithm 1.
-    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix F.
-
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = linucb(problem.arms, budget=60)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(linucb(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    budget, sigma = check_budget(budget, 1, "one pull"), check_sigma(sigma, len(arms)).max()
+    arms, sigma = check_noisy(arms, sigma)
+    budget = check_budget(budget, 1, "one pull")
     check_option("mode", mode, ("shared", "disjoint"))
     ridge = check_positive("ridge", ridge)
-    alpha = sigma * (1 + sqrt(log(2 / DELTA) / 2)) if alpha is None else check_positive("alpha", alpha)
+    factor = sigma * (1 + sqrt(log(2 / DELTA) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge)
 
     make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
     counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
-    state = State(counts, record(pulls=0, due=0), make(arms, ridge), bounds, float(alpha))
+    state = State(counts, record(pulls=0, due=0), make(arms, ridge), bounds, float(factor))
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
     return Result(most_pulled(counts, state.fit.values), history)
 
@@ -101,8 +96,6 @@ def most_pulled(counts, values):
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,)
     now: np.record  # pulls, due
     fit: Any  # Ridge or Disjoint
@@ -127,7 +120,6 @@ def disjoint(arms, ridge):
 
 
 def _look(state):
-    """Statistic, threshold and leader of a Trace."""
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
 
 

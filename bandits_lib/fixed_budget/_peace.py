@@ -1,24 +1,21 @@
-"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020) and azizi2022's approximation of it.
+"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), and azizi2022's approximation.
 
-Epochs of equal length measure the items that are left by the design of least Gaussian width (`width_design`) and then
-keep the best of them, as many as the width can be halved with. What follows the published code rather than the paper's
-constants: ceil(log2 gamma(Z)) epochs, at least 2; estimates from the data of all epochs; the next set is the largest
-prefix, in the order of estimated values, whose width is at most max(ceil(gamma / 2), 1). Where gamma(Z) is next to a
-power of two, the batch it is averaged over decides the number of epochs.
+Epochs of equal length measure the items that are left by the design of least Gaussian width and then keep as many of
+the best as the width can be halved with. As in the published code: ceil(log2 gamma(Z)) epochs, at least 2; estimates
+from the data of all epochs; the next set is the largest prefix, in the order of estimated values, whose width is at
+most max(ceil(gamma / 2), 1). Departures:
+- A fixed batch of normals with their negatives, a closed-form gradient and entropic descent minimise the width.
+- Two items have a single difference, whose design is exact.
+- Atoms that the variances hardly miss are dropped before rounding, at a price of 1 % of the width.
 
-Departures, all in how the width is minimised: a fixed batch of normals with their negatives, drawn once per run, a
-closed-form gradient and entropic descent, where the published solver takes stochastic gradient steps of one draw each.
-On a fixed batch a subset never has the larger width, so bisection finds the longest prefix; it asks only on which side
-of the limit a width lies. Two items have a single difference, whose design a linear program gives exactly. Atoms that
-the variances hardly miss are dropped before rounding, at a price of 1 % of the width, or each would cost a pull.
-
-azizi2022 compares with "approximate Peace": the halving stages of GSE, in each the design that minimises
-E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts rounded down,
-the rest given out at random; estimates from the stage alone. objective="ratio". The maximum over the items is direct
-here, and the same descent minimises it: the items (z - z_0) / (1 + gap), with 0, are points like any other.
+objective="ratio" is the approximation of Azizi et al. (2022): the halving stages of GSE, each with the design that
+minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts
+rounded down, the rest given out at random; estimates from the stage alone.
 """
 
+from collections.abc import Generator
 from math import ceil, log2
+from typing import Any
 
 import numpy as np
 
@@ -41,22 +38,29 @@ PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(
     guarantee=After("without", SPENT),
     gone={"offset": 1.0},
 )
-def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024, rng):
-    """Best item after at most `budget` pulls, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
+def peace(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    objective: str = "width",
+    draws: int = 1024,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Find the best item within a budget, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms. Copies are allowed.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     budget : int
         Number of pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise. One number has no effect; of several the ratios matter.
-    objective : {"width", "ratio"}, default "width"
-        Peace, or azizi2022's approximation: halving stages, gaps in the objective.
-    draws : int, default 1024
+    sigma : float or (K,) array_like
+        Standard deviation of the noise. One number has no effect; of several the ratios matter.
+    objective : {"width", "ratio"}
+        Peace, or its approximation in azizi2022.
+    draws : int
         Normals in the batch that widths are averaged over, even.
     rng : numpy.random.Generator
         Draws the batch, and for the ratio the arms that get the pulls left by rounding.
@@ -64,21 +68,13 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`, whose `design_value` is gamma of the active items (of the stage's points for the ratio), and
-        whose `width` is the largest standard deviation of a comparison with the leader, in units of sigma. One item, or
-        items all alike: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` an epoch,
+        whose `design_value` is gamma and whose `width` is a standard deviation in units of sigma.
 
     Raises
     ------
     ValueError
         For bad input, and for a budget below epochs times rank.
-
-    References
-    ----------
-    .. [1] Katz-Samuels, Jain, Karnin, Jamieson. "An empirical process approach to the union bound: practical algorithms
-       for combinatorial and linear bandits". NeurIPS 2020. Algorithm 2.
-    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
 
     Examples
     --------
@@ -90,14 +86,14 @@ def peace(arms, items=None, *, budget, sigma=1.0, objective="width", draws=1024,
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)
-    sigma = check_sigma(sigma, len(arms))
+    noise = check_sigma(sigma, len(arms))
     check_option("objective", objective, ("width", "ratio"))
     batch(draws, 1, np.random.default_rng(0))
     check_budget(budget, 1, "one pull")
     if (items == items[0]).all():
         return Result(0)
     rule = _by_width if objective == "width" else _by_ratio
-    return (yield from rule(arms, items, budget, sigma / sigma.max(), draws, rng))
+    return (yield from rule(arms, items, budget, noise / noise.max(), draws, rng))
 
 
 def _by_width(arms, items, budget, relative, draws, rng):
@@ -110,8 +106,10 @@ def _by_width(arms, items, budget, relative, draws, rng):
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):
-        weights = _pruned(space.arms, lam.weights, points[active])
-        asked.append(_counts(space.arms, weights, n, first=epoch == 1))
+        # two points have an exact design; of others the atoms that the width hardly misses are dropped
+        weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
+        few = epoch == 1 and n < np.count_nonzero(weights)  # the first epoch's pulls determine all values
+        asked.append(rounded(space.arms, weights, n, "regret") if few else round_design(weights, n))
         sample = yield InPlay(asked[-1], active)
         samples.append(sample)
         so_far = total(samples)
@@ -136,7 +134,9 @@ def _by_ratio(arms, items, budget, relative, draws, rng):
     for stage in range(1, stages + 1):
         pulled = active if own else np.arange(len(arms))
         space = span((arms / relative[:, None])[pulled])
-        points = _ratios(points_in(space, items[active]), items[active] @ theta_hat)
+        points, scores = points_in(space, items[active]), items[active] @ theta_hat
+        leader = argmax(scores)
+        points = (points - points[leader]) / (1 + scores[leader] - scores)[:, None]
         lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[pulled] = _rounded_down(lam.weights, n, rng)
@@ -190,24 +190,6 @@ def _share(budget, parts, rank, name):
     """Pulls of each part; ValueError if they cannot identify the values of the items."""
     check_budget(budget, parts * rank, f"{parts} {name} of {rank} pulls, the rank of the arms")
     return int(budget) // parts
-
-
-def _pruned(arms, weights, points):
-    """The weights (K,) without atoms that the width hardly misses; two points have an exact design."""
-    return fewer_atoms(arms, weights, points) if len(points) > 2 else weights
-
-
-def _counts(arms, weights, n, first):
-    """n pulls (K,); the first epoch's determine all values, later ones add to what is known."""
-    if first and n < np.count_nonzero(weights):
-        return rounded(arms, weights, n, "regret")
-    return round_design(weights, n)
-
-
-def _ratios(points, scores):
-    """The points (m, r) from the leader's, over 1 + gap: the leader's is 0."""
-    leader = argmax(scores)
-    return (points - points[leader]) / (1 + scores[leader] - scores)[:, None]
 
 
 def _rounded_down(weights, n, rng):

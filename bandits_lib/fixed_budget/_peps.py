@@ -1,27 +1,23 @@
 """PEPS: exploration by posterior samples, played to a budget (Li, Jamieson and Jain 2024). Beyond the four papers.
 
-A game of two players, one pull at a time. The first draws theta~ from the posterior of theta_hat, conditioned on an
-answer other than the present one: a world in which we would be wrong. The second holds weights lambda on the arms and
-multiplies them by exp(step (x'(theta_hat - theta~))^2): arms that would tell the two worlds apart. The pull is drawn
-from lambda, mixed with a fixed design by t^(-1/4). Only samples and argmaxes are needed, so items may be many.
+The first player draws theta~ from the posterior of theta_hat, conditioned on another answer than the present one. The
+second holds weights lambda on the arms and multiplies them by exp(step (x'(theta_hat - theta~))^2). The pull is drawn
+from lambda, mixed with a fixed design by t^(-1/4). Departures:
+- The posterior is sampled at its own scale; the step is sqrt(log K / T) over the largest gain met so far.
+- The fixed design is the certified XY-design of the items; r independent arms are pulled first.
+- T is the budget, so there are no restarts of doubling length.
+- Where no sample of `tries` changes the answer, theta~ is the nearest point in which two answers tie.
 
-What is ours, since the paper's steps are constants times T^(-1/2): the posterior is sampled at its own scale; the step
-is sqrt(log K / T) over the largest gain met so far; the fixed design is the certified XY-design of the items; T is the
-budget, so there are no restarts of doubling length; r independent arms are pulled first. Where no sample of `tries`
-is expected to change the answer, or none did, theta~ is the nearest point in which two answers tie.
-
-Least squares in coordinates in which the estimate has independent errors of one size, kept pull by pull.
-
-With RR' = V^-1, V = sum xx' over the pulls, arms and items are held as R'x and R'z, the estimate as R^-1 theta_hat.
-A pull costs O((K + M) r); everything is computed afresh from counts and rewards every REFRESH pulls.
+With RR' = V^-1, V = sum xx', arms and items are held as R'x and R'z, and the estimate as R^-1 theta_hat.
 """
 
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_budget, check_items, check_sigma, check_told
+from bandits_lib.checks import check_budget, check_items, check_noisy, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.design.gaussian_width import points_in
@@ -81,7 +77,7 @@ def refresh(fit, counts):
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def learn(state, arm, reward):
-    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
+    """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
@@ -123,22 +119,28 @@ def shrink(columns, b, share, along):
     row=Row(PULLS, LARGEST, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
     guarantee=After("", ONE_BY_ONE),
 )
-def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
-    """Best item after exactly `budget` pulls, by sampling worlds with another answer (Li et al. 2024).
+def peps(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    tries: int = 100,
+    trace: int = 0,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with a budget, by sampling parameters with another answer (Li et al. 2024).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms. Copies are allowed.
-    budget : int
-        Number of pulls, at least the rank of the arms; all are made.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, the scale of the posterior; of several the largest is used.
-    tries : int, default 100
-        Samples drawn for a world with another answer, before the nearest tie is taken.
-    trace : int, default 0
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    budget, sigma : int, and float or (K,) array_like
+        Number of pulls, at least the rank of the arms, and standard deviation of the noise; of several the largest
+        counts.
+    tries : int
+        Samples drawn for another answer, before the nearest tie is taken.
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
     rng : numpy.random.Generator
         Draws samples and arms.
@@ -146,18 +148,13 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`: its statistic is the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2)
-        over the differences y of the leader from the others, in the norm of A^-1; threshold inf.
+        Pulls to make next, as for `linucb`. Returns a `Result`: the best item (int) and the history of `Trace`:
+        statistic the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2) of the leader, threshold inf.
 
     Raises
     ------
     ValueError
         For bad input, and for a budget below the rank.
-
-    References
-    ----------
-    .. [1] Li, Jamieson, Jain. "Optimal exploration is no harder than Thompson sampling". AISTATS 2024.
 
     Examples
     --------
@@ -167,9 +164,8 @@ def peps(arms, items=None, *, budget, sigma=1.0, tries=100, trace=0, rng):
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
+    arms, sigma = check_noisy(arms, sigma)
     items = check_items(items, arms, distinct=False)
-    sigma = check_sigma(sigma, len(arms)).max()
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 0:
         raise ValueError(f"tries must be an integer of at least 0 (samples for another answer); got {tries}")
     space = span(arms)
@@ -265,8 +261,6 @@ def reweigh(state):
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,)
     now: np.record  # pulls, due; leader, the rival nearest to it, that squared distance; the largest gain so far
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
@@ -303,5 +297,4 @@ def _start(fit, sample, fixed, rng, sigma, tries, budget):
 
 
 def _look(state):
-    """Statistic, threshold and leader of a Trace."""
     return float(state.now.distance) / 2, np.inf, int(state.now.leader)

@@ -1,16 +1,15 @@
 """UCB-GLM stopped at a budget, for 0/1 rewards (Li, Lu, Zhou 2017, Algorithm 1), a baseline of azizi2022, section 8.
 
 Each arm once; then pull argmax x'theta_hat + alpha ||x||_{V^-1}, V = sum xx', theta_hat the logistic regression on all
-rewards so far, until the budget is spent; recommend the arm pulled most often (azizi2022, appendix F). The rule
-minimises regret: as an identification rule it has no guarantee.
-
-Departures: a ridge keeps theta_hat finite where the rewards separate the arms (see `fixed_budget.logistic`), and the
-first pulls are one of each arm where Li et al. draw arms at random until V is large. The published code of azizi2022
-adds alpha ||x||^2 with alpha = 1/2: width="squared", alpha=0.5.
+rewards; recommend the arm pulled most often (Azizi et al. 2022, appendix F). The rule has no guarantee. Departures:
+- A ridge keeps theta_hat finite where the rewards separate the arms (see `fixed_budget.logistic`).
+- The first pulls are one of each arm, where Li et al. draw arms at random until V is large.
+- width="squared" with alpha=0.5 is the published code of azizi2022.
 """
 
+from collections.abc import Generator
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -41,47 +40,47 @@ SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
     row=Row(PULLS, OWN, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE),
     guarantee=After("", ONE_BY_ONE),
 )
-def ucb_glm(arms, *, budget, theta_bound=None, alpha=None, width="norm", delta=None, ridge=1e-3, trace=0):
-    """The arm that UCB-GLM has pulled most after `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
+def ucb_glm(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    theta_bound: float | None = None,
+    alpha: float | None = None,
+    width: str = "norm",
+    delta: float | None = None,
+    ridge: float = 1e-3,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the arm that UCB-GLM pulls most in `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
+        Arms that can be pulled, which are also what is ranked.
     budget : int
         Number of pulls, at least K; all are made.
     theta_bound : float, optional
         Bound on the Euclidean norm of theta, which the theory's alpha needs.
     alpha : float, optional
-        Factor of the norm; by default the theory's (1/2 / kappa) sqrt((r/2) log(1 + 2 budget / r) + log(1 / delta)) (Li
-        et al., Theorem 2), r the rank of the arms and kappa the least slope of the logistic function within 1 of theta.
-    width : {"norm", "squared"}, default "norm"
+        Factor of the norm; by default the theory's (Li et al., Theorem 2).
+    width : {"norm", "squared"}
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
         Error probability in the theory's alpha; by default 1 / (budget + 1).
-    ridge : float, default 1e-3
+    ridge : float
         Penalty of the logistic regression, positive.
-    trace : int, default 0
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of
-        several arms most pulled, that of the largest estimated value (int), and the history of `Trace`: statistic the
-        largest upper bound (on x'theta), threshold inf. One arm: at once, without a pull.
+        Pulls to make next, as for `linucb`. Returns a `Result`: as for `linucb`, with upper bounds on x'theta.
 
     Raises
     ------
     ValueError
         For bad input, for alpha=None without `theta_bound`, and for rewards other than 0 and 1.
-
-    References
-    ----------
-    .. [1] Li, Lu, Zhou. "Provably optimal algorithms for generalized linear contextual bandits". ICML 2017. Algorithm
-       1.
-    .. [2] Azizi, Kveton, Ghavamzadeh. "Fixed-budget best-arm identification in structured bandits". IJCAI 2022.
-       Appendix F.
 
     Examples
     --------
@@ -120,8 +119,6 @@ def _alpha(arms, budget, theta_bound, delta):
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,)
     now: np.record  # pulls, due, refused: whether a reward was neither 0 nor 1
     arms: np.ndarray  # (K, r)
@@ -158,7 +155,6 @@ def _start(arms, sample, alpha, squared, ridge):
 
 
 def _look(state):
-    """Statistic, threshold and leader of a Trace."""
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 

@@ -1,20 +1,13 @@
 """Logistic regression on aggregated 0/1 rewards, finite whatever the data (azizi2022, section 5 and eq. 4).
 
-With s_i successes in n_i pulls of arm x_i, the fit maximises the concave
-    sum_i s_i x_i'theta - n_i log(1 + exp(x_i'theta)) - ridge/2 |theta|^2
-by Newton's method (iteratively reweighted least squares) with halved steps. The maximum is unique, so where the method
-starts matters for speed only; arms that do not span R^d leave theta_hat in their span.
+With s_i successes in n_i pulls of arm x_i, Newton's method with halved steps maximises the concave
+    sum_i s_i x_i'theta - n_i log(1 + exp(x_i'theta)) - ridge/2 |theta|^2.
+Departure: the paper takes ridge 0, whose estimate is infinite where an arm only won or only lost: in 11 to 38 % of the
+stages of Figure 4. As the ridge goes to 0 the order of the values x'theta_hat tends to one that the data decide.
 
 Along a step v the weights of the Hessian H change by a factor of e^R at most, R = max_i |x_i'v|. So a whole step with
-R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4: no value is computed to know that it gains enough. And the next
-step is of squared length e^R ((e^R - 1 - R) / R)^2 v'Hv < 3/2 R^2 v'Hv at most: where that is below DECREMENT it is the
-last one.
-
-Departures from the paper, which takes the maximum-likelihood estimate, ridge 0, for granted. A stage of GSE has few
-pulls on few arms, and an arm that only won or only lost sends that estimate to infinity: in 11 to 38 % of the stages
-of Figure 4. The published code then draws theta at random. A ridge keeps the estimate finite and unique, and as it goes
-to 0 the order of the values x'theta_hat, which is all that GSE uses, tends to one that the data decide. The default
-1e-3 is a thousandth of what one pull of an undecided arm of length 2 tells along itself.
+R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4, and the next step is of squared length
+e^R ((e^R - 1 - R) / R)^2 v'Hv < 3/2 R^2 v'Hv at most: where that is below DECREMENT it is the last one.
 """
 
 from typing import NamedTuple
@@ -47,7 +40,7 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     room = room_for(arms)
     steps = newton(arms, counts, sums, ridge, theta, room)
     differentiate(arms, counts, sums, ridge, theta, room)
-    return LogisticFit(theta, np.linalg.inv(_whole(room.hessian)), steps)
+    return LogisticFit(theta, np.linalg.inv(np.tril(room.hessian) + np.tril(room.hessian, -1).T), steps)
 
 
 class Room(NamedTuple):
@@ -64,11 +57,6 @@ def room_for(arms):
     """The `Room` for arms (K, d)."""
     d = arms.shape[1]
     return Room(np.empty(d), np.empty(1), np.empty(d), np.zeros((d, d)), np.empty((d, d)))
-
-
-def _whole(lower):
-    """The symmetric matrix with this lower triangle."""
-    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def check_successes(sample):

@@ -1,21 +1,12 @@
-"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and pulls of these alone.
+"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and their pulls (azizi2022, line 3).
 
-The basis of the coordinates is orthonormal, unless the scales of the arms are decades apart.
-
-How a stage of successive elimination spends its pulls: whole counts on the arms that are left (azizi2022, line 3).
-
-Every allocation made here is valid in the sense of Theorem 4.1: the pulled arms span what the arms span. Where a
-random or rounded allocation does not, one pull goes to each of r independent arms, r the rank, and the rest is given
-out again. What is not drawn comes from a cache, so runs in which the same arms survive share it.
-
-Rounding: "regret" is the ROUND of the paper (Allen-Zhu et al. 2017); "ceil", the published code's, takes every n pi_i
-up and so passes n; "multinomial" draws.
-
-"greedy" is the sequential G-optimal allocation (Soare et al. 2014; GSE-Lin-Greedy): each pull minimises
-max_x ||x||^2_{V^-1}. It starts from r independent arms, each the farthest from the span of those before, where the
-original starts from a ridge V = I. Among arms that leave the same maximum, ties="variance" pulls the one of the largest
-x'V^-1x (ours), "first" the first; on the canonical basis no pull lowers the maximum until all arms have as many, and
-"first" stays on the first arm for ever.
+The basis is orthonormal, unless the scales of the arms are decades apart. Every allocation is valid in the sense of
+Theorem 4.1: where the pulled arms do not span what the arms span, r independent arms get one pull each and the rest is
+given out again. What is not drawn comes from a cache. "greedy" is the sequential G-optimal allocation (Soare et al.
+2014): each pull minimises max_x ||x||^2_{V^-1}. Departures:
+- "greedy" starts from r independent arms, where the original starts from a ridge V = I.
+- Among arms that leave the same maximum, ties="variance" pulls the one of the largest x'V^-1x. With "first", no pull
+  lowers the maximum on the canonical basis, and the first arm is pulled for ever.
 """
 
 from collections.abc import Callable
@@ -48,10 +39,7 @@ class Stage(NamedTuple):
 
 @cached
 def project(arms, projection="span"):
-    """The `Stage` of arms (m, d): on what they span (line 2 of GSE), or on the first three axes of it.
-
-    "first3" takes these axes always, "cumulative" only of arms that do not span R^d.
-    """
+    """The `Stage` of arms (m, d): on what they span, or its first 3 axes ("cumulative": if they do not span R^d)."""
     axes = basis(arms)
     short = axes.shape[1] < arms.shape[1]
     if projection == "first3" or (projection == "cumulative" and short):

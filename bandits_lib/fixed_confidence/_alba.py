@@ -1,40 +1,20 @@
-"""ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019, section 5 and appendix F.
-
-Run r = 0, 1, ... of Y-ElimTil leaves floor(d / 2^r) arms. Its phase s draws n_s arms i.i.d. from the G-optimal design
-lambda of all arms in the span of the active ones, and estimates by the *expected* information matrix,
-    theta_hat = (n_s A(lambda))^-1 (sum of x times reward),
-which needs no rounding but is noisier by the fluctuation of the draws, in proportion to theta. The confidence width
-of y = leader - x therefore has a term for the variance of the draws, a Bernstein remainder and a term for the noise.
+"""ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019 (Fiez et al., section 5 and appendix F).
 
 Departures and readings:
-- The analysis asks for arms of length at most 1 and noise of variance 1. Here L = theta_bound times the longest arm
-  bounds the means and epsilon_s = sigma 2^-s the accuracy, so that a change of units changes nothing.
-- The variance of the draws is bounded by L^2 ||y||^2 ("blind") or, as in the published code, by the phase's own
-  estimate, sum over x of lambda_x (y'A^-1x)^2 (|x'theta_hat| + epsilon_s / 2)^2 ("informed"), the smaller of two
-  widths: without the second there are ten times more pulls. The second takes the means to be known to
-  epsilon_s / 2, which n_s is made for when growth is 2. The noise has the same part in both.
-- growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, but the width keeps 2^-s. It is not
-  a proved width; how far the errors stay below it is measured in the tests.
-- Pulls replayed from a log may not be those drawn here. The phase then takes their shares for its design, which makes
-  theta_hat plain least squares: it has the noise's part of the error alone, so the widths are still wide enough.
-- The design's maximum is over all arms in the span; over the active ones alone it would hardly measure what
-  separates them. floor(d / 2^r) = 0 is read as 1.
+- Rewards are measured in units of L = theta_bound times the longest arm and of sigma, not taken to be at most 1.
+- Width: the variance of the draws is bounded by L^2 ||y||^2 or by the phase's own estimate, whichever is smaller.
+- growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, and no width is proved for it.
+- Where a log holds other pulls, their shares are the phase's design, and the widths are still wide enough.
+- The design's maximum is over all arms in the span of the active ones; floor(d / 2^r) = 0 is read as 1.
 """
 
-from itertools import count
+from collections.abc import Generator
 from math import ceil, log, sqrt
+from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_delta,
-    check_items,
-    check_option,
-    check_positive,
-    check_sigma,
-    check_told,
-)
+from bandits_lib.checks import check_option, check_positive, check_problem, check_told
 from bandits_lib.design import g_design
 from bandits_lib.elimination import behind, feasible
 from bandits_lib.numerics.least_squares import basel_delta
@@ -57,42 +37,39 @@ WAY_OUT = (
     ),
     gone={"design": g_design},
 )
-def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, rng):
-    """Best arm with probability at least 1 - delta, halving the number of arms run by run (Tao et al. 2018).
+def alba(
+    arms: np.ndarray,
+    *,
+    delta: float,
+    theta_bound: float,
+    sigma: float | np.ndarray = 1.0,
+    growth: float = 2,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled, which are also what is ranked.
-    delta : float
-        Error probability allowed, in (0, 1).
-    theta_bound : float
-        Bound on the Euclidean norm of theta, which the number of pulls and the widths need.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    growth : {2, 1.1}, default 2
-        Accuracies 2^-s as in the paper, or the published code's, for which no width is proved: its number of pulls
-        grows by 1.1^2 a phase.
+        Arms that can be pulled, which are also what is ranked.
+    delta, theta_bound : float
+        Error probability allowed, in (0, 1), and bound on the Euclidean norm of theta.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise; of several the largest counts.
+    growth : {2, 1.1}
+        Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
     rng : numpy.random.Generator
         Draws the arms.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best arm (int) and the
-        history of `Round`, one for every phase of every run. One arm: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical arms, a number out of range), and for arms that are too close to tell
-        apart.
-
-    References
-    ----------
-    .. [1] Tao, Blanco, Zhou. "Best arm identification in linear bandits with linear dimension dependency". ICML 2018.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5 and appendix F.
+        For bad input (shapes, NaN, identical arms, a number out of range), and for arms that are too close.
 
     Examples
     --------
@@ -102,19 +79,18 @@ def alba(arms, *, delta, theta_bound, sigma=1.0, growth=2, rng):
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_items(None, check_arms(arms))
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, _, delta, sigma = check_problem(arms, None, delta, sigma)
     theta_bound = check_positive("theta_bound", theta_bound)
     check_option("growth", growth, (2, 1.1))
 
-    active, history = np.arange(len(arms)), ()
-    for r in count():
-        if len(active) == 1:
-            return Result(int(active[0]), history)
+    active, history, r = np.arange(len(arms)), (), 0
+    while len(active) > 1:
         most = max(1, arms.shape[1] // 2**r)
         run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng)
         active, rounds = yield from run
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
+        r += 1
+    return Result(int(active[0]), history)
 
 
 def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):

@@ -1,40 +1,22 @@
-"""RAGE by betting, for rewards 0 and 1 or between: not of the four papers; the proof stands in betting.py.
+"""RAGE by betting, for rewards in [0, 1]: not of the four papers. The proof is in the notebook companion_your_own_arms.
 
-The phases are those of RAGE (fiez2019, Algorithm 1): an XY design on the pairs of active items, rounded, and items that
-are proved not to be the best go. What differs:
-- The proof. RAGE bounds sub-Gaussian noise, which for rewards in [0, 1] is sigma = 1/2 whatever their rate, and shares
-  delta out to phases and pairs. Here every item has a wealth, won by bets against its being the best, and goes when
-  that reaches 1 / delta. Bets adapt to the variance, and delta is not shared.
-- An item's rival is the leader so far, the leader's the runner-up.
-- Pulls of all phases count, so that phases may grow more slowly: `growth` times instead of four.
+The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). What differs:
+- Every item has a wealth, won by bets against its being the best, and goes when the wealth reaches 1 / delta.
+- An item's rival is the leader so far; the leader's is the runner-up.
+- Pulls of all phases count, and a phase has `growth` times as many as the one before.
 - Designs and least squares are weighted by the variances that earlier phases showed (as in weltz2023, section 4).
 
-Bets against an item: what rewards in [0, 1] prove about the lead of another over it, whatever their variance.
-
-Theorem. Pull i returns X_i in [0, 1] of mean p_i = x_i'theta given the past. The past may fix s_i and q_i with
-1 + s_i (X_i - q_i) > 0. Then E[1 + s_i (X_i - q_i) | past] = 1 + s_i (p_i - q_i) <= exp(s_i (p_i - q_i)), so
-    W = prod_i (1 + s_i (X_i - q_i)) exp(s_i q_i - s_i p_i)
-is a non-negative supermartingale that starts at 1. In one phase let s_i = lam c_(x_i), where lam > 0 and c are known
-before it and sum_i c_(x_i) x_i = y, as in least squares. Then sum_i s_i p_i = lam y'theta. For y = rival - item, with
-any rival that the past names, this is <= 0 if the item is best: the *wealth*
-    prod_i (1 + s_i (X_i - q_i)) exp(s_i q_i),
-over all phases and averaged over several lam with weights of sum 1, is then at most an average of such W. By Ville's
-inequality it ever reaches 1 / delta with probability at most delta. So an item whose wealth reaches 1 / delta may go:
-the best item goes with probability at most delta, whatever the number of items and phases; nothing is shared out.
-
-Nothing was assumed of the variance. q, lam and c may come from guesses, here means and variances estimated in earlier
-phases: a bad guess costs pulls, never the guarantee. The logarithm of wealth grows by about lam y'theta - lam^2 V / 2 a
-phase, V the sum of c_x^2 E(X - q_x)^2 over its pulls: it is the true variance that counts. As the lead y'theta is not
-known, there is one lam = lead / V for each lead 2^-j, j = 1 to 40, weighted by 1 / (1 + |j - 5|)^2 over their sum.
-
-From counts, sums and squares log(1 + s (X - q)) is bounded below, arm by arm, by the better of two:
+A bet has coefficients lam c_x, c those of least squares for y = rival - item, and lam = lead / V, V the sum of
+c_x^2 E(X - q_x)^2. The lead is not known: there is one lam for each lead 2^-j, j = 1 to 40, weighted by
+1 / (1 + |j - 5|)^2 over their sum. From counts, sums and squares log(1 + s (X - q)) is bounded below by the better of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
 - u - u^2 (1/2 + f/3 + f^2/2), u = s (X - q) >= -f, f <= 1/2. For (log(1 + u) - u) / u^2 increases in u, and at -f it is
   -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
 """
 
+from collections.abc import Callable, Generator
 from math import ceil, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,62 +114,42 @@ def check_fractions(sample):
     guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
     check=check_fractions,
 )
-def bounded_rage(arms, items=None, *, delta, growth=2.0, design=weighted_design):
-    """Best item with probability at least 1 - delta, from rewards in [0, 1] of unknown noise, 0 and 1 included.
-
-    RAGE's phases with a proof by betting: what counts is the true variance, p (1 - p) for a rate p, and no sigma is
-    asked for.
+def bounded_rage(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    growth: float = 2.0,
+    design: Callable = weighted_design,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta from rewards in [0, 1] of unknown variance.
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled; their mean rewards x'theta lie in [0, 1].
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, with means x'theta in [0, 1], and items that are ranked, by default the arms.
     delta : float
         Error probability allowed, in (0, 1).
-    growth : float, default 2.0
-        How many times as many pulls the next phase has, with the same items in play; above 1. The smaller, the more
-        phases and the fewer pulls.
-    design : callable, default weighted_design
+    growth : float
+        How many times as many pulls the next phase has, with the same items; above 1. A smaller growth costs fewer
+        pulls.
+    design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`. One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta, growth), for rewards
-        outside [0, 1], and for items that no number of pulls can tell apart.
+        For bad input, for rewards outside [0, 1], and for items that no number of pulls can tell apart.
 
     Notes
     -----
-    Let X in [0, 1] have the mean p, and let the past fix s and q. Then E[1 + s (X - q)] = 1 + s (p - q)
-    <= exp(s (p - q)). With s = lam c_x and c the coefficients of least squares for y = rival - item,
-    the sum of s p over a phase is lam y'theta, which is at most 0 if the item is best. So for the best item the product
-    of all 1 + s (X - q), times exp(sum of s q), is at most a supermartingale that starts at 1; by Ville's inequality it
-    ever reaches 1 / delta with probability at most delta. An item goes when it does. No rate and no variance is
-    assumed: those of earlier phases choose q, lam and the design, and if they are wrong that costs pulls only.
-
-    Rewards between 0 and 1 are treated by the variance that their squares show. Where their noise is small and known,
-    `rage` with that sigma is shorter. Rewards outside [0, 1] are refused, as far as sums and squares of an arm show it.
-
-    The width of a Round is the lead that its pulls alone can show, sqrt(2 (1 + log(1 / delta)) V); theta_hat is from
-    all pulls so far. Phase t has 2 rho (1 + log(1 / delta)) growth^t / u^2 pulls, at least two for every arm of the
-    design; u^2 = rho_1 / r for r the rank of the arms.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Algorithm 1: the phases.
-    .. [2] Waudby-Smith, Ramdas. "Estimating means of bounded random variables by betting". JRSS B 86, 2024. Bets of
-       the form 1 + s (X - q).
-    .. [3] Fan, Grama, Liu. "Exponential inequalities for martingales with applications". EJP 20, 2015. The lower bound
-       on log(1 + u) for rewards between 0 and 1.
+    Phases as in fiez2019, bets as in Waudby-Smith and Ramdas (2024). Where the noise is small and known, `rage` with
+    that sigma takes fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V); theta_hat is from all pulls.
 
     Examples
     --------

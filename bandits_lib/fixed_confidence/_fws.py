@@ -1,26 +1,16 @@
 """FWS: Frank-Wolfe based sampling (Wang, Tzeng, Proutiere 2021, Algorithm 1), linear bandits.
 
-One Frank-Wolfe step a pull on the concave F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2) in the norm of
-A(x)^-1, whose maximum over the simplex is 1 / T*. F has kinks, so the step looks at all f_j within r_t of the least:
-z maximises the least of (z - x)'grad f_j over them, a matrix game (one such j: a vertex, the usual step). The iterate
-is the mean of all z, and the arm pulled is the one that its counts lag behind most.
-
-Exploration is forced: at every t for which floor(t / K) is a perfect square, and while two items share the lead, z is
-uniform. That makes K pulls in a row at t = 0, K, 4 K, 9 K, ...
-
-Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms. The start is one pull
-each of d spanning arms; the first forced exploration, floor(t / K) = 0, then pulls the other arms once each. So after K
-pulls every arm has one, as in the paper, but the iterate is not the paper's uniform one: of K x, 1 + (K - d) / K is on
-each spanning arm and (K - d) / K on each other. The difference fades like 1 / t. The game is solved by the simplex
-method in the compiled loop. Other items are allowed (ours).
-
-Matrix games, solved by the simplex method (Bland's rule, so it ends) in compiled loops.
-
-It solves the opponent's program: maximise sum q, payoffs'q <= 1, q >= 0, for payoffs shifted to be positive. The
-mixture z is proportional to its dual solution.
+One Frank-Wolfe step a pull on F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2) in the norm of A(x)^-1. z
+maximises the least of (z - x)'grad f_j over all f_j within r_t of the least: a matrix game. The iterate is the mean of
+all z, and the arm is pulled that its counts lag behind most. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
+- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. The iterate
+  then has 1 + (K - d) / K of K x on each spanning arm and (K - d) / K on each other, where the paper's is uniform.
+- The game is solved by the simplex method (Bland's rule), for payoffs shifted to be positive.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,6 +18,7 @@ from numba import njit
 from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
 from bandits_lib.numerics.kernels import add_outer, along_all, inverse_of, kernel, shrink, times_vector
 from bandits_lib.numerics.ties import TIE, argmax
+from bandits_lib.protocol import Result, Sample
 from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 
@@ -110,71 +101,58 @@ REFRESH = 1_000  # pulls between two fresh inversions of the iterate's informati
     guarantee=After("restart", STOPPING),
 )
 def fws(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    u=1.0,
-    delta_schedule="anytime",
-    threshold="determinant",
-    history=None,
-    trace=0,
-):
-    """Best item with probability at least 1 - delta, by a Frank-Wolfe step a pull (Wang et al. 2021, Algorithm 1).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    u : float, default 1.0
-        Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
-    delta_schedule : {"anytime", "union"} or float, default "anytime"
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number
-        p > 0 puts t^p there.
-    threshold : {"determinant", "simple", "logarithm", "loglog"}, default "determinant"
-        Equation 9 of jedra2020, its Remark 1, or one of two that no proof covers here (see
-        `fixed_confidence.stopping`).
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    u : float
+        Positive constant of the threshold (jedra2020, eq. 9).
+    delta_schedule : {"anytime", "union"} or float
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number p
+        > 0 puts t^p there.
+    threshold : {"determinant", "simple", "logarithm", "loglog"}
+        Equation 9 of jedra2020, its Remark 1, or one of two without a proof (see `likelihood_ratio`).
     history : Sample or (features, Sample), optional
-        Measurements made before, with the same noise and none left out, however they were chosen: of the arms, or of
-        rows of features (n, d). They count as pulls made, in `Trace` too. What they were must not have decided on
-        delta, sigma, arms or items.
-    trace : int, default 0
+        Measurements made before, of the arms or of features (n, d), with the same noise and none left out. They count
+        as pulls. Delta, sigma, arms and items must not depend on them.
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`. One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: the best item
+        (int) and the history of `Trace`. One item needs no pull.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
 
-    References
-    ----------
-    .. [1] Wang, Tzeng, Proutiere. "Fast pure exploration via Frank-Wolfe". NeurIPS 2021. Algorithm 1.
-
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = fws(problem.arms, delta=0.05)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(fws(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    return (
-        yield from stop_by_glr(arms, items, choose, update, first_state, history=history, trace=trace, **stopping_rule)
-    )
+    rule = delta, sigma, u, delta_schedule, threshold
+    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, history=history, trace=trace))
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -275,12 +253,7 @@ def tied(values, leader):
     return False
 
 
-# ---- what it remembers
-
-
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     iterate: np.ndarray  # (K,), t x, the sum of all steps z so far

@@ -1,18 +1,14 @@
-"""H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023,
-Algorithm 2). A burn-in by HEAD estimates the variances; weighted designs and weighted least squares use them.
+"""H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023, Alg. 2).
 
-Departures from the paper's letter, each with its reason (those of the phases are in halving.py):
-- Line 5 prints an error of half of sigma^2, where Lemma E.1 needs half of the estimate: sigma^2 <= 3/2 sigma_hat^2.
-  The burn-in is as long as the three terms of appendix D.2, corrected, take to prove it (`burn_in`); the constants that
-  the appendix ends with are six and ten times as long. The dimension that counts is that of the arms' span.
-- The estimates are clipped to [sigma_min, sigma_max], as the paper says, and the proof rests on it: an error of
-  sigma_min^2 / 2 is half of the estimate at most because no estimate is below sigma_min^2. With clipping D.2's terms
-  prove the published code's length too, for the paper's experiments; but that code does not clip (it can take the
-  square root of a negative number), and without clipping twice the length would be needed.
-Errors: delta / 2 for the burn-in and .41 delta for the phases (Lemma E.1).
+Departures (those of the phases are in `_rage_halving`):
+- Line 5 prints an error of half of sigma^2; Lemma E.1 needs half of the estimate. `burn_in` has the length for it.
+- The dimension that counts is that of the arms' span.
+- The estimates are clipped to [sigma_min, sigma_max], which the proof needs and the published code does not do.
 """
 
+from collections.abc import Callable, Generator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -49,66 +45,53 @@ from bandits_lib.variance.quadratic import check_bounds
     ),
 )
 def h_rage(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma_min,
-    sigma_max,
-    objective="best",
-    threshold=None,
-    burn_in="theory",
-    log_items="paper",
-    design=weighted_design,
-    floor=0.0,
-):
-    """Best item, or level set, with probability at least 1 - delta, when the noise of every arm is unknown.
-
-    HEAD estimates the variances, then RAGE works with weighted designs and least squares (weltz2023, Algorithm 2).
+    delta: float,
+    sigma_min: float,
+    sigma_max: float,
+    objective: str = "best",
+    threshold: float | None = None,
+    burn_in: str | int | np.ndarray = "theory",
+    log_items: str = "paper",
+    design: Callable = weighted_design,
+    floor: float = 0.0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item, or the level set, with probability at least 1 - delta, for unknown noise (weltz2023, Alg. 2).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     delta : float
         Error probability allowed, in (0, 1).
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
-    objective : {"best", "level"}, default "best"
-        The best item, or which items have a value above `threshold`.
-    threshold : float, optional
-        Reward that bounds the level set; for "level" only, which needs it.
-    burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like, default "theory"
-        The length by `variance.burn_in`, or as a number of pulls; or standard deviations that have been estimated
-        before, each variance up to half of itself: no burn-in then.
-    log_items : {"paper", "code"}, default "paper"
+    objective, threshold : {"best", "level"}, and float or None
+        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+    burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
+        Length by `variance.burn_in`, or in pulls; or standard deviations known before, each variance up to half of
+        itself.
+    log_items : {"paper", "code"}
         Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
-    design : callable, default weighted_design
-        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`, for level sets the active
-        items.
-    floor : float, default 0.0
-        Share of the pulls of every phase (not of the burn-in), in [0, 1), that all arms get evenly, so that lack of fit
-        can be seen (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
+    design : callable
+        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)` or, for level sets, the
+        active items.
+    floor : float
+        Share of the pulls of every phase but the burn-in, in [0, 1), that all arms get evenly, as for `rage`.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) or the
-        level set, (M,) of bool, and the history of `Round`, index -1 and 0 for the two stages of the burn-in, then 1,
-        2, ... for the phases. One item and "best": at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int) or the level set, (M,) of
+        bool, and one `Round` a phase, index -1 and 0 for the burn-in.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, bounds, a burn-in too short for
-        its designs: it names the shortest), and for an item that no number of pulls can decide.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 2.
+        For bad input, a burn-in too short for its designs (it names the shortest), and an item that no number of pulls
+        can decide.
 
     Examples
     --------

@@ -1,18 +1,15 @@
-"""L-T3C: top-two sampling by transportation cost, for linear bandits.
+"""L-T3C: top-two sampling by transportation cost (Shang, de Heide, Kaufmann, Menard, Valko 2020), for linear bandits.
 
-T3C (Shang, de Heide, Kaufmann, Menard, Valko 2020) takes a leader from a posterior sample and as challenger the item
-whose transportation cost from the leader is least; L-T3C is its linear form, known from published code. The arm is
-pulled that shrinks the width of leader minus challenger most. No proof says that it is optimal; in practice it is
-among the best. With `leader="best"`, the empirical leader in the place of the sampled one, it is LinGapE's greedy
-rule with the cost in the place of the upper bound.
-
-Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms. A sampled leader that
-others beat has challengers of cost 0; where the paper draws among them, here it is the one that beats it by the most
-standard deviations. Items other than the arms are allowed (ours).
+The leader is that of a posterior sample, the challenger the item of least transportation cost from it; the arm is
+pulled that shrinks the width of their difference most. This linear form is known from published code. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
+- Of challengers that beat a sampled leader, all of cost 0, the one ahead by most standard deviations is taken; the
+  paper draws among them.
 """
 
+from collections.abc import Generator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +17,7 @@ from bandits_lib.checks import check_option
 from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result, Sample
 from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
@@ -31,63 +29,45 @@ DRAWS = 1_024  # posterior samples drawn at a time
     guarantee=After("restart", STOPPING),
 )
 def l_t3c(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    leader="sample",
-    u=1.0,
-    delta_schedule="anytime",
-    threshold="determinant",
-    history=None,
-    trace=0,
-    rng,
-):
-    """Best item with probability at least 1 - delta, by top-two sampling (L-T3C, after Shang et al. 2020).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    leader: str = "sample",
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    leader : {"sample", "best"}, default "sample"
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    leader : {"sample", "best"}
         The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
-    u : float, default 1.0
-        Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
-    delta_schedule : {"anytime", "union"} or float, default "anytime"
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number
-        p > 0 puts t^p there.
-    threshold : {"determinant", "simple", "logarithm", "loglog"}, default "determinant"
-        Equation 9 of jedra2020, its Remark 1, or one of two that no proof covers here (see
-        `fixed_confidence.stopping`).
-    history : Sample or (features, Sample), optional
-        Measurements made before, as for `fws`.
-    trace : int, default 0
-        Record a `Trace` every `trace` pulls; 0 records none.
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`.
+    history, trace : Sample or (features, Sample), and int
+        Measurements made before, and pulls between two records, as for `fws`.
     rng : numpy.random.Generator
         Draws the posterior samples.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`. One item: at once, without a pull.
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
-
-    References
-    ----------
-    .. [1] Shang, de Heide, Kaufmann, Menard, Valko. "Fixed-confidence guarantees for Bayesian best-arm identification".
-       AISTATS 2020.
 
     Examples
     --------
@@ -98,12 +78,9 @@ def l_t3c(
     0
     """
     check_option("leader", leader, ("sample", "best"))
-    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    begin = partial(first_state, draws=DRAWS if leader == "sample" else 0)
-    more = {"history": history, "trace": trace}
-    return (
-        yield from stop_by_glr(arms, items, choose, update_norms, begin, partial(drawn, rng), **more, **stopping_rule)
-    )
+    rule = delta, sigma, u, delta_schedule, threshold
+    steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
+    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
 
 
 @inlined
@@ -148,12 +125,7 @@ def challenger(evidence, leader, direction):
     toward(items, leader, argmax(costs), theta, inverse, y, direction)
 
 
-# ---- what it remembers
-
-
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x

@@ -1,20 +1,17 @@
 """LinGame: the lower bound as a game, played round by round (Degenne, Menard, Shang, Valko 2020, Algorithm 1).
 
-1 / T* is the value of a game: one player mixes arms, the other picks the parameter, under which another item is best,
-that this mixture tells apart least. Here the first player is AdaHedge, one learner for each item that has ever led;
-the second answers its mixture w with the best response lambda, the parameter under which some item is as good as the
-leader that is nearest to theta in the norm of A(w). The learner is fed optimistic gains (the true ones, were theta
-known, are at most these with high probability), with ||x_k|| the norm in A^-1,
-    U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2),
-and the pulls track the sum of its mixtures. The mixability gap of a round, which sets the learning rate, is its mean
-loss minus its mix loss, the change of -log(sum exp(-eta losses)) / eta. Asymptotically optimal.
-
-Departures: the stopping rule is that of jedra2020 (`stopping`), for comparison at equal terms; the paper's own asks
-for a bound on |theta|. Items other than the arms are allowed (ours). A(w) is taken at w + 1e-12 / K: the
-learner's weights fall below the smallest double.
+AdaHedge, one learner for each item that has ever led, mixes arms; the opponent answers a mixture w with lambda, the
+parameter nearest to theta in the norm of A(w) at which another item is as good. The learner is fed optimistic gains
+U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), norms in A^-1, and the pulls track
+the sum of its mixtures. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); the paper's needs a bound on |theta|.
+- Items other than the arms are allowed.
+- A(w) is taken at w + 1e-12 / K, since the learner's weights fall below the smallest double.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +27,7 @@ from bandits_lib.likelihood_ratio import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result, Sample
 from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
 
 LEARNERS = 4  # the table of learners holds these at first
@@ -43,69 +41,50 @@ GUARD = 1e-12  # share of the uniform mixture in A(w)
     guarantee=After("restart", STOPPING),
 )
 def lin_game(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    u=1.0,
-    delta_schedule="anytime",
-    threshold="determinant",
-    history=None,
-    trace=0,
-):
-    """Best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020, LinGame).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    u : float, default 1.0
-        Positive constant of the threshold (jedra2020, eq. 9; its published code: 0.1).
-    delta_schedule : {"anytime", "union"} or float, default "anytime"
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number
-        p > 0 puts t^p there.
-    threshold : {"determinant", "simple", "logarithm", "loglog"}, default "determinant"
-        Equation 9 of jedra2020, its Remark 1, or one of two that no proof covers here (see
-        `fixed_confidence.stopping`).
-    history : Sample or (features, Sample), optional
-        Measurements made before, as for `fws`.
-    trace : int, default 0
-        Record a `Trace` every `trace` pulls; 0 records none.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`.
+    history, trace : Sample or (features, Sample), and int
+        Measurements made before, and pulls between two records, as for `fws`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`. One item: at once, without a pull.
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
 
-    References
-    ----------
-    .. [1] Degenne, Menard, Shang, Valko. "Gamification of pure exploration for linear bandits". ICML 2020. Algorithm 1.
-
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = lin_game(problem.arms, delta=0.05)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    stopping_rule = {"delta": delta, "sigma": sigma, "u": u, "delta_schedule": delta_schedule, "threshold": threshold}
-    begin = first_state if history is None else after_history
-    more = {"history": history, "trace": trace}
-    return (yield from stop_by_glr(arms, items, choose, update_norms, begin, with_room, **more, **stopping_rule))
+    rule = delta, sigma, u, delta_schedule, threshold
+    steps = choose, update_norms, partial(first_state, after_history=history is not None), with_room
+    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
 
 
 @inlined
@@ -184,12 +163,7 @@ def weigh(columns, weights, information):
             information[i, j] = information[j, i] = along
 
 
-# ---- what it remembers
-
-
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
@@ -205,8 +179,8 @@ class State(NamedTuple):
     direction: np.ndarray  # (r,), scratch
 
 
-def first_state(evidence):
-    """After the opening: no item has led, nothing is tracked."""
+def first_state(evidence, after_history):
+    """After the opening: no item has led, and nothing is tracked but the pulls of a history."""
     K, r = evidence.arms.shape
     return State(
         evidence.counts,
@@ -216,18 +190,13 @@ def first_state(evidence):
         now=record(learners=0),
         losses=np.zeros((LEARNERS, K)),
         mixability=np.full(LEARNERS, MIXABILITY),
-        tracked=np.zeros(K),
+        tracked=evidence.counts.astype(float) if after_history else np.zeros(K),
         weights=np.empty(K),
         gains=np.empty(K),
         information=np.empty((r, r)),
         inverse=np.empty((r, r)),
         direction=np.empty(r),
     )
-
-
-def after_history(evidence):
-    """After measurements made before: they are what has been tracked."""
-    return first_state(evidence)._replace(tracked=evidence.counts.astype(float))
 
 
 def with_room(state):

@@ -1,42 +1,20 @@
-"""LinGapE: linear gap-based exploration (Xu, Honda, Sugiyama 2018), as analysed there and run in fiez2019.
-
-Pull by pull: the leader i and its most ambiguous rival j are compared, and the arm is pulled that the optimal
-allocation for the single direction z_i - z_j lacks most ("ratio", the analysed rule) or that shrinks the width of
-that direction most ("greedy", the rule of the original experiments). The optimal allocation solves
-min |w|_1 subject to X'w = z_i - z_j, which by Elfving's theorem is the XY-design of that one direction.
-
-Departures: items other than the arms are allowed, with i and j among the items and M^2 in the union bound (ours;
-the paper has arms only).
-
-LinGapE's gaps (Xu, Honda, Sugiyama 2018, Algorithm 1), with fixed confidence or with a budget.
+"""LinGapE: linear gap-based exploration (Xu, Honda, Sugiyama 2018, Algorithm 1), as run in fiez2019.
 
 The leader i is compared with its most ambiguous rival j, at which (z_j - z_i)'theta + ||z_j - z_i|| C_t is largest,
-    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound;
-this maximum is B (select-direction). The arm is pulled that the optimal allocation for the single direction z_i - z_j
-lacks most ("ratio") or that shrinks the norm of that direction most ("greedy"). Both rules bring a regression each,
-with `values` of the items and a `logdet`: the one has to be precise, the other cheap.
-
-Ridge regression on the arms, and how far the items are from the leading one, kept pull by pull.
-
-Distances ||z_m - z_leader|| in the norm of A^-1, A = ridge I + sum xx', come from the differences themselves: late in a
-run A is so much larger along them than across that norms of items (`numerics.ridge`) would cancel to rounding errors.
-A pull costs O(d^2 + Md), a new leader O(Md^2). Everything is computed afresh every REFRESH pulls.
+    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound,
+norms in A^-1, A = ridge I + sum xx'; this maximum is B. The optimal allocation for z_i - z_j solves min |w|_1 subject
+to X'w = z_i - z_j, by Elfving's theorem the XY-design of that direction. Departures:
+- Items other than the arms are allowed, with i and j among the items and M^2 in the union bound.
+- Distances are updated from the differences themselves, since norms of items would cancel to rounding errors.
 """
 
+from collections.abc import Callable, Generator
 from math import log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_delta,
-    check_items,
-    check_option,
-    check_positive,
-    check_ridge,
-    check_sigma,
-)
+from bandits_lib.checks import check_option, check_positive, check_problem, check_ridge
 from bandits_lib.design import xy_design
 from bandits_lib.design.pair_allocations import Allocations, Table, find
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
@@ -46,8 +24,6 @@ from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, After, Row, rul
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (K,)
     now: np.record  # see `begin`
     fit: Any  # the regression
@@ -275,51 +251,49 @@ def learn(state, arm, reward):
     ),
 )
 def lingape(
-    arms, items=None, *, delta, theta_bound, sigma=1.0, epsilon=0.0, ridge=1.0, rule="ratio", design=xy_design, trace=0
-):
-    """Best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Algorithm 1).
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    theta_bound: float,
+    sigma: float | np.ndarray = 1.0,
+    epsilon: float = 0.0,
+    ridge: float = 1.0,
+    rule: str = "ratio",
+    design: Callable = xy_design,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Alg. 1).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    theta_bound : float
-        Bound on the Euclidean norm of theta, which the confidence width needs.
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    epsilon : float, default 0.0
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, theta_bound : float
+        Error probability allowed, in (0, 1), and bound on the Euclidean norm of theta.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise; of several the largest counts.
+    epsilon : float
         Accepted distance from the best value, in units of reward (fiez2019: 0).
-    ridge : float, default 1.0
+    ridge : float
         Regulariser lambda, positive (fiez2019: 1).
-    rule : {"ratio", "greedy"}, default "ratio"
-        The analysed rule, or that of the original experiments.
-    design : callable, default xy_design
-        Function (arms, directions) -> `Design`, called with the single direction of the ratio rule.
-    trace : int, default 0
+    rule : {"ratio", "greedy"}
+        Pull the arm that the optimal allocation of the pair lacks most (analysed), or that shrinks its width most.
+    design : callable
+        Function (arms, directions) -> `Design`, called with the single direction of "ratio".
+    trace : int
         Record a `Trace` every `trace` pulls; 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls of each arm to be made next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`:
-        the best item (int) and the history of `Trace`: statistic minus the rival's largest lead, threshold -epsilon.
-        One item: at once, without a pull.
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`, with
+        statistic -B and threshold -epsilon.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
-
-    References
-    ----------
-    .. [1] Xu, Honda, Sugiyama. "A fully adaptive algorithm for pure exploration in linear bandits". AISTATS 2018.
-       Algorithm 1.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5.
 
     Examples
     --------
@@ -329,9 +303,7 @@ def lingape(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
     if not epsilon >= 0:

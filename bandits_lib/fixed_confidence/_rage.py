@@ -1,40 +1,21 @@
 """RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
 
-Departures from the letter of fiez2019, each with its reason:
-- Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares, and so do we.
-- delta_t = delta / t^2 is the paper's. The product by which appendix A adds the phases up is not what it says:
-  prod(1 - delta / t^2) = sin(pi sqrt(delta)) / (pi sqrt(delta)), .920 at delta = .05. Theorem 2 is true all the same.
-  Let w(y) be the width of y, with m items, at most 2^-t for active pairs. The proof needs no more than
-  (z - z*)'(theta_hat - theta) <= w(z - z*) for all active z: then none of them beats z* by its width, and one with
-  Delta(z) > 2 * 2^-t is behind z* by more than 2^-t and goes; the bound on the pulls follows, since rho is monotone.
-  Each of these m - 1 events fails with probability at most delta_t / m^2, all of a phase with at most delta_t / 4, as
-  (m - 2)^2 >= 0, and all of all phases with at most pi^2 / 24 delta = .41 delta. With "basel", 6 delta / (pi t)^2, the
-  widths of all pairs, and not only these, hold in all phases with probability 1 - delta.
-- The design is certified: its value is within .1 % of a lower bound, where plain Frank-Wolfe stalls above it.
-- Above 5,000 active items an item is compared with the leader alone. The leader's estimate is at least that of z*. So
-  if Delta(z) > 2 * 2^-t, then (leader - z)'theta_hat >= (z* - z)'theta_hat > 2^-t >= w(leader - z): z goes, and
-  z* stays, because the leader beats it by less than w(leader - z*) on the same event.
-- accept > 0 is the early exit of section 6: the leader is the answer as soon as (z - leader)'theta_hat + width is at
-  most `accept` for every active z. While the widths of z* - z hold, z* is active, and Delta(leader) is at most that
-  number for z = z*. The union bound already has this comparison, so the exit costs no probability; and since the
-  leader leads and all widths are at most 2^-t, it comes in phase ceil(log2(1 / accept)) at the latest.
-- With a floor f the counts are the (1 - f) N_t pulls of the design, rounded, and f N_t / K of every arm, rounded up. So
-  the information is at least N_t / (1 + epsilon) times that of the mixed weights, whose value N_t is computed from.
+Departures and readings; the proofs are in the notebook fiez2019_3_rage:
+- Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares.
+- delta_t = delta / t^2 is the paper's. The errors add up to at most 0.41 delta, not by the product in appendix A.
+- The design is certified to 0.1 %, where plain Frank-Wolfe stalls above the optimum.
+- Above 5,000 active items an item is compared with the leader alone, which Theorem 2 survives.
+- accept > 0 is the early exit of section 6, in phase ceil(log2(1 / accept)) at the latest.
+- With a floor f, (1 - f) N_t pulls follow the design and f N_t / K go to every arm, rounded up.
 """
 
+from collections.abc import Callable, Generator
 from math import ceil, log
+from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import (
-    check_arms,
-    check_delta,
-    check_items,
-    check_option,
-    check_positive,
-    check_sigma,
-    check_told,
-)
+from bandits_lib.checks import check_option, check_positive, check_problem, check_told
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.elimination import eliminated_by, feasible, good_enough
@@ -54,80 +35,66 @@ from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
     gone={"rule": "widths", "objective": "best", "threshold": None},
 )
 def rage(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    epsilon=0.1,
-    accept=0.0,
-    delta_schedule="fiez2019",
-    log_items="paper",
-    eliminate=None,
-    design=xy_design,
-    rounding="pukelsheim",
-    floor=0.0,
-):
-    """Best item (up to `accept`) with probability at least 1 - delta, in phases that halve the gap (fiez2019, Alg. 1).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    epsilon: float = 0.1,
+    accept: float = 0.0,
+    delta_schedule: str = "fiez2019",
+    log_items: str = "paper",
+    eliminate: str | None = None,
+    design: Callable = xy_design,
+    rounding: str = "pukelsheim",
+    floor: float = 0.0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, in phases that halve the gap (fiez2019, Algorithm 1).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise (sub-Gaussian); of several the largest is used.
-    epsilon : float, default 0.1
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    epsilon : float
         Slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
-    accept : float, default 0.0
-        Accepted distance from the best value, in units of reward: with 0 the best item is found (section 6).
-    delta_schedule : {"fiez2019", "basel"}, default "fiez2019"
-        The delta_t of phase t, delta / t^2 or 6 delta / (pi^2 t^2).
-    log_items : {"paper", "code"}, default "paper"
-        Logarithms log(M^2 / delta_t) throughout, or, as published, log(2 M^2 / delta_t) in the number of pulls and
-        log(2 K^2 / delta_t) in the elimination.
-    eliminate : {"pairs", "leader"} or None, default None
-        An item goes when any active item beats it (Algorithm 1), or when the leader does; None is "pairs" up to 5,000
-        active items, "leader" above.
-    design : callable, default xy_design
+    accept : float
+        Accepted distance from the best value, in units of reward (section 6).
+    delta_schedule : {"fiez2019", "basel"}
+        The delta_t of phase t: delta / t^2, or 6 delta / (pi^2 t^2).
+    log_items : {"paper", "code"}
+        Logarithms log(M^2 / delta_t); or, as published, log(2 M^2 / delta_t) for pulls and log(2 K^2 / delta_t) for
+        widths.
+    eliminate : {"pairs", "leader"} or None
+        An item goes when any active item beats it (Algorithm 1), or when the leader does; None: "leader" above 5,000
+        items.
+    design : callable
         Function (arms, directions) -> `Design`, called with `pairs(active items)`.
-    rounding : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
+    rounding : {"pukelsheim", "regret", "largest_remainder"}
         Method of `round_design`.
-    floor : float, default 0.0
-        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen
-        (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
+    floor : float
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen; costs at
+        most 1 / (1 - floor) times the pulls, and K for rounding up.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`. One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for items that no
-        number of pulls can tell apart.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Algorithm 1.
+        For bad input, and for items that no number of pulls can tell apart.
 
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = rage(problem.arms, delta=0.05)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     epsilon = check_positive("epsilon", epsilon)
     if not accept >= 0:
         raise ValueError(f"accept must be at least 0 (accepted distance from the best value); got {accept}")

@@ -1,30 +1,19 @@
-"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023, Algorithm 5) print it: equal noise, phases that
-decide by 2^-l, best items and level sets. The phases, and what departs from the letter, are in halving.py.
+"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it, Algorithm 5; the phases of Algorithm 2.
 
-The phases of Weltz et al. (2023), Algorithms 2 and 5: what H-RAGE and its homoskedastic RAGE have in common.
-
-Phase l = 1, 2, ... pulls enough for every comparison to be known to within epsilon_l = 2^-l, and then decides by
-epsilon_l itself, not by the widths that were reached. It has tau_l = factor 4^l q log(8 l^2 M / delta) pulls, with
-factor 3 if sigma^2 is known up to half of itself, and 2 sigma_max^2 with weights of 1. Without a threshold it seeks the
-best item, by a design on the pairs of active items; with one the level set, by a design on the active items.
-Departures from the paper's letter, each with its reason:
-- Line 20 of Algorithm 2 (line 18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)} out of Z_l. These
-  sets only grow, so both differences are empty and the loop never ends. Lemma F.3 needs Z_(l+1) = Z_l minus
-  (G_(l+1) u B_(l+1)), which is done here.
-- Line 8 prints q(Z_l) for the number of pulls; the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
-- The design is certified: its value is within .1 % of a lower bound, where the papers' Frank-Wolfe stalls above it.
-- Pulls replayed from a log may be fewer than line 8 asks for; the phase then decides by the width they reached.
-- An item that is the zero vector has the value 0 whatever theta is, and is compared with the threshold at once. If
-  they are equal it is refused.
-- Level sets may hold identical items, but each item, not only the differences, must lie in the span of the arms.
+Phase l pulls tau_l = factor 4^l q log(8 l^2 M / delta) times and decides by epsilon_l = 2^-l, with factor 3 if sigma^2
+is known up to half of itself, and 2 sigma_max^2 with weights of 1. Departures:
+- Line 20 of Algorithm 2 (18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)}, which are empty, out of
+  Z_l. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which is done here.
+- Line 8 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
+- Where a log holds fewer pulls than line 8 asks for, the phase decides by the width that they reached.
+- An item that is the zero vector is compared with the threshold at once. Level sets may hold identical items.
 - log_items="code", log(8 l^2 M^2 / delta), is the published code's.
-The union bound is the paper's: each of |Z| two-sided comparisons in phase l fails with probability at most
-delta / (4 l^2 |Z|), which adds up to pi^2 delta / 24, or .41 delta; H-RAGE spends delta / 2 more on its burn-in.
-The width of a Round is that of the comparisons it made, at most 2^-index. A phase of more than 10^18 pulls is refused:
-two items are best, or one is on the threshold.
+The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
 """
 
+from collections.abc import Callable, Generator
 from math import isfinite, log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -98,66 +87,50 @@ def checked_items(items, arms, objective, threshold):
     guarantee=After("anew", HALVING),
 )
 def rage_halving(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    objective="best",
-    threshold=None,
-    log_items="paper",
-    design=xy_design,
-    floor=0.0,
-):
-    """Best item, or level set, with probability at least 1 - delta, when all arms have the same noise.
-
-    Phase l pulls enough to know every comparison to within 2^-l, and decides by it (weltz2023, Algorithm 5).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    objective: str = "best",
+    threshold: float | None = None,
+    log_items: str = "paper",
+    design: Callable = xy_design,
+    floor: float = 0.0,
+) -> Generator[Any, Any, Result]:
+    """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise (sub-Gaussian); of several the largest is used.
-    objective : {"best", "level"}, default "best"
-        The best item, or which items have a value above `threshold`.
-    threshold : float, optional
-        Reward that bounds the level set; for "level" only, which needs it.
-    log_items : {"paper", "code"}, default "paper"
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    objective, threshold : {"best", "level"}, and float or None
+        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+    log_items : {"paper", "code"}
         Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
-    design : callable, default xy_design
-        Function (arms, directions) -> `Design`, called with `pairs(active items)`, for level sets the active items.
-    floor : float, default 0.0
-        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen
-        (`design.floored`): at most 1 / (1 - floor) times the pulls, and K for rounding up.
+    design : callable
+        Function (arms, directions) -> `Design`, called with `pairs(active items)` or, for level sets, the active items.
+    floor : float
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, as for `rage`.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) or the
-        level set, (M,) of bool, and the history of `Round`. One item and "best": at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int) or the level set, (M,) of
+        bool, and one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta), and for an item that no
-        number of pulls can decide.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 5.
+        For bad input, and for an item that no number of pulls can decide.
 
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = rage_halving(problem.arms, delta=0.05)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
     arms = check_arms(arms)

@@ -1,22 +1,18 @@
 """Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): round robin, and three stopping rules.
 
-The arms are all unit vectors and the answer is one of them. Pulls go round robin over an orthonormal basis. Stopping is
-checked after n whole blocks of d pulls only (ours), when the information matrix is n I. With S = n theta_hat, the sum
-of the rewards, each rule stops as soon as |S| reaches a boundary that depends on n alone.
-All three rest on one event: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where
-    q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta)       (eq. 9, Proposition 2).
-"direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon. The largest regret,
-    with a radius r and an estimate of length m, is r^2 / (2 m) if r <= 2 m, else 2 (r - m): it stops even at theta = 0.
-"paper" (eq. 11-12): Z >= q_n / 2, where Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2.
-    The divisor m^2 of rho is lost in our text and restored from the proof: on the event, Z >= q_n / 2 leaves
-    theta_hat'(a_hat - a*) < epsilon_t (else the regret is below epsilon_t), so the regret |theta| (1 - a_hat'a*) is
-    below |theta| epsilon_t / m, at most epsilon if |theta| <= m epsilon / epsilon_t, which the condition ensures.
-    With the printed epsilon_t -> epsilon it waits thousands of times too long; `share` is the remedy.
-"safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2), from |theta - theta_hat| |a* - a_hat| <= epsilon.
+The proofs are in the notebook jedra2020_4_sphere. Stopping is checked after n whole blocks of d pulls only, when the
+information matrix is n I. With S = n theta_hat, each rule stops when |S| reaches a boundary that depends on n alone.
+With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where (eq. 9, Proposition 2)
+    q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta).
+- "direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon.
+- "paper" (eq. 11-12): Z >= q_n / 2, Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2, m the
+  length of the estimate. The divisor m^2 of rho is lost in our text and restored from the proof.
+- "safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
 """
 
+from collections.abc import Generator
 from math import log, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +39,6 @@ class Rule(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the compiled loop reads and writes."""
-
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
     now: np.record  # see `sphere_track_and_stop`
@@ -63,45 +57,41 @@ class State(NamedTuple):
     guarantee=After("", "its blocks measure every coordinate alike", closes=False),
 )
 def sphere_track_and_stop(
-    d,
+    d: int,
     *,
-    epsilon,
-    delta,
-    sigma=1.0,
-    stop="direct",
-    share=None,
-    u=1.0,
-    c=1.0,
-    delta_schedule="anytime",
-    growth=0.0,
-    trace=0,
-):
-    """A unit vector of regret at most epsilon, with probability at least 1 - delta (jedra2020, section 4.2).
-
-    Play it on `LinearBandit(np.eye(d), theta=theta)`, judge it by `monte_carlo(..., correct=correct_sphere(epsilon))`.
+    epsilon: float,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    stop: str = "direct",
+    share: float | None = None,
+    u: float = 1.0,
+    c: float = 1.0,
+    delta_schedule: str = "anytime",
+    growth: float = 0.0,
+    trace: int = 0,
+) -> Generator[Any, Any, Result]:
+    """Find a unit vector of regret at most epsilon with probability at least 1 - delta (jedra2020, section 4.2).
 
     Parameters
     ----------
     d : int
-        Dimension, at least 2.
+        Dimension, at least 2. Play the rule on `LinearBandit(np.eye(d), theta=theta)`.
     epsilon, delta : float
-        Accepted regret, |theta| - theta'recommendation, in units of reward; error probability allowed, in (0, 1).
-    sigma : float or (d,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    stop : {"direct", "safe", "paper"}, default "direct"
+        Accepted regret |theta| - theta'recommendation, in units of reward; error probability allowed, in (0, 1).
+    sigma : float or (d,) array_like
+        Standard deviation of the noise; of several the largest counts.
+    stop : {"direct", "safe", "paper"}
         Stopping rule; see the head of this file.
     share : float, optional
-        Constant epsilon_t / epsilon in (0, 1) of "safe" and "paper"; by default Theorem 5's (`accepted_gap`) that tends
-        to 1.
-    u, c : float, default 1.0
+        Constant epsilon_t / epsilon in (0, 1) of "safe" and "paper"; by default Theorem 5's, which tends to 1.
+    u, c : float
         Constants of the threshold (eq. 9; the paper: u = 1); the rule never stops before c blocks.
-    delta_schedule : {"anytime", "union"}, default "anytime"
-        Delta at all times, or the paper's log 2 + log(2 t^2 / delta) in the place of log(1 / delta).
-    growth : float, default 0.0
-        With 0 a check after every block of d pulls (by a `Loop`); above 0, max(1, growth n) blocks in one batch after n
-        blocks: at most 1 + growth times the pulls, and a cost that does not depend on them.
-    trace : int, default 0
-        Record a `Trace` every `trace` pulls (next check): |S|, its boundary, and a_hat as the leader; 0 records none.
+    delta_schedule : {"anytime", "union"}
+        Confidence log(1 / delta), or the paper's log 2 + log(2 t^2 / delta).
+    growth : float
+        0: a check after every block. Above 0: max(1, growth n) blocks in one batch after n blocks.
+    trace : int
+        Record a `Trace` every `trace` pulls: |S|, its boundary and the recommendation; 0 records none.
 
     Yields
     ------

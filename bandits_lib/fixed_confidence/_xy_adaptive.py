@@ -1,47 +1,27 @@
-"""XY-adaptive allocation (Soare, Lazaric, Munos 2014, section 5), greedy, as run in fiez2019, section 5 and appendix F.
+"""XY-adaptive allocation (Soare, Lazaric, Munos 2014, section 5), greedy, as run in fiez2019 (Fiez et al., appendix F).
 
-Phase j works on the differences y of the items still active and pulls, one after the other, the arm
-    argmin over x of max over y of ||y||^2 in the norm of (A + xx')^-1,   A the sum of the phase's own xx',
-until the largest squared norm has fallen below alpha times that of the phase before. Then items are dropped. A phase's
-pulls do not depend on its rewards, so it is one batch (of at most BATCH pulls; a longer phase is several).
+A phase pulls, one after the other, argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active
+items, until the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
+rewards, so it is one batch. Departures and readings:
+- ratio="raw" compares the largest squared norms; the published code of fiez2019 compares them over n ("per_pull").
+- Every phase begins with spanning arms; the published code begins with the identity, counted as d pulls ("ridge").
+- Arms that tie, which the papers do not mention: the one goes first that takes most from the worst difference.
+- Widths have the phase index in their logarithm, and items that were dropped stay dropped (appendix F).
+- Items other than the arms are allowed, and M of them enter the logarithm in place of K.
 
-Departures and readings:
-- Soare et al. divide rho of the normalised design by n, which is the largest squared norm itself (ratio="raw"). The
-  published code of fiez2019 divides by n once more (ratio="per_pull"), so its phases are shorter and more.
-- A needs to be invertible before norms can be compared: every phase begins with spanning arms, found by pivoted QR
-  (start="pull"). The published code begins with the identity and counts it as d pulls (start="ridge"); as the world
-  counts here, those are d pulls of arm 0 that nobody looks at. Its estimate is then that ridge regression.
-- Ties, which the papers do not mention and the published code breaks at random, go to the arm that takes most from
-  the worst difference: on the benchmark all arms tie again and again, and always the first would never end.
-- Widths have the phase index, not time, in their logarithm, and items that were dropped stay dropped (appendix F).
-- Items other than the arms are allowed, and M of them enter the logarithm in place of K (ours).
-
-Greedy pulls against the worst difference of items, one arm at a time (Soare, Lazaric, Munos 2014, section 5).
-
-With A the sum of xx' over the pulls so far, the next arm is  argmin_x max_y y'(A + xx')^-1 y  over all differences y
-of m items. One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y (Sherman and Morrison), so that a choice looks
-at K m(m-1)/2 numbers. A y whose norm is below what every arm leaves of the others decides nothing: it is passed by.
-Where pairs outnumber arms a first pass takes those y only that raise what is least so far; few are then left for the
-second. All norms are kept, row by row, and the products of all arms in A^-1 too where these are hardly more than the
-dimension: beside 1,000 items a pull takes half a millisecond, beside 36 (fiez2019, Figure 1a) a microsecond.
-
-A phase begins with one pull each of r spanning arms ("pull"), or with the identity for A, which counts as d pulls
-("ridge"). It ends when its value is below a target, after one pull at least: the largest squared norm, or that over n
-("per pull"), where n counts all pulls of the phase, those it began with included.
-
-Often no arm alone lowers the largest norm, since several differences share it (e_i - e_j, on the benchmark). Then all
-arms tie. Ties go to the arm that takes most from the worst difference (the first, row by row), then to the first arm:
-the first arm at once would be pulled for ever.
+One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. A y whose norm is below what every arm leaves of the
+others is passed by; where pairs outnumber arms, a first pass takes those y only that raise what is least so far.
 """
 
 from collections import OrderedDict
+from collections.abc import Generator
 from hashlib import blake2b
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_ridge, check_sigma, check_told
+from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.elimination import eliminated_by
 from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
@@ -286,55 +266,50 @@ _known: OrderedDict = OrderedDict()
     row=Row(BATCHES, LARGEST, "for comparison with rage", "Soare et al. 2014", DELTA),
     guarantee=After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
 )
-def xy_adaptive(arms, items=None, *, delta, sigma=1.0, alpha=0.1, ratio="raw", start="pull"):
-    """Best item with probability at least 1 - delta, in phases of greedy pulls (fiez2019, appendix F).
+def xy_adaptive(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    alpha: float = 0.1,
+    ratio: str = "raw",
+    start: str = "pull",
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, in phases of greedy pulls (fiez2019, appendix F).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    alpha : float, default 0.1
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    alpha : float
         In (0, 1): a phase ends when its largest squared norm is below alpha times that of the one before.
-    ratio : {"raw", "per_pull"}, default "raw"
-        What is compared, the largest squared norm or, as published, that over the phase's pulls.
-    start : {"pull", "ridge"}, default "pull"
+    ratio : {"raw", "per_pull"}
+        What is compared: the largest squared norm or, as published, that over the phase's pulls.
+    start : {"pull", "ridge"}
         Every phase begins with spanning arms, or with the identity, counted as d pulls.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`, whose `design_value` is n times the phase's largest squared norm and whose `lower_bound` is
-        0 (a greedy allocation has no certificate). One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase,
+        whose `design_value` is n times the largest squared norm and whose `lower_bound` is 0.
 
     Raises
     ------
     ValueError
         For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
 
-    References
-    ----------
-    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014. Section 5.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5 and appendix F.
-
     Examples
     --------
     >>> from bandits_lib import instances, play
     >>> problem = instances.benchmark(2, angle=1.0)
-    >>> rule = xy_adaptive(problem.arms, delta=0.05)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    >>> play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     check_option("ratio", ratio, ("raw", "per_pull"))
     check_option("start", start, ("pull", "ridge"))
     if not 0 < alpha < 1:
@@ -377,7 +352,9 @@ def _pull_until(target, phase, per_pull, active):
         samples.append((yield InPlay(phase.counts - asked, active)))
         asked = phase.counts.copy()
     if len(samples) == 1:
-        _remember(key, (asked, norm, n))
+        _known[key] = asked, norm, n
+        while len(_known) > REMEMBERED:
+            _known.popitem(last=False)
     return total(samples), asked, norm, n
 
 
@@ -387,13 +364,6 @@ def _digest(target, phase, per_pull):
     for array in (phase.arms, phase.items, phase.base, phase.counts):
         digest.update(array.tobytes())
     return digest.digest()
-
-
-def _remember(key, allocation):
-    """Keep an allocation for other runs, and let go of the oldest."""
-    _known[key] = allocation
-    while len(_known) > REMEMBERED:
-        _known.popitem(last=False)
 
 
 def _ridge_regression(arms, sample):

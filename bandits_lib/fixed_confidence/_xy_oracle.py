@@ -1,18 +1,16 @@
-"""XY-oracle: the allocation that knows theta_star and only has to verify it (fiez2019, sections 2.1 and 5; weltz2023,
-section 5, whose heteroskedastic oracle knows the noise of every arm too, and whose homoskedastic one its largest).
+"""XY-oracle: the allocation that knows theta_star and only verifies it (Fiez et al. 2019 and weltz2023, section 5).
 
-The solver matters here. The certified design makes every constraint tight, which leaves directions with large gaps
-weights of about 3e-5; drawn i.i.d. these arms are pulled a handful of times, and the oracle needs a quarter more
-pulls than with the papers' Frank-Wolfe, whose early stop leaves them more. So Frank-Wolfe is the default. With whole
-pulls ("rounds") every arm of the design gets its share, and the certified design is the better one.
-
-The published oracles of weltz2023 stop as soon as the *true* best item leads in the estimate, without any confidence
-width (stop="truth"): no rule could, since it takes the answer to know. The default verifies.
+Departures and readings:
+- Frank-Wolfe is the default for drawn arms: it leaves arms with large gaps more weight than the certified design, which
+  then takes a quarter more pulls. With whole pulls ("rounds") the certified design is the better one.
+- The oracles in the code of weltz2023 stop when the true best item leads, without a width (stop="truth").
 """
 
+from collections.abc import Callable, Generator
 from functools import partial
 from itertools import count
 from math import inf, log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -33,44 +31,39 @@ UNPRUNED = partial(frank_wolfe_design, prune=0.0)
     guarantee=After("as if", ENDS),
 )
 def xy_oracle(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    theta_star,
-    delta,
-    sigma=1.0,
-    growth=1.1,
-    phases="every",
-    batches="draws",
-    stop="widths",
-    design=UNPRUNED,
-    rng,
-):
+    theta_star: np.ndarray,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    growth: float = 1.1,
+    phases: str = "every",
+    batches: str = "draws",
+    stop: str = "widths",
+    design: Callable = UNPRUNED,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
     """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
     theta_star : (d,) array_like
         The true parameter, which no other rule is told.
     delta : float
         Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
-    growth : float, default 1.1
-        Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F); for "draws" only.
-    phases : {"every", "odd"}, default "every"
-        Phases t = 1, 2, ... or, as in the published code of fiez2019, 1, 3, ...; for "draws" only.
-    batches : {"draws", "rounds"}, default "draws"
-        Phase t draws ceil(growth^t) arms and all data count (fiez2019), or it pulls arm x
-        ceil(2 t psi log(4 t^2 M / delta) lambda_x) times, psi the value of the design, and its data alone count (the
-        published code of weltz2023).
-    stop : {"widths", "truth"}, default "widths"
+    sigma : float or (K,) array_like
+        Standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
+    growth, phases : float and {"every", "odd"}
+        For "draws", as for `xy_static`.
+    batches : {"draws", "rounds"}
+        Phase t draws ceil(growth^t) arms and all data count (fiez2019); or it makes ceil(2 t psi log(4 t^2 M / delta)
+        lambda_x) pulls of x, and its data alone count (the code of weltz2023).
+    stop : {"widths", "truth"}
         When every other item is beaten by its confidence width, or when the best one leads.
-    design : callable, default frank_wolfe_design with prune=0.0
+    design : callable
         Function (arms, directions) -> `Design`: the papers' Frank-Wolfe, without pruning.
     rng : numpy.random.Generator
         Draws the arms; "rounds" do not need it.
@@ -78,20 +71,12 @@ def xy_oracle(
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`. One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms), and for a best item that ties.
-
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Sections 2.1 and 5, appendix F.
-    .. [2] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 5.
+        For bad input, and for a best item that ties.
 
     Examples
     --------
@@ -103,7 +88,7 @@ def xy_oracle(
     """
     arms = check_arms(arms)
     items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms))
+    delta, noise = check_delta(delta), check_sigma(sigma, len(arms))
     growth = check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
@@ -112,8 +97,8 @@ def xy_oracle(
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
     best = int(argmax(items @ theta_star))
-    scale = sigma.max()
-    relative = sigma / scale
+    scale = noise.max()
+    relative = noise / scale
 
     def decide(fit, t):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))

@@ -1,21 +1,17 @@
-"""XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019, section 5 and appendix F.
+"""XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019 (Fiez et al., section 5, appendix F).
 
-One design for all pairs of items, fixed before the first reward. Departure: with i.i.d. draws, data of all phases
-and a test on the leader alone, which is the only item that can pass it.
-
-What XY-static and XY-oracle share: pull one fixed design, in growing phases, until a test is passed.
-
-After each batch (t, counts) `decide(fit, t)` says the item that passes, or None, and a width. Its fit is the least
-squares, weighted by 1 / sigma^2, of all data so far, or of the batch alone (`afresh`). The rounds hold no active set,
-since nothing is eliminated. The test: (leader - z)'theta_hat >= radius ||leader - z|| for all z (fiez2019, appendix F).
+Departure: with i.i.d. draws, data of all phases and a test on the leader alone, the only item that can pass it:
+(leader - z)'theta_hat >= radius ||leader - z|| for all z. `pull_until` serves XY-oracle, too.
 """
 
+from collections.abc import Callable, Generator
 from itertools import count
 from math import ceil, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma
+from bandits_lib.checks import check_option, check_problem
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.numerics.least_squares import weighted_least_squares
@@ -70,60 +66,48 @@ def separated(items, leader, fit, radius):
     guarantee=After("as if", ENDS),
 )
 def xy_static(
-    arms,
-    items=None,
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
     *,
-    delta,
-    sigma=1.0,
-    growth=1.35,
-    phases="every",
-    start=0,
-    design=frank_wolfe_design,
-    floor=0.0,
-    rng,
-):
-    """Best item with probability at least 1 - delta, from the XY-optimal design of all pairs (fiez2019, appendix F).
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    growth: float = 1.35,
+    phases: str = "every",
+    start: int | str = 0,
+    design: Callable = frank_wolfe_design,
+    floor: float = 0.0,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Find the best item with probability at least 1 - delta, from one XY-design of all pairs (fiez2019, appendix F).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
-    items : (M, d) array_like, optional
-        Feature vectors of the M items that are ranked; by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
-    sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise; of several the largest is used.
-    growth : float, default 1.35
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    delta, sigma : float, and float or (K,) array_like
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    growth : float
         Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
-    phases : {"every", "odd"}, default "every"
+    phases : {"every", "odd"}
         Phases t = 1, 2, ... or, as in the published code, 1, 3, ...
-    start : {0, "d"}, default 0
+    start : {0, "d"}
         With "d" arm 0 is pulled d times without looking, the count at which the published code starts.
-    design : callable, default frank_wolfe_design
-        Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe (`xy_design` is
-        certified).
-    floor : float, default 0.0
-        Share of the draws, in [0, 1), that all arms get evenly, so that lack of fit can be seen (`design.floored`).
+    design : callable
+        Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe.
+    floor : float
+        Share of the draws, in [0, 1), that all arms get evenly, so that lack of fit can be seen.
     rng : numpy.random.Generator
         Draws the arms.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the best item (int) and the
-        history of `Round`. One item: at once, without a pull.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, delta, growth).
-
-    References
-    ----------
-    .. [1] Soare, Lazaric, Munos. "Best-arm identification in linear bandits". NeurIPS 2014.
-    .. [2] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits". NeurIPS
-       2019. Section 5 and appendix F.
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
 
     Examples
     --------
@@ -133,9 +117,7 @@ def xy_static(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     growth = check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))

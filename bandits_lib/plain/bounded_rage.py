@@ -1,4 +1,4 @@
-"""RAGE by betting, for rewards in [0, 1] (not of the four papers; the proof is in fixed_confidence/betting.py).
+"""RAGE by betting, for rewards in [0, 1] (not of the four papers; proof: notebook companion_your_own_arms).
 
 The best item's wealth is at most an average of supermartingales that start at 1, so it ever reaches 1 / delta with
 probability at most delta: E[1 + s (X - q)] = 1 + s (p - q) <= exp(s (p - q)), and the sum of s p is at most 0.

@@ -13,7 +13,7 @@ from bandits_lib.protocol import Result
 
 def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
     """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
-    Z, t = list(range(len(items))), 1  # line 1
+    Z, t = np.arange(len(items)), 1  # line 1
     while len(Z) > 1:  # line 2
         delta_t = delta / t**2  # line 3
         design = xy_design(arms, pairs(items[Z]))
@@ -25,11 +25,7 @@ def rage(arms, items, delta, sigma=1.0, epsilon=0.1):
         A, b = (arms.T * sample.counts) @ arms, arms.T @ sample.sums
         A_inv = np.linalg.pinv(A, rcond=1e-10)  # a few arms need not span R^d
         theta = A_inv @ b  # line 9
-        beaten = set()
-        for z in Z:  # line 10
-            for other in Z:
-                y = items[other] - items[z]
-                if sigma * sqrt(y @ A_inv @ y) * sqrt(2 * log_union) < y @ theta:
-                    beaten.add(z)
-        Z, t = [z for z in Z if z not in beaten], t + 1  # lines 10 and 11
-    return Result(Z[0])
+        y = items[Z] - items[Z][:, None]  # z' - z for all z and z' of Z, (m, m, d)
+        widths = sigma * np.sqrt((y @ A_inv * y).sum(axis=-1)) * sqrt(2 * log_union)
+        Z, t = Z[~(widths < y @ theta).any(axis=1)], t + 1  # lines 10 and 11
+    return Result(int(Z[0]))

@@ -1,7 +1,4 @@
-"""How noisy is each arm? Estimators of a variance that is quadratic in the arm, sigma_x^2 = x'Sigma x (weltz2023).
-
-`head` and its two baselines are generators like any rule; their recommendation is a `VarianceEstimate`.
-"""
+"""Estimators of a variance that is quadratic in the arm, sigma_x^2 = x'Sigma x (weltz2023), played like any rule."""
 
 from bandits_lib.variance._burn_in import burn_in
 from bandits_lib.variance._head import head

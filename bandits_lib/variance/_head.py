@@ -1,14 +1,13 @@
-"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023,
-Algorithm 1).
+"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023).
 
-Departures from the paper's letter, each with its reason:
-- Exactly `budget` pulls are made: both halves are rounded to whole pulls that add up (`round_design`), where
-  ceil(lambda_x Gamma / 2) adds up to as many as the support of the design more.
-- Sigma need not be identified: design and regression live in the span of the phi's (quadratic.py). The value of the
-  second design is its dimension, M at most, where the paper's bounds use d^2.
+Departures:
+- Exactly `budget` pulls are made: `round_design` rounds both halves, where ceil(lambda_x Gamma / 2) adds up to more.
+- Sigma need not be identified: design and regression live in the span of the phi's (`variance.quadratic`).
 """
 
+from collections.abc import Callable, Generator
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
 
@@ -22,40 +21,40 @@ from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit
 
 
 @rule(label="HEAD", guarantee=After("", ENTRIES))
-def head(arms, *, budget, sigma_min, sigma_max, share=0.5, design=g_design):
-    """Variances of the arms by two G-designs, one for the means and one for the variances (weltz2023, Algorithm 1).
+def head(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma_min: float,
+    sigma_max: float,
+    share: float = 0.5,
+    design: Callable = g_design,
+) -> Generator[Any, Any, Result]:
+    """Estimate the variances of the arms by two G-designs, for means and for variances (weltz2023, Algorithm 1).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
+        Arms that can be pulled.
     budget : int
-        Number of pulls, Gamma; all are made.
+        Number of pulls; all are made.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms; the estimates are clipped to them.
-    share : float, default 0.5
-        Share of the pulls, in (0, 1), that estimate theta (rounded down); the others estimate the variances. The
-        paper's half is generous: the error of theta enters as d / Gamma, that of the variances as sqrt(M / Gamma).
-    design : callable, default g_design
+    share : float
+        Share of the pulls, in (0, 1), that estimate theta (rounded down); the paper's half is generous.
+    design : callable
         Function (vectors (K, n)) -> `Design`, called with the arms, then with their phi.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate` and the
-        history of one `Round` per stage, whose `width` is the largest standard error, over the arms, that a noise of
-        sigma_max allows: of x'theta_hat (reward) in the first, of x'Sigma x (variance, theta taken as known) in the
-        second.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, and one `Round` a
+        stage, whose `width` is the largest standard error that a noise of sigma_max allows.
 
     Raises
     ------
     ValueError
         For bad input, and for a budget that leaves an arm of a design without a pull (it names the smallest).
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 1.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 """What HEAD is compared with: the Uniform and the Separate Arm Estimator (weltz2023, appendix C, Algorithms 3 and 4).
 
-Departures from the paper's letter, each with its reason:
-- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), which is argmin zeta_max(Phi_U) and picks the shortest arms. Its
-  bound (Theorem D.1) falls with zeta_min(Phi_U), so that must be large: the default; `criterion` has both.
-- Nobody finds the best of all subsets. As in the published code the best of 1,000 random ones is taken, among the
-  max(K / 10, M + 20) longest arms (there the first ones, which in its experiment are the longest). A greedy choice of
-  largest volume, each arm the farthest from the span of those before, needs no luck and is better: criterion="volume",
-  ours.
+Departures:
+- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), the shortest arms. Its bound (Theorem D.1) needs a large
+  zeta_min(Phi_U), the default; `criterion` has both, and "volume", a greedy choice of largest volume (ours).
+- As in the published code, the best of 1,000 random subsets of the max(K / 10, M + 20) longest arms is taken.
 - Where the phi's span r < M dimensions, r arms are chosen, and singular values are those within the span.
 - Whole pulls that add up to `budget`, as in `head`.
 """
+
+from collections.abc import Generator
+from typing import Any
 
 import numpy as np
 
@@ -32,13 +32,15 @@ BLOCK = 50  # subsets in hand at once
 
 
 @rule(label="Uniform", guarantee=After("", ENTRIES))
-def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
-    """Variances of the arms from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
+def uniform_estimator(
+    arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
+) -> Generator[Any, Any, Result]:
+    """Estimate the variances from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
+        Arms that can be pulled.
     budget : int
         Number of pulls; all are made.
     sigma_min, sigma_max : float
@@ -49,23 +51,13 @@ def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, whose
-        rank is that of the arms drawn, and no history.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`; the residuals are
+        those of the rewards that theta_hat was fitted to.
 
     Raises
     ------
     ValueError
         For bad input, and for a budget below the dimension of the phi's (or not above that of the arms).
-
-    Notes
-    -----
-    The residuals are those of the very rewards that theta_hat was fitted to, so they are too small by a share of about
-    d / budget.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 3.
 
     Examples
     --------
@@ -87,46 +79,40 @@ def uniform_estimator(arms, *, budget, sigma_min, sigma_max, rng):
 
 @rule(label="Separate Arm", guarantee=After("", ENTRIES), gone={"ddof": 0})
 def separate_arm_estimator(
-    arms, *, budget, sigma_min, sigma_max, criterion="zeta_min", subsets=1_000, candidates=None, rng
-):
-    """Variances of the arms from the sample variances of as few arms as identify them (weltz2023, Algorithm 4).
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma_min: float,
+    sigma_max: float,
+    criterion: str = "zeta_min",
+    subsets: int = 1_000,
+    candidates: int | None = None,
+    rng: np.random.Generator,
+) -> Generator[Any, Any, Result]:
+    """Estimate the variances from as few arms as identify them (weltz2023, Algorithm 4).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled.
+        Arms that can be pulled.
     budget : int
         Number of pulls; all are made.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms; the estimates are clipped to them.
-    criterion : {"zeta_min", "printed", "volume"}, default "zeta_min"
+    criterion, subsets, candidates : str, int and int
         Which arms are pulled, as for `separate_arm_design`.
-    subsets : int, default 1000
-        Number of random subsets, as for `separate_arm_design`.
-    candidates : int, optional
-        Number of longest arms that the subsets are drawn among, as for `separate_arm_design`.
     rng : numpy.random.Generator
         Draws the subsets.
 
     Yields
     ------
     (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, and no
-        history.
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`.
 
     Raises
     ------
     ValueError
         For bad input, and for a budget below two pulls for each arm that is needed.
-
-    Notes
-    -----
-    The variance of n rewards is their mean square about their mean, too small by a share 1 / n.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 4.
 
     Examples
     --------
@@ -149,22 +135,28 @@ def separate_arm_estimator(
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
-def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates=None, rng):
-    """The arms of the Separate Arm Estimator, as a design with equal weights (weltz2023, Algorithm 4, line 3).
+def separate_arm_design(
+    arms: np.ndarray,
+    *,
+    criterion: str = "zeta_min",
+    subsets: int = 1_000,
+    candidates: int | None = None,
+    rng: np.random.Generator,
+) -> Design:
+    """Return the arms of the Separate Arm Estimator, as a design with equal weights (weltz2023, Algorithm 4, line 3).
 
     Parameters
     ----------
     arms : (K, d) array_like
-        Feature vectors of the K arms that can be pulled; with r the dimension of their phi's, r of them are chosen
-        (M = d(d+1)/2 where Sigma is identified).
-    criterion : {"zeta_min", "printed", "volume"}, default "zeta_min"
+        Arms that can be pulled; with r the dimension of their phi's, r of them are chosen.
+    criterion : {"zeta_min", "printed", "volume"}
         Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
-        as Algorithm 4 prints it; "volume" is the greedy choice, nothing random.
-    subsets : int, default 1000
+        as printed; "volume" is the greedy choice.
+    subsets : int
         Number of random subsets.
     candidates : int, optional
-        The subsets are drawn among this many longest arms; by default max(K / 10, M + 20), or all arms if these do not
-        span the phi's. "volume" looks at all arms.
+        Number of longest arms that the subsets are drawn among; by default max(K / 10, M + 20), or all if these do not
+        span the phi's.
     rng : numpy.random.Generator
         Draws the subsets.
 
@@ -177,11 +169,6 @@ def separate_arm_design(arms, *, criterion="zeta_min", subsets=1_000, candidates
     ------
     ValueError
         For bad arms, an unknown criterion, and `subsets` or `candidates` too few.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Algorithm 4.
 
     Examples
     --------

@@ -1,10 +1,7 @@
 """Noise that is quadratic in the arm, sigma_x^2 = x'Sigma x = phi_x'vech(Sigma), and its regression (weltz2023).
 
-Sigma need not be identified. What rewards can tell are the variances of the arms, and each phi_x lies in the span of
-the phi's by definition. So the regression works in that span, of dimension `rank` <= M = d(d+1)/2, and returns the
-Sigma of least Frobenius norm; the published code adds the identity to a matrix it finds singular.
-
-Rewards enter per arm, as counts, sums and sums of squares, so nothing grows with the number of pulls: around any m
+The regression works in the span of the phi's, of dimension `rank` <= M = d(d+1)/2, and returns the Sigma of least
+Frobenius norm; the published code adds the identity to a matrix it finds singular. Around any m
     sum of (y - m)^2 = (squares - sums^2 / n) + n (sums / n - m)^2.
 """
 
@@ -18,18 +15,16 @@ from bandits_lib.numerics.span import quick_inverse_root
 
 
 class VarianceEstimate(NamedTuple):
-    """What a variance estimator recommends (weltz2023, Algorithms 1, 3 and 4).
+    """Hold what a variance estimator recommends (weltz2023, Algorithms 1, 3 and 4).
 
     Attributes
     ----------
     sigma : (K,) array
-        The standard deviations of the arms, clipped to [sigma_min, sigma_max].
+        Standard deviation of each arm, clipped to [sigma_min, sigma_max].
     Sigma : (d, d) array
         Symmetric, of least Frobenius norm among the fits, not clipped, not necessarily semidefinite.
-    rank : int
-        Dimension of the phi's that were pulled, M = d(d+1)/2 if Sigma is identified.
-    counts : (K,) int array
-        Pulls of each arm.
+    rank, counts : int and (K,) int array
+        Dimension of the phi's that were pulled, M if Sigma is identified; pulls of each arm.
 
     Examples
     --------
@@ -51,23 +46,18 @@ class QuadraticFit(NamedTuple):
     rank: int
 
 
-def features(arms):
-    """Features phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+def features(arms: np.ndarray) -> np.ndarray:
+    """Return features phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
     Parameters
     ----------
     arms : (K, d) array
-        Feature vectors of the K arms.
+        Feature vectors of the arms.
 
     Returns
     -------
     (K, M) array
         Rows phi_x, M = d(d+1)/2, over the upper triangle row by row: x_i^2 on the diagonal, 2 x_i x_j off it.
-
-    References
-    ----------
-    .. [1] Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain. "Experimental designs for heteroskedastic variance".
-       NeurIPS 2023. Section 3.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandits_lib import fixed_budget, instances
+from bandits_lib import LinearBandit, fixed_budget, instances, play
 from bandits_lib.complexity import oracle_design
 from bandits_lib.variance import features
 
@@ -246,7 +246,18 @@ def test_bad_arguments_of_azizi2022_are_refused(make, words):
         make(np.random.default_rng(0))
 
 
-def test_option_sets_are_keyword_arguments_of_the_rules():
-    arms, rng = np.eye(4), np.random.default_rng(0)
-    for name, options in instances.option_set("azizi2022_code").items():
-        next(getattr(fixed_budget, name)(arms, budget=40, **options, **({"rng": rng} if name == "gse" else {})))
+def test_option_sets_change_what_the_rules_pull():
+    rng = np.random.default_rng
+    arms = instances.sphere(12, rng(0), d=3).arms
+    problem = LinearBandit(np.column_stack([arms, np.ones(12)]), theta=[0.3, 0.1, 0.0, 0.5], noise="bernoulli")
+    needed = {"gse": ("rng",), "lingape_budget": ("delta",), "ucb_glm": ("theta_bound",), "bayes_gap": ("rng",)}
+    sets = instances.option_set("azizi2022_code")
+    assert set(sets) == {"bayes_gap", "gse", "linucb", "lingape_budget", "od_linbai", "ucb_glm"}
+    for name, options in sets.items():
+        kernel = {"kernel": "exponential", "length": 1.0} if name == "bayes_gap" else {}
+        given = {"delta": 0.1, "theta_bound": 1.0}
+        counts = []
+        for chosen in ({}, options):
+            own = {key: rng(1) if key == "rng" else given[key] for key in needed.get(name, ())} | kernel | chosen
+            counts.append(play(getattr(fixed_budget, name)(problem.arms, budget=90, **own), problem, rng(2)).counts)
+        assert (counts[0] != counts[1]).any(), name

@@ -117,7 +117,7 @@ def sphere(
     d : int, default 9
         Dimension, at least 1; 9 in fiez2019, 10 in azizi2022.
     mix : float, default 0.0
-        theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
+        Theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
     sigma : float or (n,) array_like, default 1.0
         Standard deviation of the noise, one or one for each arm.
     law : {"sphere", "cube"}, default "sphere"

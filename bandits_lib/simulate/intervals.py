@@ -30,12 +30,10 @@ class Interval(tuple):
         What was measured.
     low, high : float
         Ends of its interval.
-    settings, worst : optional
-        Intervals of which this is the worst, and what chose it: max, min or "both".
-    log : bool, default False
-        Whether the interval shrinks as a factor.
-    rate : float, default 0.5
-        As which power of the number of runs it shrinks; 1 where only one value was seen.
+    **how
+        `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
+        whether the interval shrinks as a factor (default False); `rate`, as which power of the number of runs it
+        shrinks (default 0.5; 1 where only one value was seen).
 
     Examples
     --------
@@ -109,6 +107,7 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
 
     Examples
     --------
+    >>> from bandits_lib.simulate.intervals import Interval
     >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)])
     (0.9, 0.85, 1.2)
     >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)], "both")

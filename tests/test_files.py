@@ -151,7 +151,7 @@ def killed(kind, folder):
 
 
 def in_a_process(call, folder):
-    """Fork from a process without threads, which ends within a minute."""
+    """Fork from a process without threads, which needs seconds where a core is free."""
     paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     code = f"import test_files as t; {call}"
     done = subprocess.run(
@@ -160,7 +160,7 @@ def in_a_process(call, folder):
         env=os.environ | {"PYTHONPATH": paths},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     return done.stdout

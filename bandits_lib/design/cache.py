@@ -58,7 +58,7 @@ def _frozen(design):
 
 def _handed_out(design):
     """Replace matrices by copies that may be written: kernels are then compiled for one kind of matrix only."""
-    matrices = {name: field.copy() for name, field in design._asdict().items() if np.ndim(field) == 2}
+    matrices = {name: np.array(field) for name, field in design._asdict().items() if np.ndim(field) == 2}
     return design._replace(**matrices) if matrices else design
 
 

@@ -279,11 +279,6 @@ def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100
     ValueError
         As `g_design`, and if `steps` is negative.
 
-    References
-    ----------
-    .. [1] Todd, Yildirim. "On Khachiyan's algorithm for the computation of minimum-volume enclosing ellipsoids".
-       Discrete Appl. Math. 155, 2007.
-
     Examples
     --------
     >>> design = wolfe_atwood_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]))

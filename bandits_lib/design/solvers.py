@@ -72,18 +72,13 @@ def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-
     Returns
     -------
     Design
-        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms, r the rank of the arms.
+        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms; warns as `g_design`.
 
     Raises
     ------
     ValueError
         If an array is not finite, 2-D and of the same dimension, if a direction is outside the span of the arms, if
         all directions are zero or all items equal (there is nothing to compare), or `tol` is outside (0, 1).
-
-    Warns
-    -----
-    RuntimeWarning
-        As for `g_design`.
 
     Examples
     --------
@@ -115,11 +110,6 @@ def weighted_design(
     ------
     ValueError
         As for `xy_design`, and if `sigma` is not positive or not one number per arm.
-
-    Warns
-    -----
-    RuntimeWarning
-        As for `g_design`.
 
     Examples
     --------

@@ -96,10 +96,12 @@ def weighted_design(
 
     Parameters
     ----------
-    arms, directions, tol : array_like or Pairs, float
+    arms, directions : array_like or Pairs
         As for `xy_design`.
     sigma : float or (K,) array_like
         Positive standard deviation of the noise, one for all arms or one per arm.
+    tol : float, default 1e-3
+        As for `xy_design`.
 
     Returns
     -------
@@ -126,10 +128,12 @@ def design_value(
 
     Parameters
     ----------
-    arms, directions, sigma : array_like or Pairs
+    arms : (K, d) array_like
         As for `weighted_design`.
     weights : (K,) array_like
         Non-negative shares of pulls, or counts (the value is then per experiment and not per pull).
+    directions, sigma : array_like or Pairs
+        As for `weighted_design`.
 
     Returns
     -------

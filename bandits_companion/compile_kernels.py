@@ -33,7 +33,7 @@ SURE: dict[str, Any] = {"delta": 0.1}
 BAR: dict[str, Any] = {"desc": "kernels", "unit": "group", "disable": None}  # a bar in a terminal, nothing in a file
 RANDOM = l_t3c, peps, peace  # rules that draw
 RULES = (
-    (bayes_gap, GAUSSIAN, BUDGET),
+    *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
     (ucb_glm, BERNOULLI, BUDGET | {"alpha": 1.0}),
     *((linucb, GAUSSIAN, BUDGET | {"mode": mode}) for mode in ("shared", "disjoint")),
     *((rule, GAUSSIAN, SURE) for rule in (lin_game, fws, l_t3c)),
@@ -42,7 +42,7 @@ RULES = (
     (lingape_budget, GAUSSIAN, BUDGET | SURE | {"formula": "code"}),
     (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
     *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
-    (lazy_track_and_stop, GAUSSIAN, SURE),
+    *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),
     *((rule, GAUSSIAN, BUDGET) for rule in (peps, peace)),
     (xy_adaptive, GAUSSIAN, SURE),
 )

@@ -32,16 +32,16 @@ def cached(solver):
     @wraps(solver)
     def remembered(*arguments):
         if not _state["on"]:
-            return _handed_out(_frozen(solver(*arguments)))
+            return _frozen(solver(*arguments))
         key = _digest(solver.__name__, arguments)
-        if key not in _designs:
-            design = _designs[key] = _frozen(solver(*arguments))
-            _state["bytes"] += _size(design)
-            while _state["bytes"] > MAX_BYTES:
-                _state["bytes"] -= _size(_designs.popitem(last=False)[1])
-            return _handed_out(design)
-        _designs.move_to_end(key)
-        return _handed_out(_designs[key])
+        if key in _designs:
+            _designs.move_to_end(key)
+            return _designs[key]
+        design = _designs[key] = _frozen(solver(*arguments))
+        _state["bytes"] += _size(design)
+        while _state["bytes"] > MAX_BYTES:
+            _state["bytes"] -= _size(_designs.popitem(last=False)[1])
+        return design
 
     return remembered
 
@@ -54,12 +54,6 @@ def _frozen(design):
     for array in _arrays(design):
         array.flags.writeable = False
     return design
-
-
-def _handed_out(design):
-    """Replace matrices by copies that may be written: kernels are then compiled for one kind of matrix only."""
-    matrices = {name: field.copy() for name, field in design._asdict().items() if np.ndim(field) == 2}
-    return design._replace(**matrices) if matrices else design
 
 
 def _size(design):

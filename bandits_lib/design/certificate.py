@@ -15,9 +15,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.numerics import span
-from bandits_lib.numerics.kernels import compiled, inlined
+from bandits_lib.numerics.kernels import merged
 from bandits_lib.numerics.linear_algebra import (
     information,
     normalised,
@@ -80,7 +81,7 @@ def value_of(arms, weights, directions):
     return directions.value(root)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def lower_bound(arms, root, rotated, masses):
     """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
     shares = masses / total(masses)
@@ -107,7 +108,7 @@ def basic_weights(arms, weights):
     return _basic(arms, weights, inverse_root(arms, weights), limit)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def _dropped(arms, weights, root, eta):
     support = np.flatnonzero(weights)
     leverages = squares(product(arms[support], transposed(root)))
@@ -122,7 +123,7 @@ def _dropped(arms, weights, root, eta):
     return normalised(kept)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def _basic(arms, weights, root, limit):
     support = np.flatnonzero(weights)
     measured, n = product(arms[support], transposed(root)), len(support)
@@ -139,7 +140,7 @@ def _basic(arms, weights, root, limit):
     return normalised(basic)
 
 
-@inlined
+@merged
 def _eliminate(atoms, cost, limit):
     """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
     n, width = atoms.shape
@@ -165,7 +166,7 @@ def _eliminate(atoms, cost, limit):
     return share
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
@@ -189,7 +190,7 @@ def _walk_to_zeros(projector, dimension, cost):
     return u
 
 
-@inlined
+@merged
 def _downhill(axis, length, cost, least, step):
     """Into `step` (n,): `axis` (n,) over its length, or the opposite, so that no cost grows and an entry falls."""
     slope, falls = 0.0, False
@@ -202,7 +203,7 @@ def _downhill(axis, length, cost, least, step):
             step[i] = -step[i]
 
 
-@inlined
+@merged
 def _leave(projector, gone, leaving):
     """Take from the projector's range what moves entry `gone`. Scratch: leaving (n,)."""
     n, length = len(projector), np.sqrt(projector[gone, gone])
@@ -215,7 +216,7 @@ def _leave(projector, gone, leaving):
         projector[gone, i] = projector[i, gone] = 0.0
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def snapped(weights, tol):
     """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
     bits, out = BITS + max(0, math.frexp(1e-3 / tol)[1]), np.empty_like(weights)

@@ -10,9 +10,10 @@ In the plane only vertices of the difference body conv(Z) - conv(Z) can be longe
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.checks import check_matrix
-from bandits_lib.numerics.kernels import compiled, inlined
+from bandits_lib.numerics.kernels import kernel
 from bandits_lib.numerics.linear_algebra import product, squares, transposed
 from bandits_lib.numerics.ties import TIE, argmax, largest_first, ranked
 
@@ -82,7 +83,7 @@ def _all_above(gram, floor, start):
     return row[later] + start, column[later] + start
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def _farthest_above(gram, top, floor, start, slack, points, order):
     """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
     rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
@@ -101,7 +102,7 @@ def _farthest_above(gram, top, floor, start, slack, points, order):
     return rows[:found], columns[:found]
 
 
-@inlined
+@kernel
 def distance(points, i, j):
     out = 0.0
     for c in range(points.shape[1]):
@@ -179,12 +180,12 @@ class Listed(NamedTuple):
         return self.rows[row], float(norms[row])
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def squared_norms(rows, root):
     return squares(product(rows, transposed(root)))
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def _listed_beyond(rows, root, level, most):
     """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
     norms = squared_norms(rows, root)
@@ -263,7 +264,7 @@ PARALLEL = 2.0**-36  # angles between edges, a quarter turn being one, that are 
 COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
 
 
-@compiled
+@njit(cache=True)
 def _chain(x, y, order):
     """Andrew's (1979) monotone chain: the indices in `order` that turn left, from the first to the last."""
     kept = np.empty(len(order), np.int64)
@@ -283,7 +284,7 @@ def hull(points):
     """Indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
     x, y = np.ascontiguousarray(points.T)
     order = np.lexsort((y, x))
-    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1].copy())[:-1]])
+    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1])[:-1]])
 
 
 def difference_vertices(points):

@@ -14,10 +14,11 @@ from the basis in the order of the arms, so that they do not depend on the pairs
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, times, times_vector
+from bandits_lib.numerics.kernels import along_all, inlined, kernel, merged, times, times_vector
 from bandits_lib.numerics.linear_algebra import apply, solve, total, transposed
 from bandits_lib.numerics.ties import argmax
 
@@ -25,7 +26,7 @@ SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
 PERTURBATION = 1e-10  # relative to ||w||_1
 
 
-@inlined
+@merged
 def _leaving(w, rate, slope, passed):
     """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling; who changes sign: `passed`."""
     for k in range(len(w)):
@@ -43,7 +44,7 @@ def _leaving(w, rate, slope, passed):
         passed[position] = True
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis, r = spanning_arms(arms), arms.shape[1]
@@ -77,7 +78,7 @@ def signed_basis(arms, direction, most):
     return basis, solve(signed, direction), dual, pivot
 
 
-@inlined
+@merged
 def _entering(prices, basis):
     """The arm of largest price in size, those of the basis (r,) apart, and its price."""
     sizes = np.empty(len(prices))
@@ -89,7 +90,7 @@ def _entering(prices, basis):
     return enter, prices[enter]
 
 
-@inlined
+@merged
 def _turn(signed, k, turn):
     if turn:
         for i in range(signed.shape[0]):
@@ -112,7 +113,7 @@ def single_direction(arms, direction):
 NEGLIGIBLE = 1e-12  # amounts relative to their sum, and rates, that are rounding errors
 
 
-@inlined
+@kernel
 def pivot(current, amounts, basis, rate, price, enter):
     """The arm `enter` comes into the basis, and signs follow the amounts; False if nothing leaves."""
     if price < 0:
@@ -150,7 +151,7 @@ def leaving(amounts, rate, slope):
     return -1
 
 
-@inlined
+@kernel
 def flip(current, amounts):
     for b in range(amounts.shape[0]):
         if amounts[b] < 0.0:
@@ -194,7 +195,7 @@ def in_order(basis, amounts):
             c -= 1
 
 
-@inlined
+@kernel
 def absolute(amounts):
     """Make amounts positive, or 0 if negligible; False if they are not finite."""
     size = 0.0
@@ -275,7 +276,7 @@ def solve_pair(program, i, j):
     return (program.prices.shape[0] > FEW * basis.shape[0] and nearby(program)) or from_spanning(program)
 
 
-@inlined
+@kernel
 def spanning_suffice(program):
     """Whether the amounts of the spanning arms are optimal: their dual is feasible, and of equal value."""
     amounts, dual, least = program.amounts, program.dual, 0.0
@@ -306,7 +307,7 @@ def move(program):
             moved[c] += (-amount if amounts[b] < 0 else amount) * program.columns[c, program.spanning[b]]
 
 
-@inlined
+@kernel
 def nearby(program):
     """Solve from the best vertex known, and remember where it ends; False if there is none, or it is not unique."""
     basis, amounts, ended = program.basis, program.amounts, program.ended

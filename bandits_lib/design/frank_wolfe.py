@@ -80,11 +80,6 @@ def frank_wolfe_design(
     ValueError
         As `weighted_design`, and if an option is out of range.
 
-    References
-    ----------
-    .. [1] Fiez, Jain, Jamieson, Ratliff. "Sequential experimental design for transductive linear bandits".
-       NeurIPS 2019. Appendix F.
-
     Examples
     --------
     >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])

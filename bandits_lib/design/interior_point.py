@@ -24,8 +24,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from bandits_lib.numerics.kernels import compiled, inlined, largest, smallest
+from bandits_lib.numerics.kernels import largest, merged, smallest
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -86,7 +87,7 @@ class Factor(NamedTuple):
     small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def geometry(arms, directions, mu):
     upper, regular = cholesky(information(arms, mu))
     if not regular:  # too close to singular for A itself
@@ -108,21 +109,21 @@ def geometry(arms, directions, mu):
     return Geometry(measured, rays, g, transposed(Wt), Wt, none, none)
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def pressures(here, v):
     if here.F.size:
         return apply(here.F, combine(v, here.G))
     return combine(v, here.Wt)
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def growth(here, mu):
     if here.F.size:
         return apply(here.G, combine(mu, here.F))
     return combine(mu, here.W)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def factor(point, here):
     """The `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
@@ -131,7 +132,7 @@ def factor(point, here):
     return Factor(_of_few(point, here), none, none, np.empty(0, np.int64), none, none)
 
 
-@inlined
+@merged
 def _of_few(point, here):
     mu, z, s, v = point
     across = transposed(here.measured)
@@ -148,7 +149,7 @@ def _of_few(point, here):
     return regular_cholesky(matrix)
 
 
-@inlined
+@merged
 def _of_many(point, here):
     mu, z, s, v = point
     tight = _tight(point)
@@ -171,7 +172,7 @@ def _of_many(point, here):
     return Factor(upper, K, U, tight, E, regular_cholesky(small))
 
 
-@inlined
+@merged
 def _tight(point):
     tight, many = np.empty(len(point.v), np.int64), 0
     for k in range(len(point.v)):
@@ -181,7 +182,7 @@ def _tight(point):
     return tight[:many].copy()
 
 
-@inlined
+@merged
 def _weighted_squares(rows, weights):
     """The sum of weights_i rows_i rows_i' (k, k), of which the lower triangle is to be read."""
     if rows.shape[1] < WIDE:
@@ -189,7 +190,7 @@ def _weighted_squares(rows, weights):
     return lower_product(scaled_columns(transposed(rows), weights), rows)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def regular_cholesky(matrix):
     """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
     n = len(matrix)
@@ -207,7 +208,7 @@ def regular_cholesky(matrix):
     return upper
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def add_kronecker(out, matrix):
     """Add to `out` (m, m) the form tr(E matrix E), twice, of symmetric E (r, r), in svec(E)."""
     r = len(matrix)
@@ -236,7 +237,7 @@ def add_kronecker(out, matrix):
                 out[n, k] += twice
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def solve(factor, point, here, target_z, target_s):
     """The Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
@@ -271,7 +272,7 @@ def solve(factor, point, here, target_z, target_s):
     return Point(dmu, dz, ds, dv)
 
 
-@inlined
+@merged
 def _solve_many(factor, here, point, a, b):
     upper, K, U, tight, E, small = factor
     p, scaled, dmu = len(a), np.empty(len(a)), np.empty(len(a))
@@ -295,7 +296,7 @@ def _solve_many(factor, here, point, a, b):
     return dmu, t, dv
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def gap(point):
     slack, arms = 0.0, 0.0
     for k in range(len(point.s)):
@@ -305,7 +306,7 @@ def gap(point):
     return (slack + arms) / (len(point.s) + len(point.mu))
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def moved(point, step, fraction):
     """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
@@ -316,7 +317,7 @@ def moved(point, step, fraction):
     )  # fmt: skip
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _along(x, length, dx):
     out = np.empty(len(x))
     for k in range(len(x)):
@@ -324,7 +325,7 @@ def _along(x, length, dx):
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _room(x, dx):
     least = np.inf
     for k in range(len(x)):
@@ -373,7 +374,7 @@ def centred(arms, directions, point, tol, unit):
     return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def solution(arms, directions, weights, masses, point, tol, unit, task):
     """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
     steps, least, last = 0, 0.0, task != FOLLOW
@@ -394,7 +395,7 @@ def solution(arms, directions, weights, masses, point, tol, unit, task):
     return Solution(normalised(point.mu), normalised(duals), steps, point)
 
 
-@inlined
+@merged
 def _followed(arms, directions, point, tol, least):
     """The best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and steps."""
     best, kept, g, steps = np.inf, point, point.s, 0
@@ -410,7 +411,7 @@ def _followed(arms, directions, point, tol, least):
     return kept, g, steps
 
 
-@inlined
+@merged
 def _centred(arms, directions, point, tol, unit):
     tau, steps, g = _tau(point, arms.shape[1], tol, unit), 0, point.s
     for _ in range(3):
@@ -425,14 +426,14 @@ def _centred(arms, directions, point, tol, unit):
     return point, g, steps
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
     return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
 
 
-@inlined
+@merged
 def _lifted(point, tau_z, tau_s):
     """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
     mu, z = _raised(point.mu, point.z, tau_z)
@@ -440,7 +441,7 @@ def _lifted(point, tau_z, tau_s):
     return Point(mu, z, s, v)
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _raised(x, y, least):
     """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
     scale, x, y = len(x) / total(x), x.copy(), y.copy()
@@ -452,7 +453,7 @@ def _raised(x, y, least):
     return x, y
 
 
-@inlined
+@merged
 def _harder(arms, directions, point, tau):
     """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
     steps, first = 0, point
@@ -469,7 +470,7 @@ def _harder(arms, directions, point, tau):
     return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
 
 
-@inlined
+@merged
 def _newton(arms, directions, point, tau_z, tau_s, enough):
     """A point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and how many."""
     length, steps = np.inf, 0
@@ -488,7 +489,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
     return point, length, steps
 
 
-@inlined
+@merged
 def _relative_length(move, x):
     length = 0.0
     for k in range(len(x)):
@@ -498,7 +499,7 @@ def _relative_length(move, x):
     return length
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _filled(n, value):
     out = np.empty(n)
     for k in range(n):
@@ -506,7 +507,7 @@ def _filled(n, value):
     return out
 
 
-@inlined
+@merged
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
@@ -523,7 +524,7 @@ def _start(arms, directions, weights):
     return Point(mu, z, s, v)
 
 
-@inlined
+@merged
 def _opened(arms, directions, weights, masses):
     """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     p, q = len(weights), len(directions)
@@ -548,7 +549,7 @@ def _opened(arms, directions, weights, masses):
     return Point(mu, z, s, v)
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _ratio(point, here):
     value = total(point.mu) / smallest(here.g)
     pull, square = 0.0, 0.0
@@ -558,7 +559,7 @@ def _ratio(point, here):
     return value / (pull / square * (pull / largest(pressures(here, point.v))))
 
 
-@inlined
+@merged
 def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
     factored, tau = factor(point, here), gap(point)

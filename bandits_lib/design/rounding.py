@@ -34,8 +34,8 @@ def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: 
     n : int
         Pulls to give out, at least 1.
     method : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
-        How to round. For n below the support size "pukelsheim", and for n below the rank of the arms "regret", give way
-        to the largest remainder.
+        How to round (Pukelsheim and Rieder 1992; Allen-Zhu, Li, Singh and Wang 2017). For n below the support size
+        "pukelsheim", and for n below the rank of the arms "regret", give way to the largest remainder.
     arms : (K, d) array_like, optional
         Arms of the design, one per row; needed by "regret" only, which may also pull arms without weight.
 
@@ -49,11 +49,6 @@ def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: 
     ------
     ValueError
         If `weights` is no distribution, `n` no integer >= 1, `method` unknown, or "regret" lacks matching `arms`.
-
-    References
-    ----------
-    .. [1] Pukelsheim, Rieder. "Efficient rounding of approximate designs". Biometrika 79, 1992.
-    .. [2] Allen-Zhu, Li, Singh, Wang. "Near-optimal design of experiments via regret minimization". ICML 2017.
 
     Examples
     --------

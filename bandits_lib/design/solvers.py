@@ -72,18 +72,13 @@ def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-
     Returns
     -------
     Design
-        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms, r the rank of the arms.
+        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms; warns as `g_design`.
 
     Raises
     ------
     ValueError
         If an array is not finite, 2-D and of the same dimension, if a direction is outside the span of the arms, if
         all directions are zero or all items equal (there is nothing to compare), or `tol` is outside (0, 1).
-
-    Warns
-    -----
-    RuntimeWarning
-        As for `g_design`.
 
     Examples
     --------
@@ -101,10 +96,12 @@ def weighted_design(
 
     Parameters
     ----------
-    arms, directions, tol : array_like or Pairs, float
+    arms, directions : array_like or Pairs
         As for `xy_design`.
     sigma : float or (K,) array_like
         Positive standard deviation of the noise, one for all arms or one per arm.
+    tol : float, default 1e-3
+        As for `xy_design`.
 
     Returns
     -------
@@ -115,11 +112,6 @@ def weighted_design(
     ------
     ValueError
         As for `xy_design`, and if `sigma` is not positive or not one number per arm.
-
-    Warns
-    -----
-    RuntimeWarning
-        As for `g_design`.
 
     Examples
     --------
@@ -136,10 +128,12 @@ def design_value(
 
     Parameters
     ----------
-    arms, directions, sigma : array_like or Pairs
+    arms : (K, d) array_like
         As for `weighted_design`.
     weights : (K,) array_like
         Non-negative shares of pulls, or counts (the value is then per experiment and not per pull).
+    directions, sigma : array_like or Pairs
+        As for `weighted_design`.
 
     Returns
     -------

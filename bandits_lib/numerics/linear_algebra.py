@@ -9,9 +9,10 @@ what the ones before span, so that they are a function of the matrix. The larges
 """
 
 import numpy as np
+from numba import njit
 
 from bandits_lib.numerics import in_place
-from bandits_lib.numerics.kernels import compiled, inlined, largest
+from bandits_lib.numerics.kernels import largest
 from bandits_lib.numerics.ties import argmax, ranked
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
@@ -19,21 +20,21 @@ MILD = 1e3
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def product(left, right):
     if right.shape[1] < min(left.shape[0], NARROW):
         return transposed(_product(transposed(right), transposed(left)))
     return _product(left, right)
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _product(left, right):
     out = np.zeros((left.shape[0], right.shape[1]))
     in_place.add_product(out, left, right, False)
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def lower_product(left, right):
     """The lower triangle of left (n, k) times right (k, n); above the diagonal entries are not to be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
@@ -41,7 +42,7 @@ def lower_product(left, right):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def transposed(matrix):
     out = np.empty((matrix.shape[1], matrix.shape[0]))
     for i in range(matrix.shape[0]):
@@ -50,7 +51,7 @@ def transposed(matrix):
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def scaled_rows(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -59,7 +60,7 @@ def scaled_rows(matrix, factors):
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def scaled_columns(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -68,7 +69,7 @@ def scaled_columns(matrix, factors):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def apply(matrix, vector):
     out = np.empty(matrix.shape[0])
     in_place.apply(matrix, vector, out)
@@ -80,14 +81,14 @@ def along(rows, vector):
     return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def combine(vector, matrix):
     out = np.zeros(matrix.shape[1])
     in_place.add_combination(out, vector, matrix)
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def total(values):
     out = 0.0
     for value in values:
@@ -95,7 +96,7 @@ def total(values):
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def normalised(values):
     out, whole = np.empty(len(values)), total(values)
     for k in range(len(values)):
@@ -103,12 +104,12 @@ def normalised(values):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def squares(rows):
     return row_products(rows, rows)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def row_products(left, right):
     """Inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
     out = np.empty(left.shape[0])
@@ -116,10 +117,10 @@ def row_products(left, right):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def information(rows, weights):
     """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
-    r, n = rows.shape[1], len(np.flatnonzero(weights))
+    r, n = rows.shape[1], np.count_nonzero(weights)
     inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
     for i in range(len(weights)):
         if weights[i] != 0.0:
@@ -130,14 +131,14 @@ def information(rows, weights):
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def row_gram(rows):
     out = np.empty((rows.shape[0], rows.shape[0]))
     in_place.symmetric_products(rows, rows, out)
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def identity(n):
     out = np.zeros((n, n))
     for i in range(n):
@@ -145,7 +146,7 @@ def identity(n):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
     upper = transposed(matrix)
@@ -153,7 +154,7 @@ def cholesky(matrix):
     return upper, skipped == 0
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def semidefinite_factor(matrix, flat):
     """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
     upper = transposed(matrix)
@@ -161,7 +162,7 @@ def semidefinite_factor(matrix, flat):
     return upper
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def symmetric_squares(rows):
     """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
     out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
@@ -169,14 +170,14 @@ def symmetric_squares(rows):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def inverse_triangle(upper):
     out = np.zeros(upper.shape)
     in_place.invert_triangle(upper, out)
     return out
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def solve_transposed(upper, vector):
     """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
     x = vector.copy()
@@ -184,19 +185,19 @@ def solve_transposed(upper, vector):
     return x
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def solve_upper(upper, vector):
     x = vector.copy()
     in_place.solve_upper(upper, x)
     return x
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def solve_factored(upper, vector):
     return solve_upper(upper, solve_transposed(upper, vector))
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def solve(matrix, vector):
     """x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if there is none."""
     n = matrix.shape[0]
@@ -226,7 +227,7 @@ def solve(matrix, vector):
     return x
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def triangle(rows):
     """Upper triangular R (r, r), non-negative diagonal, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
     a = transposed(rows)  # columns lie along memory
@@ -239,7 +240,7 @@ def triangle(rows):
     return out
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def independent(rows, tol):
     """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
@@ -257,7 +258,7 @@ def independent(rows, tol):
     return chosen, basis
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def mild(upper):
     """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
     least, most = np.inf, 0.0
@@ -266,7 +267,7 @@ def mild(upper):
     return most < MILD * least
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def outside_projector(columns):
     """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
     n, k = columns.shape
@@ -295,7 +296,7 @@ SAME = 1e-9  # relative difference below which two eigenvalues are one
 SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def jacobi(matrix):
     """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
     r = len(matrix)
@@ -312,7 +313,7 @@ def jacobi(matrix):
     return np.diag(a).copy(), rows
 
 
-@inlined
+@njit(cache=True, error_model="numpy")
 def _rotate(a, rows, i, j):
     """Make a[i, j] zero (Rutishauser's formulas), in place."""
     half = (a[j, j] - a[i, i]) / (2 * a[i, j])
@@ -354,7 +355,7 @@ def principal_axes(rows, most):
     return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def axes_in_order(projector, rank):
     """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
     axes, m = np.zeros((rank, len(projector))), 0

@@ -69,7 +69,7 @@ def solve(fit, counts):
             fit.squares[k] += columns[i, k] * gram[i, k]
 
 
-@inlined
+@kernel
 def eliminate(matrix, right):
     """matrix^-1 right in place of `right` (d, n), by the largest pivot of each column; log |det|; `matrix` is lost."""
     d, logdet = matrix.shape[0], 0.0
@@ -96,7 +96,7 @@ def eliminate(matrix, right):
     return logdet
 
 
-@inlined
+@kernel
 def exchange(one, other):
     for k in range(one.shape[0]):
         one[k], other[k] = other[k], one[k]

@@ -4,8 +4,7 @@ Every rule, in numpy and in numba, breaks ties by `argmax`; argmin is argmax(-va
 """
 
 import numpy as np
-
-from bandits_lib.numerics.kernels import compiled, inlined
+from numba import njit
 
 TIE = 1e-9  # relative slack within which two values are the same
 
@@ -13,7 +12,7 @@ TIE = 1e-9  # relative slack within which two values are the same
 BLOCK = 8  # entries compared side by side
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def highest(values):
     """The largest of finite `values` (n,), n >= 1, as that of every eighth: eight comparisons do not wait in line."""
     n, top = values.shape[0], values[0]
@@ -37,7 +36,7 @@ def highest(values):
     return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 
 
-@inlined
+@njit(cache=True, forceinline=True, error_model="numpy")
 def argmax(values):
     """First index k with values[k] >= max(values) - 1e-9 |max(values)|, of finite floats (n,), n >= 1."""
     top = highest(values)
@@ -48,7 +47,7 @@ def argmax(values):
     return 0
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def top(values, k):
     """Indices (k,) of the k largest values (n,), in increasing order; ties as in `argmax`, lowest index first."""
     left, chosen = values.copy(), np.empty(k, np.int64)
@@ -58,7 +57,7 @@ def top(values, k):
     return np.sort(chosen)
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def ranks(values):
     """The `values` (n,) in steps of 1e-9 of the largest in size: whole numbers as floats, equal where they tie."""
     largest = 1e-290
@@ -67,38 +66,18 @@ def ranks(values):
     return np.rint(values * (1 / TIE / largest))
 
 
-@compiled
+@njit(cache=True, error_model="numpy")
 def ranked(values):
     """Indices of `values` (n,) in increasing order; those equal to 1e-9 of the largest: by index."""
     return np.argsort(ranks(values), kind="mergesort")
 
 
-@inlined
-def kth_smallest(values, k):
-    """Return what np.partition(values, k)[k] is, which takes a hundred kernels of numba's own to compile."""
-    left, low, high = values.copy(), 0, len(values) - 1
-    while low < high:
-        pivot, i, j = left[(low + high) // 2], low, high
-        while i <= j:
-            while left[i] < pivot:
-                i += 1
-            while pivot < left[j]:
-                j -= 1
-            if i <= j:
-                left[i], left[j] = left[j], left[i]
-                i, j = i + 1, j - 1
-        if j < k < i:
-            break
-        low, high = (low, j) if k <= j else (i, high)
-    return left[k]
-
-
-@compiled
+@njit(cache=True, error_model="numpy")
 def largest_first(values, count):
     """The first `count` of `ranked(-values)`, of which the others are not ranked."""
     steps = ranks(-values)
     if count < len(values):
-        index = np.flatnonzero(steps <= kth_smallest(steps, count))
+        index = np.flatnonzero(steps <= np.partition(steps, count)[count])
     else:
         index = np.arange(len(values))
     return index[np.argsort(steps[index], kind="mergesort")[:count]]

@@ -1,8 +1,8 @@
 """The simulator: `play` answers what an algorithm yields, and plays a per-pull rule in a compiled loop.
 
 numba compiles a function that takes functions anew in every process. So `_loop` takes none: it is copied for each rule,
-and `choose` and `update` are global names of the copy. A copy made of this package's functions is named after them and
-kept on disk (numerics/kernel_cache.py); one made of other functions is compiled once in each process.
+and `choose`, `update` and `draw` are global names of the copy. A copy made of this package's functions is named after
+them and kept on disk (numerics/kernel_cache.py); one made of other functions is compiled once in each process.
 """
 
 import functools
@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bandits_lib.numerics.kernels import kernel
-from bandits_lib.problem import LinearBandit, draw_bernoulli, draw_gaussian
+from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Run, checked_batch
 
 PACKAGE = __name__.partition(".")[0]
@@ -24,8 +23,9 @@ OVER, CUT_OFF, PAUSED = 0, 1, 2
 FIRST_CHUNK = 64  # pulls
 SECONDS = 0.1  # a chunk takes about as long; Python hears an interrupt between two chunks
 
-choose: Any = None  # every copy of _loop has its own two
+choose: Any = None  # every copy of _loop has its own three
 update: Any = None
+draw: Any = None
 
 
 def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
@@ -84,7 +84,7 @@ def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, 
             return Run(None, counts, False)
 
 
-def _loop(state, means, sigma, bernoulli, rng, counts, pulls, max_pulls, pause_at):
+def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
     while pulls[0] < pause_at:
         arm = choose(state)
         if arm < 0:
@@ -93,23 +93,17 @@ def _loop(state, means, sigma, bernoulli, rng, counts, pulls, max_pulls, pause_a
             return CUT_OFF
         counts[arm] += 1
         pulls[0] += 1
-        if bernoulli:
-            reward = draw_bernoulli(means[arm], sigma[arm], rng)
-        else:
-            reward = draw_gaussian(means[arm], sigma[arm], rng)
-        update(state, arm, reward)
+        update(state, arm, draw(means[arm], sigma[arm], rng))
     return PAUSED
 
 
 def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
     """Play a Loop pull by pull, in chunks; True when `choose` was negative, False when `max_pulls` came first."""
-    run, bernoulli = runner(loop.choose, loop.update), problem.noise == "bernoulli"
+    run = runner(loop.choose, loop.update, problem.draw)
     chunk = chunks.get(run, FIRST_CHUNK)
     while True:
         start = perf_counter()
-        outcome = run(
-            loop.state, problem.means, problem.sigma, bernoulli, rng, counts, pulls, max_pulls, pulls[0] + chunk
-        )
+        outcome = run(loop.state, problem.means, problem.sigma, rng, counts, pulls, max_pulls, pulls[0] + chunk)
         if outcome != PAUSED:
             return outcome == OVER
         chunk = chunks[run] = next_chunk(chunk, perf_counter() - start)
@@ -121,12 +115,13 @@ def next_chunk(chunk, seconds):
 
 
 @functools.cache
-def runner(choose, update):
-    """Return the compiled loop of a rule, which itself returns OVER, CUT_OFF or PAUSED."""
-    addresses = [_address(choose), _address(update)]
-    copy = FunctionType(_loop.__code__, globals() | {"choose": choose, "update": update})
+def runner(choose, update, draw):
+    """Return the compiled loop of a rule and a noise, which itself returns OVER, CUT_OFF or PAUSED."""
+    parts = {"choose": choose, "update": update, "draw": draw}
+    addresses = [_address(part) for part in parts.values()]
+    copy = FunctionType(_loop.__code__, globals() | parts)
     copy.__name__ = copy.__qualname__ = "-".join(["_loop", *map(str, addresses)])
-    return (kernel if all(addresses) else njit(error_model="numpy"))(copy)
+    return njit(cache=all(addresses), error_model="numpy")(copy)
 
 
 def _address(function):

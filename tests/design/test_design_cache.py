@@ -14,7 +14,6 @@ from bandits_lib.design import (
     wynn_design,
     xy_design,
 )
-from bandits_lib.design.frank_wolfe import Steps
 
 
 def test_cache_changes_nothing():
@@ -54,15 +53,6 @@ def test_two_solvers_of_the_same_arguments_are_told_apart():
     cache_clear()
     certified, wynn = g_design(arms), wynn_design(arms)
     assert np.count_nonzero(certified.weights) <= 6 and np.count_nonzero(wynn.weights) == 30
-
-
-def test_matrices_are_handed_out_as_copies_that_may_be_written():
-    solve = cache.cached(lambda arms: Steps(np.ones(3), np.eye(3), np.ones(1)))
-    cache_clear()
-    for design in (solve(np.eye(2)), solve(np.eye(2))):
-        assert design.visited.flags.writeable and not design.weights.flags.writeable
-        np.testing.assert_array_equal(design.visited, np.eye(3))
-        design.visited[:] = 7.0
 
 
 def test_cache_is_bounded(monkeypatch):

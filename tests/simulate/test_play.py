@@ -11,6 +11,7 @@ import test_contract as contract
 from numba import njit
 
 from bandits_lib import LinearBandit, instances, play
+from bandits_lib import problem as problem_module
 from bandits_lib.fixed_budget import linucb
 from bandits_lib.protocol import Loop
 from bandits_lib.simulate import play as loops
@@ -69,10 +70,10 @@ def test_a_slow_rule_gets_short_chunks(monkeypatch):
 
 
 def test_a_rule_of_the_library_is_kept_on_disk_and_one_of_a_notebook_is_not():
-    ours = next(linucb(np.eye(2), budget=9))
-    assert loops.runner(ours.choose, ours.update).stats.cache_path.startswith(os.environ["NUMBA_CACHE_DIR"])
-    assert loops.runner(crawl, ignore).stats.cache_path is None
-    assert loops.runner(ours.choose, ignore).stats.cache_path is None
+    ours, draw = next(linucb(np.eye(2), budget=9)), problem_module.draw_gaussian
+    assert loops.runner(ours.choose, ours.update, draw).stats.cache_path.startswith(os.environ["NUMBA_CACHE_DIR"])
+    assert loops.runner(crawl, ignore, draw).stats.cache_path is None
+    assert loops.runner(ours.choose, ours.update, crawl).stats.cache_path is None
 
 
 AGAIN = """
@@ -84,7 +85,7 @@ from bandits_lib.simulate import play as loops
 problem = pickle.load(sys.stdin.buffer)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))
 loop = next(linucb(problem.arms, budget=50))
-stats = loops.runner(loop.choose, loop.update).stats
+stats = loops.runner(loop.choose, loop.update, problem.draw).stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

@@ -87,15 +87,15 @@ class Rule(Generator[Any, Any, Any]):
     ----------
     function : callable
         The decorated function.
+    generator : generator
+        What the function under the decorator returned.
     args, kwargs : tuple and dict
         What it was called with.
 
     Attributes
     ----------
-    function : callable
-        The decorated function.
-    generator : generator
-        What the function itself returned.
+    function, generator : callable and generator
+        The same.
     active : (m,) int array or None
         Rows of the items in play at the open request; None for a rule that does not say.
 
@@ -109,9 +109,8 @@ class Rule(Generator[Any, Any, Any]):
 
     active: np.ndarray | None = None
 
-    def __init__(self, function: "Played", args: tuple, kwargs: dict[str, Any]) -> None:
-        self.function, self._args, self._kwargs = function, args, kwargs
-        self.generator = function.__wrapped__(*args, **kwargs)
+    def __init__(self, function: "Played", generator: Generator, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.function, self.generator, self._args, self._kwargs = function, generator, args, kwargs
         drawing = (value for value in (*args, *kwargs.values()) if isinstance(value, np.random.Generator))
         self._states = [(rng, rng.bit_generator.state) for rng in drawing]
 
@@ -157,7 +156,8 @@ class Rule(Generator[Any, Any, Any]):
         Returns
         -------
         Rule
-            A fresh rule. Its random generators begin in the state in which they were when the function was called.
+            A fresh rule. Its random generators begin in the state in which they were when the function was called;
+            other arguments are copied as they are now, and arrays are not copied.
 
         Raises
         ------
@@ -197,7 +197,6 @@ class Played(Protocol[P]):
 
     __name__: str
     __qualname__: str
-    __wrapped__: Callable
     label: str
     row: Row | None
     guarantee: After | Callable[[dict[str, Any], int], After]
@@ -265,7 +264,7 @@ def rule(function=None, /, *, label=None, row=None, guarantee=UNKNOWN, gone=None
 
     @wraps(function)
     def played(*args, **kwargs):
-        return Rule(cast(Played, played), args, kwargs)
+        return Rule(cast(Played, played), function(*args, **kwargs), args, kwargs)
 
     told = {"label": label or function.__name__, "row": row, "guarantee": guarantee, "gone": gone or {}, "check": check}
     vars(played).update(told)

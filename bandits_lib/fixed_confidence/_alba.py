@@ -32,8 +32,7 @@ WAY_OUT = (
     label="ALBA",
     row=Row(BATCHES, LARGEST, "for comparison with rage", "Tao et al. 2018", DELTA),
     guarantee=After(
-        "without",
-        "stands: the shares that were pulled are the design of the phase, and its widths are made of them",
+        "without", "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
     ),
     gone={"design": g_design},
 )

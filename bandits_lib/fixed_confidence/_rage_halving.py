@@ -77,13 +77,7 @@ def checked_items(items, arms, objective, threshold):
 
 @rule(
     label="RAGE by halving",
-    row=Row(
-        BATCHES,
-        LARGEST,
-        "which items are above a threshold, not which is best",
-        "weltz2023, Algorithm 5",
-        DELTA,
-    ),
+    row=Row(BATCHES, LARGEST, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
     guarantee=After("anew", HALVING),
 )
 def rage_halving(

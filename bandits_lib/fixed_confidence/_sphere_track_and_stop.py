@@ -48,11 +48,7 @@ class State(NamedTuple):
 @rule(
     label="Track-and-Stop on the sphere",
     row=Row(
-        PULLS,
-        LARGEST,
-        "arms: all directions",
-        "jedra2020, section 4.2",
-        DELTA.replace("wrong", "regret above epsilon"),
+        PULLS, LARGEST, "arms: all directions", "jedra2020, section 4.2", DELTA.replace("wrong", "regret above epsilon")
     ),
     guarantee=After("", "its blocks measure every coordinate alike", closes=False),
 )

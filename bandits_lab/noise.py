@@ -5,10 +5,14 @@ with standard deviation sigma and counts fixed beforehand, W / sigma^2 is chi-sq
 
 Sigma too small: a test that holds for any choice of the arms, at all times together, for sub-Gaussian noise e. For u in
 (0, 1] and a standard normal g, E exp((1-u) e^2 / (2 sigma^2)) = E exp(sqrt(1-u) g e / sigma)
-<= E exp((1-u) g^2 / 2) = u^-1/2. So, with Q the sum of squared noise of all N pulls so far,
+<= E exp((1-u) g^2 / 2) = u^-1/2. So, with Q the sum of squared noise of all N pulls so far, ::
+
     M(u) = u^(N/2) exp((1-u) Q / (2 sigma^2))
-is a supermartingale from 1, and so is its mean over uniform u. W <= Q, so with s = W / (2 sigma^2) and c = N/2 + 1
+
+is a supermartingale from 1, and so is its mean over uniform u. W <= Q, so with s = W / (2 sigma^2) and c = N/2 + 1 ::
+
     integral over (0, 1) of u^(N/2) exp((1-u) s) du = e^s s^-c gamma(c, s)    (lower incomplete gamma function)
+
 stays below the mean and exceeds 1 / alpha, ever, with probability at most alpha (Ville 1939).
 
 Sigma too large: a chi-square bound at the level LOW_LEVEL on the deviation below LOW sigma, from LOW_DF degrees of

@@ -44,7 +44,7 @@ SAID = {  # parameter: what its entry must say
 }
 ELSEWHERE = r"as (for|in|`|it)|of the Loop"  # said by another docstring
 CITING = ("fixed_confidence", "fixed_budget", "variance", "complexity")
-CITING += ("papers.fiez2019", "papers.azizi2022", "papers.weltz2023", "papers.options")  # not data and experiments
+CITING += ("papers.fiez2019", "papers.azizi2022", "papers.weltz2023")  # not data and experiments
 CITATION = re.compile(r"fiez2019|jedra2020|azizi2022|weltz2023|\b(19|20)\d\d\b")
 
 

@@ -105,7 +105,11 @@ def check_fractions(sample):
 @rule(
     label="RAGE by betting",
     row=Row(
-        BATCHES, OWN, "rewards 0 and 1, or between: pays for their true variance", "none: proof in betting.py", DELTA
+        BATCHES,
+        OWN,
+        "rewards 0 and 1, or between: pays for their true variance",
+        "none: proof in companion_your_own_arms",
+        DELTA,
     ),
     guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
     check=check_fractions,

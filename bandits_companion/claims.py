@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from math import isnan, nan
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -88,7 +88,7 @@ def measured(
     if id not in entries:
         near = registry.of_notebook(entries, id.partition("/")[0])
         raise ValueError(f"claims.yaml has no {id}; of this notebook it has {', '.join(near) or 'none'}")
-    numbers = estimate if low is None and high is None else Interval(estimate, low, high)
+    numbers: Any = estimate if low is None and high is None else (estimate, low, high)
     if not isinstance(numbers, tuple | list) or len(numbers) != 3:
         raise ValueError(f"claim {id} needs estimate, low and high; got {numbers!r}")
     entry = entries[id]

@@ -201,11 +201,9 @@ def closest(items, best, gap):
 
 
 def hardest(arms, items=None, *, gap, sigma=1.0):
-    """Return the `Guess` of largest characteristic time among those of `closest`, one for each item that can be best.
-
-    Any design bounds the time from above. So an item whose bound, by the designs found so far, is below a time found
-    before needs no optimal design of its own.
-    """
+    """Return the `Guess` of largest characteristic time among those of `closest`, one for each possible best item."""
+    # any design bounds the time from above: an item whose bound, by the designs found so far, is below a time found
+    # before needs no optimal design of its own
     arms = check_arms(arms)
     items, gap, sigma = check_items(items, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
     if len(items) < 2:
@@ -356,39 +354,16 @@ def _marked(ax):
 
 
 class Plan(NamedTuple):
-    """What to expect of several rules if a guess of the truth is right. It prints as a table.
+    """What to expect of several rules if a guess of the truth is right. It prints as a table."""
 
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        One row per rule: runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (the 90 % quantile of the
-        pulls), wrong (share of the runs that ended) with wrong_low and wrong_high (95 %, Clopper and Pearson), requests
-        (mean number), cut (share of the runs that were cut off; the mean of the pulls is too low then).
-    floor : float
-        Mean number of pulls that no rule with this delta can beat, for the guess; 0 for delta of a half or more.
-    problem : LinearBandit
-        The guess.
-    delta : float
-        Error probability allowed.
-    budget : int or None
-        Number of pulls for rules with a budget.
-    runs : pandas.DataFrame
-        Every run, as `monte_carlo` returns them.
-
-    Examples
-    --------
-    >>> from bandits_lab.planning import plan
-    >>> planned = plan(np.eye(2), gap=1.0, rules=["rage"], runs=5)
-    >>> planned.table["wrong"].tolist(), round(planned.floor, 1)
-    ([0.0], 21.2)
-    """
-
+    # runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (their 90 % quantile), wrong (share of the runs
+    # that ended) with wrong_low and wrong_high (95 %, Clopper and Pearson), requests (mean number), cut (share cut off)
     table: pd.DataFrame
-    floor: float
-    problem: LinearBandit
+    floor: float  # mean number of pulls that no rule with this delta can beat, for the guess; 0 for delta >= 0.5
+    problem: LinearBandit  # the guess
     delta: float
-    budget: int | None
-    runs: pd.DataFrame
+    budget: int | None  # pulls, for rules with a budget
+    runs: pd.DataFrame  # as `monte_carlo` returns them
 
     def __repr__(self):
         return in_words(self)
@@ -398,41 +373,12 @@ class Plan(NamedTuple):
 
     @property
     def alt(self) -> str:
-        """Describe the picture in words, for those who cannot see it.
-
-        Returns
-        -------
-        str
-            The printed table.
-
-        Examples
-        --------
-        >>> from bandits_lab.planning import plan
-        >>> plan(np.eye(2), gap=1.0, rules=["rage"], runs=5).alt.partition(":")[0]
-        'Pulls of 1 rule on a logarithmic axis, with the mean, its interval and what nine of ten runs do not pass'
-        """
+        """Describe the picture in words, for those who cannot see it."""
         head = f"Pulls of {len(self.table)} rule{'s' * (len(self.table) > 1)} on a logarithmic axis, with the mean, its"
         return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes.
-
-        Examples
-        --------
-        >>> from bandits_lab.planning import plan
-        >>> plan(np.eye(2), gap=1.0, rules=["rage"], runs=5).plot().get_xscale()
-        'log'
-        """
+        """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers."""
         return draw(self, ax)
 
 

@@ -119,11 +119,9 @@ def check_span(directions, arms, name, scale=None):
 
 
 def check_ridge(arms, ridge, name="ridge"):
-    """Refuse arms whose rewards a ridge would hide, so that the ridge names the best.
-
-    They alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most a
-    tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest).
-    """
+    """Refuse arms whose rewards a ridge would hide, so that the ridge names the best."""
+    # they alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most
+    # a tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest)
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
     short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))

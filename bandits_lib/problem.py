@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from bandits_lib.checks import check_arms, check_items, check_matrix, check_option, check_sigma, check_theta
@@ -62,7 +63,16 @@ class LinearBandit:
     (0, [0.0, 0.6])
     """
 
-    def __init__(self, arms, items=None, theta=None, sigma=1.0, link="identity", noise="gaussian", means=None):
+    def __init__(
+        self,
+        arms: ArrayLike,
+        items: ArrayLike | None = None,
+        theta: ArrayLike | None = None,
+        sigma: ArrayLike = 1.0,
+        link: str = "identity",
+        noise: str = "gaussian",
+        means: ArrayLike | None = None,
+    ) -> None:
         self.arms = check_arms(arms)
         self.items = self.arms if items is None else check_items(items, self.arms, distinct=False)
         self.sigma = check_sigma(sigma, len(self.arms), zero=True)

@@ -4,19 +4,15 @@
 - `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
 It returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
-its sample complexity. `simulate.play` is the simulator; `lab.Lab` puts a person in its place.
-
-The loop of the rules that spend a budget pull by pull, and the looks at them on the way.
-
-A state has a record `now` with `pulls`, so far, and `due`, at which the loop ends: at a look, or with the budget.
-look(state) gives statistic, threshold and leader of a Trace, the first at `first` pulls or as soon as there are so
-many.
+its sample complexity. `bandits_lib.play` is the simulator; `bandits_lab.Lab` puts a person in its place.
 """
 
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+__all__ = ["Loop", "Result", "Round", "Run", "Sample", "Trace", "checked_batch", "one_pull", "total", "unroll"]
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -339,7 +335,7 @@ def _pulled(sample):
     return int(np.argmax(sample.counts))
 
 
-def checked_batch(request, K: int | None = None) -> np.ndarray:
+def checked_batch(request: Any, K: int | None = None) -> np.ndarray:
     """A request as (K,) int64 counts.
 
     Parameters

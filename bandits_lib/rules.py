@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, cast, overload
 
 import numpy as np
 
+__all__ = ["rule"]
+
 P = ParamSpec("P")
 
 # --- how a rule asks, what it takes of the noise, which rule it is for, and what it promises
@@ -207,7 +209,7 @@ class Played(Protocol[P]):
 
 
 @overload
-def rule(function: Callable[P, Generator], /) -> Played[P]: ...
+def rule(function: Callable[P, Generator[Any, Any, Any]], /) -> Played[P]: ...
 @overload
 def rule(
     *,
@@ -216,8 +218,17 @@ def rule(
     guarantee: After | Callable[[dict[str, Any], int], After] = ...,
     gone: dict[str, Any] | None = ...,
     check: Callable | None = ...,
-) -> Callable[[Callable[P, Generator]], Played[P]]: ...
-def rule(function=None, /, *, label=None, row=None, guarantee=UNKNOWN, gone=None, check=None):
+) -> Callable[[Callable[P, Generator[Any, Any, Any]]], Played[P]]: ...
+def rule(
+    function: Callable | None = None,
+    /,
+    *,
+    label: str | None = None,
+    row: Row | None = None,
+    guarantee: After | Callable[[dict[str, Any], int], After] = UNKNOWN,
+    gone: dict[str, Any] | None = None,
+    check: Callable | None = None,
+) -> Any:
     """Decorate a generator function, a rule: what it returns is a `Rule`, which can be made again.
 
     Parameters

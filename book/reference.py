@@ -24,12 +24,12 @@ GROUPS = ("bandits_lib.simulate", "bandits_lib.papers", "bandits_lib.figures", "
 RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # packages whose names have plain versions
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
 OPEN = (  # modules whose names are exported if notebooks, examples or README use them
-    *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol")),
+    *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol", "rules")),
     *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
-    *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic")),
+    *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic", "jedra2020")),
     *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
-    *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "measurements")),
+    *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "log", "measurements")),
     *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),
     *(f"bandits_companion.{name}" for name in ("registry", "report", "simulated_users")),

@@ -85,7 +85,8 @@ def faults(item):
     doc = get_doc_object(function)
     passed = NOT_OURS + ("PR01", "PR02") * bool(fields)
     passed += ("RT01",) * inspect.isgeneratorfunction(function)  # numpydoc refuses Returns beside Yields
-    found = [f"{code}: {fault}" for code, fault in validate(doc)["errors"] if code not in passed]
+    warning = inspect.isclass(item) and issubclass(item, Warning)  # numpydoc cannot read a constructor of Python's own
+    found = [f"{code}: {fault}" for code, fault in ([] if warning else validate(doc)["errors"]) if code not in passed]
     section = doc["Attributes" if fields else "Parameters"]
     entries = {name: f"{entry.type} {entry.desc}" for entry in section for name in entry.name.split(", ")}
     found += [f"Attributes lack {field}" for field in fields if field not in entries]
@@ -120,55 +121,6 @@ def test_the_docstring_has_no_fault(item):
 
 # --- annotations, and short docstrings of what is not exported
 
-WITHOUT_ANNOTATIONS: tuple[str, ...] = (
-    "bandits_lab.anytime_intervals.",
-    "bandits_lab.arms.",
-    "bandits_lab.diagnosis.",
-    "bandits_lab.lab.",
-    "bandits_lab.measurements.",
-    "bandits_lab.noise.",
-    "bandits_lab.planning.",
-    "bandits_lab.plate_layout.",
-    "bandits_lab.rules.",
-    "bandits_lib.complexity.",
-    "bandits_lib.design.",
-    "bandits_lib.figures.",
-    "bandits_lib.fixed_budget.",
-    "bandits_lib.fixed_confidence.",
-    "bandits_lib.papers.",
-    "bandits_lib.problem.",
-    "bandits_lib.simulate.",
-    "bandits_lib.variance.",
-)  # TODO: empty it. Beginnings of names
-LONG: dict[str, int] = {
-    "bandits_lib/checks.py": 18,
-    "bandits_lib/design/pair_allocations.py": 1,
-    "bandits_lib/figures/arms_panel.py": 1,
-    "bandits_lib/figures/bars.py": 1,
-    "bandits_lib/figures/parameters.py": 6,
-    "bandits_lib/figures/results.py": 2,
-    "bandits_lib/figures/style.py": 2,
-    "bandits_lib/fixed_budget/_bayes_gap.py": 1,
-    "bandits_lib/papers/azizi2022.py": 1,
-    "bandits_lib/papers/clicks.py": 1,
-    "bandits_lib/papers/data.py": 2,
-    "bandits_lib/papers/heteroskedastic.py": 5,
-    "bandits_lib/papers/jedra2020.py": 2,
-    "bandits_lib/problem.py": 2,
-    "bandits_lib/protocol.py": 7,
-    "bandits_lib/simulate/interval.py": 1,
-    "bandits_lib/simulate/monte_carlo.py": 1,
-    "bandits_lib/simulate/own_rule.py": 4,
-    "bandits_lib/simulate/play.py": 3,
-    "bandits_lib/simulate/ratios.py": 1,
-    "bandits_lab/anytime_intervals.py": 4,
-    "bandits_lab/arms.py": 3,
-    "bandits_lab/diagnosis.py": 2,
-    "bandits_lab/lab.py": 4,
-    "bandits_lab/measurements.py": 2,
-    "bandits_lab/planning.py": 6,
-    "bandits_lab/plate_layout.py": 2,
-}  # TODO: empty it. {file: how many docstrings are too long}
 LONGEST = 3  # lines of such a docstring
 PACKAGES = [
     Path(importlib.import_module(name).__file__).parent for name in ("bandits_lib", "bandits_lab", "bandits_companion")
@@ -188,7 +140,7 @@ def unannotated(item):
 
 def test_exported_functions_have_annotations():
     lacking = {key: names for key, (_, _, item) in OBJECTS.items() if (names := unannotated(item))}
-    told = [f"{key}: {', '.join(names)}" for key, names in lacking.items() if not key.startswith(WITHOUT_ANNOTATIONS)]
+    told = [f"{key}: {', '.join(names)}" for key, names in lacking.items()]
     assert not told, "\n".join(["parameters or return values without annotations:", *told])
 
 
@@ -215,7 +167,7 @@ def test_other_docstrings_are_short():
     told = []
     for file in (file for package in PACKAGES for file in sorted(package.rglob("*.py")) if file.parent.name != "plain"):
         found, path = long_docstrings(file), file.relative_to(PACKAGES[0].parent).as_posix()
-        if len(found) > LONG.get(path, 0):
+        if found:
             told.append(f"{path}: {len(found)}, {', '.join(found)}")
     assert not told, "\n".join([f"names that are not exported have docstrings of more than {LONGEST} lines:", *told])
 

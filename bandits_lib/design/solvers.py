@@ -154,7 +154,7 @@ def design_value(
     weights = np.asarray(weights, dtype=float)
     if weights.shape != (len(arms),) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(f"weights must be ({len(arms)},) finite, non-negative, not all zero; got {weights}")
-    space = span(arms / sigma[:, None])
+    space = span(arms / np.asarray(sigma)[:, None])
     return float(value_of(space.arms, weights, _few(in_span(space, vectors, name))))
 
 

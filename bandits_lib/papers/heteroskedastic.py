@@ -351,9 +351,8 @@ def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *
     """
     found = summary(table, by)
     found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
-    told = {"delta": delta}
-    floor = {name: lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, **told) for name, p in problems.items()}
-    found["lower_bound"] = found.index.get_level_values(by).map(floor)
+    floors = (lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, delta=delta) for p in problems.values())
+    found["lower_bound"] = found.index.get_level_values(by).map(dict(zip(problems, floors, strict=True)))
     return found
 
 

@@ -18,11 +18,9 @@ DRAWS = 20_000  # of the weights, always the same ones: the same runs have the s
 
 
 def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
-    """Estimate, low and high of sum_j signs_j log(mean of column j): the log of a ratio, or a slope of log means.
-
-    runs (n, m, ...) are positive; a row holds what belongs together, nan where a run is missing from a column. signs
-    and unseen are numbers or (m,). `geometric` takes means of logs for logs of means. Further axes are samples.
-    """
+    """Return estimate, low and high of sum_j signs_j log(mean of column j): the log of a ratio, or a slope of logs."""
+    # runs (n, m, ...) are positive; a row holds what belongs together, nan where a run is missing from a column. signs
+    # and unseen are numbers or (m,). `geometric` takes means of logs for logs of means. Further axes are samples.
     runs = np.asarray(runs, dtype=float)
     signs, unseen = (_column(values, runs) for values in (signs, unseen))
     seen = ~np.isnan(runs)

@@ -43,41 +43,14 @@ UNTOLD = frozenset(  # of a class: where and how it was written, not what it doe
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return a short hash of any number of values, equal in every process.
-
-    Parameters
-    ----------
-    *parts : object
-        Values of any kind.
-
-    Returns
-    -------
-    str
-        16 hex digits.
-
-    Examples
-    --------
-    >>> fingerprint(1, [2.0]) == fingerprint(1, [2.0]) != fingerprint(1, [2])
-    True
-    """
+    """Return a short hash of any number of values, 16 hex digits, equal in every process."""
     described = map(_Description(), parts)
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def source_fingerprint() -> str:
-    """Return a hash of the project's own packages: results drawn by other code are never resumed.
-
-    Returns
-    -------
-    str
-        16 hex digits.
-
-    Examples
-    --------
-    >>> len(source_fingerprint())
-    16
-    """
+    """Return a hash of the project's own packages: results drawn by other code are never resumed."""
     return digest_of(sorted(file for package in PACKAGES for file in (HOME.parent / package).rglob("*.py")))
 
 

@@ -85,7 +85,10 @@ def read(folder: str | PathLike) -> pd.DataFrame:
 
 def read_file(file):
     """Read the claims of one csv."""
-    claims = pd.read_csv(file, dtype=str, keep_default_na=False)[COLUMNS]
+    claims = pd.read_csv(file, dtype=str, keep_default_na=False)
+    if missing := [name for name in COLUMNS if name not in claims]:
+        raise ValueError(f"{file} has no column {missing[0]}: run its notebook again, which writes all columns")
+    claims = claims[COLUMNS]
     for name in NUMBERS:
         claims[name] = [float(number) if number else nan for number in claims[name]]
     return claims

@@ -52,15 +52,14 @@ ONE_BY_ONE = "it asks arm by arm, and would ask for the one that is dropped for 
 
 
 class After(NamedTuple):
-    """How a rule goes on after a drop or an early end of a request, and what stands of its guarantee.
+    """How a rule goes on after a drop or an early end of a request, and what stands of its guarantee."""
 
-    - "anew"     the open request and all later ones are designed for the arms that are left
-    - "as if"    the one design of the rule is made as if the arm had never been there; what was pulled counts
-    - "restart"  the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
-                 measure what some items differ in, without those that the same bound has put out
-    - "without"  it asks as before, and the arm is left out of what it asks; others get its pulls where it is needed
-    - "in play"  the same, and only arms in play may get its pulls
-    """
+    # "anew": the open request and all later ones are designed for the arms that are left
+    # "as if": the one design of the rule is made as if the arm had never been there; what was pulled counts
+    # "restart": the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
+    # measure what some items differ in, without those that the same bound has put out
+    # "without": it asks as before, and the arm is left out of what it asks; others get its pulls where it is needed
+    # "in play": the same, and only arms in play may get its pulls
 
     how: str  # one of these; "" if it cannot go on
     why: str  # what stands, or why it cannot go on
@@ -71,43 +70,20 @@ UNKNOWN = After("without", "whether its guarantee stands is not known, for its @
 
 
 class InPlay(NamedTuple):
-    """A request with the rows of the items that are in play when it is made.
+    """A request with the rows of the items that are in play when it is made; a rule in phases yields it."""
 
-    A rule in phases yields this in the place of its counts; `Rule` keeps the rows and hands on the counts. So they
-    pass through the `yield from` of a rule's own sub-generators, the world is asked for the same counts as ever, and
-    loops are not touched. A rule that another one calls keeps its rows to itself: its items may be others.
-    """
+    # `Rule` keeps the rows and hands on the counts. So they pass through the `yield from` of a rule's own generators,
+    # the world is asked for the same counts as ever, and loops are not touched. A rule that another one calls keeps its
+    # rows to itself: its items may be others.
 
     counts: np.ndarray  # (K,)
     active: np.ndarray  # (m,)
 
 
 class Rule(Generator[Any, Any, Any]):
-    """A rule on its way, which can be made again. It is used like the generator that the rule's function returns.
+    """A rule on its way, which can be made again. It is used like the generator that the rule's function returns."""
 
-    Parameters
-    ----------
-    function : callable
-        The decorated function.
-    generator : generator
-        What the function under the decorator returned.
-    args, kwargs : tuple and dict
-        What it was called with.
-
-    Attributes
-    ----------
-    function, generator : callable and generator
-        The same.
-    active : (m,) int array or None
-        Rows of the items in play at the open request; None for a rule that does not say.
-
-    Examples
-    --------
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> algorithm = rage(np.eye(2), delta=0.05)
-    >>> next(algorithm).tolist(), algorithm.active.tolist(), algorithm.arguments["delta"]
-    ([78, 77], [0, 1], 0.05)
-    """
+    # `active` (m,): rows of the items in play at the open request; None for a rule that does not say
 
     active: np.ndarray | None = None
 
@@ -148,29 +124,9 @@ class Rule(Generator[Any, Any, Any]):
         return given if isinstance(given, After) else given(self.arguments, request)
 
     def again(self, **changes: Any) -> "Rule":
-        """Make the rule once more, with copies of its arguments.
+        """Make the rule once more, with some arguments changed and copies of the others.
 
-        Parameters
-        ----------
-        **changes
-            Arguments that are to be others.
-
-        Returns
-        -------
-        Rule
-            A fresh rule. Its random generators begin in the state in which they were when the function was called;
-            other arguments are copied as they are now, and arrays are not copied.
-
-        Raises
-        ------
-        ValueError
-            For an argument that the function does not have, and if an argument cannot be copied.
-
-        Examples
-        --------
-        >>> from bandits_lib.fixed_confidence import rage
-        >>> next(rage(np.eye(2), delta=0.05).again(sigma=2.0)).tolist()
-        [308, 308]
+        Random generators begin in the state in which they were when the function was called; arrays are not copied.
         """
         name, signature = self.function.__name__, inspect.signature(self.function)
         if unknown := [key for key in changes if key not in signature.parameters]:

@@ -85,21 +85,22 @@ def faults(item):
     doc = get_doc_object(function)
     passed = NOT_OURS + ("PR01", "PR02") * bool(fields)
     passed += ("RT01",) * inspect.isgeneratorfunction(function)  # numpydoc refuses Returns beside Yields
-    warning = inspect.isclass(item) and issubclass(item, Warning)  # numpydoc cannot read a constructor of Python's own
-    found = [f"{code}: {fault}" for code, fault in ([] if warning else validate(doc)["errors"]) if code not in passed]
+    found = [f"{code}: {fault}" for code, fault in validate(doc)["errors"] if code not in passed]
     section = doc["Attributes" if fields else "Parameters"]
     entries = {name: f"{entry.type} {entry.desc}" for entry in section for name in entry.name.split(", ")}
     found += [f"Attributes lack {field}" for field in fields if field not in entries]
     for name in entries.keys() & SAID:
         if not re.search(f"{SAID[name]}|{ELSEWHERE}", entries[name], re.IGNORECASE):
             found.append(f"{name} has neither shape nor unit")
-    if not fields and not doc["Raises"] and refuses(item.__init__ if inspect.isclass(item) else item):
+    if not fields and not doc["Raises"] and refuses(vars(item).get("__init__") if inspect.isclass(item) else item):
         found.append("Raises is missing")
     return found
 
 
 def refuses(function, seen=()):
     """Whether a function raises ValueError or checks an argument, itself or through its module's private helpers."""
+    if not inspect.isfunction(plain(function)):  # a constructor of Python's own
+        return False
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(plain(function))))):
         if isinstance(node, ast.Raise) and node.exc is not None and "ValueError" in ast.unparse(node.exc):
             return True

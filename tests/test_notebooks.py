@@ -18,6 +18,7 @@ import yaml
 from papermill.cli import papermill
 
 from bandits_companion import notebook_runs
+from bandits_companion.claims_table import COLUMNS
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -122,7 +123,17 @@ def test_paper_yaml_fits_the_parameters_cell(name):
 
 # --- run.py, on notebooks made up here
 
-CLAIM = "id,paper,place,statement,estimate,low,high,holds_low,holds_high,verdict,explanation"
+CLAIM = ",".join(COLUMNS)
+
+
+def row(id, estimate, *numbers):
+    """A line of a csv of claims: the numbers are low, high, holds_low and holds_high."""
+    told = {"id": id, "paper": "fiez2019", "place": "5a", "statement": "fewer", "whose": "paper", "edge": "words"}
+    told |= dict(zip(("low", "high", "holds_low", "holds_high"), numbers, strict=True))
+    told |= {"estimate": estimate, "verdict": "reproduced"}
+    return ",".join(str(told.get(name, "")) for name in COLUMNS)
+
+
 PARAMETERS = 'runs = 3  # the paper: 200\nseed = 0\nn_jobs = 2\nscheduler = ""\nout = "../build"\ndelta = 0.05'
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -144,7 +155,7 @@ def write_claim(name, estimate):
         f"from pathlib import Path\nfolder = Path(out) / 'figures/claims'\n"
         f"folder.mkdir(parents=True, exist_ok=True)\n"
         f"_ = (folder / '{name}.csv').write_text('{CLAIM}\\n'\n"
-        f"    f'{name}/pulls,fiez2019,5a,fewer,{{{estimate}}},0.25,0.75,0.2,0.8,reproduced,')"
+        f"    f'{row(f'{name}/pulls', f'{{{estimate}}}', 0.25, 0.75, 0.2, 0.8)}')"
     )
 
 
@@ -272,7 +283,7 @@ def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, cap
     write_notebook(project / "notebooks", "broken2020_1", "1 / 0")
     claims = project / "build" / "figures" / "claims"
     claims.mkdir(parents=True)
-    (claims / "broken2020_1.csv").write_text(f"{CLAIM}\nold,fiez2019,5a,fewer,1,1,1,0,2,reproduced,\n")
+    (claims / "broken2020_1.csv").write_text(f"{CLAIM}\n{row('old', 1, 1, 1, 0, 2)}\n")
     assert main("figures") == 1
     said = capsys.readouterr().out
     assert re.search(r"broken2020_1 .*FAILED  ZeroDivisionError: division by zero\n", said)

@@ -40,8 +40,8 @@ def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: 
 
     Examples
     --------
-    >>> published_paths(10, runs=1)["t"].max()
-    1
+    >>> int(published_paths(10, runs=1)["t"].max())
+    1311
     """
     draws, seeds = np.random.RandomState(SEED), np.random.RandomState(SEED).randint(0, 100_000, RUNS)
     paths = []
@@ -64,7 +64,7 @@ def published_threshold(
     u : float, default 1.0
         Parameter u > 0 of the threshold.
     union : callable or None, default numpy.square
-        h in delta_t = 6 delta / (pi^2 h(t)), a function of all t; None for delta itself.
+        The function h of all t in delta_t = 6 delta / (pi^2 h(t)); None for delta itself.
 
     Returns
     -------
@@ -73,6 +73,7 @@ def published_threshold(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> path = pd.DataFrame({"t": [9], "trace": [9.0], "determinant": [8.0], "c": [1.0]})
     >>> published_threshold(path, union=None).round(2).tolist()
     [8.88]

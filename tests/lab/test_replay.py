@@ -220,7 +220,7 @@ def test_an_opening_of_other_arms_sets_the_constant_of_the_threshold():
     assert sorted(state.evidence.first) == [1, 2, 3] and state.evidence.now.pulls == state.now.since == 4
     c = np.linalg.eigvalsh(first.T @ first)[0]
     assert state.evidence.c == state.now.eigenvalue == pytest.approx(c)
-    assert state.past == pytest.approx(np.ones(3))  # three pulls before this one, by uniform weights
+    assert state.W == pytest.approx([0, 1, 1, 1, 0])  # three pulls before this one, by uniform weights
 
 
 def test_only_a_forced_pull_that_was_made_hands_on_the_turn():

@@ -248,8 +248,9 @@ def test_bad_arguments_of_azizi2022_are_refused(make, words):
 
 def test_option_sets_change_what_the_rules_pull():
     rng = np.random.default_rng
-    arms = instances.sphere(12, rng(0), d=3).arms
-    problem = LinearBandit(np.column_stack([arms, np.ones(12)]), theta=[0.3, 0.1, 0.0, 0.5], noise="bernoulli")
+    arms = instances.sphere(30, rng(0), d=4).arms
+    theta = [0.3, 0.1, 0.0, 0.0, 0.5]
+    problem = LinearBandit(np.column_stack([arms, np.ones(30)]), theta=theta, noise="bernoulli")
     needed = {"gse": ("rng",), "lingape_budget": ("delta",), "ucb_glm": ("theta_bound",), "bayes_gap": ("rng",)}
     sets = instances.option_set("azizi2022_code")
     assert set(sets) == {"bayes_gap", "gse", "linucb", "lingape_budget", "od_linbai", "ucb_glm"}
@@ -259,5 +260,5 @@ def test_option_sets_change_what_the_rules_pull():
         counts = []
         for chosen in ({}, options):
             own = {key: rng(1) if key == "rng" else given[key] for key in needed.get(name, ())} | kernel | chosen
-            counts.append(play(getattr(fixed_budget, name)(problem.arms, budget=90, **own), problem, rng(2)).counts)
+            counts.append(play(getattr(fixed_budget, name)(problem.arms, budget=400, **own), problem, rng(2)).counts)
         assert (counts[0] != counts[1]).any(), name

@@ -21,7 +21,7 @@ from scipy import stats
 
 from bandits_lab import log as logs
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import read, read_each
+from bandits_lab.measurements import read_each, read_measurements
 from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import bounded_rage, lazy_track_and_stop, rage, xy_static
 from bandits_lib.problem import LinearBandit
@@ -136,7 +136,7 @@ class Bench:
         """Read a file, tell it to the Lab and save the log; return whether it was accepted."""
         with self.listening():
             try:
-                self.lab.tell(read(path, names, self.lab.ask()))
+                self.lab.tell(read_measurements(path, names, self.lab.ask()))
             except ValueError as error:
                 self.refused.append(str(error))
                 return False
@@ -272,7 +272,7 @@ def two_people(bench):
     if not (wanted - half(wanted)).any():
         return
     with bench.listening():
-        other.tell(read(theirs, NAMES, other.ask()))
+        other.tell(read_measurements(theirs, NAMES, other.ask()))
     try:
         other.save(bench.path)
     except ValueError as error:

@@ -286,7 +286,7 @@ COUNTED = ["arm", "count", "sum", "squares"]
 OUT_OF_RANGE = ". An empty cell is a measurement that failed; a reading out of range is none: leaving it out misleads"
 
 
-def read(path: str | os.PathLike, names: Sequence, wanted: np.ndarray | None = None) -> Sample:
+def read_measurements(path: str | os.PathLike, names: Sequence, wanted: np.ndarray | None = None) -> Sample:
     """Return the measurements in a file as a Sample.
 
     Parameters
@@ -319,7 +319,7 @@ def read(path: str | os.PathLike, names: Sequence, wanted: np.ndarray | None = N
     --------
     >>> import pandas as pd
     >>> pd.DataFrame({"arm": ["plain", "bold", "plain"], "reward": [1, 0.5, 2]}).to_csv("day.csv", index=False)
-    >>> read("day.csv", ["plain", "bold"]).sums.tolist()
+    >>> read_measurements("day.csv", ["plain", "bold"]).sums.tolist()
     [3.0, 0.5]
     """
     sample = nothing(len(names))

@@ -65,12 +65,12 @@ TOO_SMALL = (
     "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
     "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
     "that was too hopeful. Mend what was told, or begin anew with a larger {name}: "
-    "bandits_lab.noise.sigma_upper bounds it from replicates"
+    "bandits_lab.sigma_upper bounds it from replicates"
 )
 TOO_LARGE = (
     "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "
     "replicates, squares that were made up from means, or a sigma that was chosen for safety. If it matters, begin "
-    "anew with a smaller sigma: bandits_lab.noise.sigma_upper bounds it from replicates"
+    "anew with a smaller sigma: bandits_lab.sigma_upper bounds it from replicates"
 )
 EQUAL = (
     "Replicates that are all equal tell nothing of the noise: whether sigma is right cannot be seen, and the answer is "

@@ -172,7 +172,7 @@ def _how(given, K):
     if len(columns) == 2:
         return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
     if isinstance(given, str | bytes) or hasattr(given, "__fspath__"):
-        return "lab.tell(read(path, names, lab.ask())), with `read` of bandits_lab.measurements"
+        return "lab.tell(bandits_lab.read_measurements(path, names, lab.ask()))"
     return HOW.format(K=K)
 
 

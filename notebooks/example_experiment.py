@@ -13,15 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from bandits_lab import Lab
-from bandits_lab.arms import read_arms
-from bandits_lab.measurements import read
-from bandits_lab.planning import plan
+from bandits_lab import Lab, plan, read_arms, read_measurements
 from bandits_lib.fixed_confidence import rage
 
 ARMS = "example_arms.csv"  # a first column of names, then what describes them, in words or numbers
 NUMBERS = []  # columns of whole numbers that are quantities, such as doses
-SIGMA = 0.5  # standard deviation of a measurement about its mean; from a pilot: bandits_lab.noise
+SIGMA = 0.5  # standard deviation of a measurement about its mean; from a pilot: bandits_lab.sigma_upper
 DELTA = 0.05  # the probability that the answer may be wrong
 GAP = 0.04  # for the plan: the smallest lead that matters
 ACCEPT = 0.0  # an answer at most so far behind the best is good enough; it saves measurements
@@ -50,7 +47,7 @@ def ask(arms, lab):
 
 
 def tell(arms, lab, file):
-    lab.tell(read(file, arms.names, lab.ask()))
+    lab.tell(read_measurements(file, arms.names, lab.ask()))
     lab.save(LOG)
     ask(arms, lab)
 

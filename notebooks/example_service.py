@@ -16,8 +16,7 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bandits_lab import Lab, log
-from bandits_lab.rules import rule_named
+from bandits_lab import Lab, log, rule_named
 from bandits_lib import Sample
 
 

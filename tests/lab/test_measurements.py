@@ -7,7 +7,7 @@ import pytest
 
 from bandits_lab import Lab
 from bandits_lab.arms import read_arms
-from bandits_lab.measurements import read, read_each
+from bandits_lab.measurements import read_each, read_measurements
 from bandits_lib import Sample
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.numerics.span import basis
@@ -22,15 +22,15 @@ def write(tmp_path, text):
 
 
 def test_one_row_per_pull(tmp_path):
-    sample = read(write(tmp_path, "arm,reward\nplain,1\nbold,0.5\nplain,-2\n"), NAMES)
+    sample = read_measurements(write(tmp_path, "arm,reward\nplain,1\nbold,0.5\nplain,-2\n"), NAMES)
     expected = Sample.of([0, 1, 0], [1.0, 0.5, -2.0], 3)
     for mine, theirs in zip(sample, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
 def test_counted_rows_are_the_same_pulls(tmp_path):
-    counted = read(write(tmp_path, "arm,count,sum,squares\nplain,2,-1,5\nbold,1,0.5,0.25\n"), NAMES)
-    single = read(write(tmp_path, "arm,reward\nplain,1\nbold,0.5\nplain,-2\n"), NAMES)
+    counted = read_measurements(write(tmp_path, "arm,count,sum,squares\nplain,2,-1,5\nbold,1,0.5,0.25\n"), NAMES)
+    single = read_measurements(write(tmp_path, "arm,reward\nplain,1\nbold,0.5\nplain,-2\n"), NAMES)
     for mine, theirs in zip(counted, single, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -62,7 +62,7 @@ def test_counted_rows_are_the_same_pulls(tmp_path):
 )
 def test_bad_rows_are_refused_by_line(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
-        read(write(tmp_path, text), NAMES, wanted=np.array([2, 5, 0]))
+        read_measurements(write(tmp_path, text), NAMES, wanted=np.array([2, 5, 0]))
 
 
 def test_a_refused_file_changes_nothing_and_the_mended_one_goes_on(tmp_path):
@@ -70,9 +70,9 @@ def test_a_refused_file_changes_nothing_and_the_mended_one_goes_on(tmp_path):
     wanted = lab.ask()
     rows = "".join(f"{name},{n},{n},{n}\n" for name, n in zip(NAMES, wanted, strict=True))
     with pytest.raises(ValueError, match="line 5"):
-        lab.tell(read(write(tmp_path, f"arm,count,sum,squares\n{rows}bold,1,1,1\n"), NAMES, wanted))
+        lab.tell(read_measurements(write(tmp_path, f"arm,count,sum,squares\n{rows}bold,1,1,1\n"), NAMES, wanted))
     assert not lab.log and (lab.ask() == wanted).all()
-    lab.tell(read(write(tmp_path, f"arm,count,sum,squares\n{rows}"), NAMES, wanted))
+    lab.tell(read_measurements(write(tmp_path, f"arm,count,sum,squares\n{rows}"), NAMES, wanted))
     assert len(lab.log) == 1
 
 
@@ -96,13 +96,13 @@ def test_what_spreadsheets_write_is_read(tmp_path, text, encoding):
     (tmp_path / "day.csv").write_bytes(text.lstrip("\ufeff" if encoding == "utf-16" else "").encode(encoding))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sample = read(tmp_path / "day.csv", NAMES)
+        sample = read_measurements(tmp_path / "day.csv", NAMES)
     assert sample.counts.tolist() == [1, 1, 0] and sample.sums.tolist() == [1.5, -2.0, 0.0]
 
 
 def test_names_of_another_code_page_are_read(tmp_path):
     (tmp_path / "day.csv").write_bytes("arm;reward\nGröße 1;1,5\n".encode("latin-1"))
-    assert read(tmp_path / "day.csv", ["Größe 1"]).sums.tolist() == [1.5]
+    assert read_measurements(tmp_path / "day.csv", ["Größe 1"]).sums.tolist() == [1.5]
 
 
 @pytest.mark.parametrize(
@@ -135,33 +135,33 @@ def test_names_of_another_code_page_are_read(tmp_path):
 def test_what_cannot_be_read_is_refused_by_line(tmp_path, content, message):
     (tmp_path / "day.csv").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        read(tmp_path / "day.csv", NAMES)
+        read_measurements(tmp_path / "day.csv", NAMES)
 
 
 def test_decimal_commas_with_three_digits_are_read_where_another_number_proves_them(tmp_path):
     for other in ("0,123", "1,5", "1234,567"):
-        sample = read(write(tmp_path, f"arm;reward\nplain;1,500\nbold;{other}\n"), NAMES)
+        sample = read_measurements(write(tmp_path, f"arm;reward\nplain;1,500\nbold;{other}\n"), NAMES)
         assert sample.sums.tolist()[:2] == [1.5, float(other.replace(",", "."))]
 
 
 @pytest.mark.parametrize("text", ["0,5", "12,25", "1,5e3"])
 def test_points_are_thousands_beside_decimal_commas(tmp_path, text):
     path = write(tmp_path, f"arm;reward\nplain;{text}\nbold;1.234\npicture;987\n")
-    assert read(path, NAMES).sums.tolist() == [float(text.replace(",", ".")), 1234.0, 987.0]
+    assert read_measurements(path, NAMES).sums.tolist() == [float(text.replace(",", ".")), 1234.0, 987.0]
     path = write(tmp_path, "arm;count;sum;squares\nplain;1.000;450,5;450,5\nbold;987;1;1\n")
-    assert read(path, NAMES).counts.tolist() == [1000, 987, 0]
+    assert read_measurements(path, NAMES).counts.tolist() == [1000, 987, 0]
 
 
 def test_points_are_fractions_where_something_tells_it(tmp_path):
     for text in ("arm,reward\nplain,1.234\nbold,1.500\n", "arm;reward\nplain;1.234\nbold;1.500\npicture;0.987\n"):
-        assert read(write(tmp_path, text), NAMES).sums.tolist()[:2] == [1.234, 1.5]
+        assert read_measurements(write(tmp_path, text), NAMES).sums.tolist()[:2] == [1.234, 1.5]
     path = write(tmp_path, "arm;reward\nplain;1.2340\nbold;1.500\n")  # what the message says to write
-    assert read(path, NAMES).sums.tolist() == [1.234, 1.5, 0.0]
+    assert read_measurements(path, NAMES).sums.tolist() == [1.234, 1.5, 0.0]
 
 
 def test_a_row_without_pulls_says_nothing(tmp_path):
     path = write(tmp_path, "arm,count,sum,squares\nplain,0,0,0\nbold,2.0,1,1\n")
-    assert read(path, NAMES, wanted=np.array([0, 2, 0])).counts.tolist() == [0, 2, 0]
+    assert read_measurements(path, NAMES, wanted=np.array([0, 2, 0])).counts.tolist() == [0, 2, 0]
     assert len(list(read_each(path, NAMES))) == 1
 
 
@@ -170,18 +170,18 @@ def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
     wanted = lab.ask()
     path = write(tmp_path, "arm,reward\nplain,1\nplain,\nbold,NaN\nbold,n/a\nbold,2\n")
     with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*depend on what"):
-        lab.tell(read(path, NAMES, wanted))
+        lab.tell(read_measurements(path, NAMES, wanted))
     assert lab.ask().tolist() == (wanted - [1, 1, 0]).tolist()
     with pytest.warns(UserWarning, match="1 rows"):
         path = write(tmp_path, "arm,count,sum,squares\nplain,2,,\nbold,1,1,1\n")
-        assert read(path, NAMES).counts.tolist() == [0, 1, 0]
+        assert read_measurements(path, NAMES).counts.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="line 3 of .*unknown arm"):
-        read(write(tmp_path, "arm,reward\nplain,1\nitalic,\n"), NAMES)
+        read_measurements(write(tmp_path, "arm,reward\nplain,1\nitalic,\n"), NAMES)
 
 
 def test_names_must_differ(tmp_path):
     with pytest.raises(ValueError, match="names must differ; 'plain' names arms 0 and 2"):
-        read(write(tmp_path, "arm,reward\nplain,1\n"), ["plain", "bold", "plain "])
+        read_measurements(write(tmp_path, "arm,reward\nplain,1\n"), ["plain", "bold", "plain "])
 
 
 def test_rows_one_by_one_keep_their_order(tmp_path):

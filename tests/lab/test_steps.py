@@ -864,7 +864,7 @@ def test_the_right_call_is_named():
     lab = Lab(patient(np.eye(3)))
     with pytest.raises(ValueError, match=r"Sample.of\(table\['arm'\], table\['reward'\], K=3\)"):
         lab.tell(pd.DataFrame({"arm": [0], "reward": [1.0]}))
-    with pytest.raises(ValueError, match=r"lab.tell\(read\(path, names, lab.ask\(\)\)\)"):
+    with pytest.raises(ValueError, match=r"lab.tell\(bandits_lab.read_measurements\(path, names, lab.ask\(\)\)\)"):
         lab.tell("day.csv")
 
 

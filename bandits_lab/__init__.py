@@ -4,7 +4,7 @@ from bandits_lab.anytime_intervals import standings
 from bandits_lab.arms import read_arms
 from bandits_lab.diagnosis import LinearityWarning, diagnose
 from bandits_lab.lab import Lab, ReplayWarning
-from bandits_lab.measurements import read_each, read_measurements
+from bandits_lab.measurements import read_measurements
 from bandits_lab.noise import SigmaWarning, pilot_size, sigma_upper
 from bandits_lab.planning import plan
 from bandits_lab.plate_layout import plates
@@ -20,7 +20,6 @@ __all__ = [
     "plan",
     "plates",
     "read_arms",
-    "read_each",
     "read_measurements",
     "rule_named",
     "rules_for",

@@ -29,8 +29,7 @@ OPEN = (  # modules whose names are exported if notebooks, examples or README us
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic", "jedra2020")),
     *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
-    *(f"bandits_lab.{name}" for name in ("anytime_intervals", "arms", "diagnosis", "lab", "log", "measurements")),
-    *(f"bandits_lab.{name}" for name in ("noise", "planning", "plate_layout", "rules")),
+    "bandits_lab.log",
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),
     *(f"bandits_companion.{name}" for name in ("registry", "report", "simulated_users")),
 )

@@ -26,8 +26,7 @@ from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import bounded_rage, lazy_track_and_stop, rage, xy_static
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import total
-from bandits_lib.simulate.correct import best_item
-from bandits_lib.simulate.monte_carlo import in_parallel
+from bandits_lib.simulate.monte_carlo import best_item, in_parallel
 
 HALVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
 ARMS = np.vstack([np.eye(4), HALVES])

@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
-from bandits_lab.rules import rule_named, rules_for
+from bandits_lab.table_of_rules import rule_named, rules_for
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design

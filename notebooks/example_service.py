@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bandits_lab import Lab, log
-from bandits_lab.rules import rule_named
+from bandits_lab.table_of_rules import rule_named
 from bandits_lib import Sample
 
 

@@ -166,7 +166,7 @@ def settings(
     return axes
 
 
-def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\tau$") -> Axes:
+def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
     """Draw the share of runs whose score is at most tau, a line for each rule with its band.
 
     Parameters
@@ -175,8 +175,6 @@ def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\
         Where to draw.
     shares : pandas.DataFrame
         As `performance_profile` returns it.
-    label : str, default "runs with at most $\\\\tau$"
-        Label of the vertical axis.
 
     Returns
     -------
@@ -198,7 +196,7 @@ def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\
         ax.fill_between(tau, points["low"], points["high"], color=look(name).colour, alpha=0.15, lw=0)
         apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line stand between those of the others
         ax.plot(tau, points["share"], markevery=apart, **drawn(name))
-    ax.set(xlabel="$\\tau$", ylabel=label, ylim=(-0.02, 1.02))
+    ax.set(xlabel="$\\tau$", ylabel="runs with at most $\\tau$", ylim=(-0.02, 1.02))
     return ax
 
 

@@ -1,7 +1,6 @@
 """Arms and parameters in the plane: drawn for a reader, and moved by sliders (`panel`, which needs ipywidgets)."""
 
 from collections.abc import Collection, Sequence
-from contextlib import contextmanager
 from html import escape
 from itertools import combinations
 from math import ceil, floor, log10
@@ -333,17 +332,14 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
     image, note = widgets.Image(format="png"), widgets.HTML()
     moving = []  # while the sliders follow the arm, they do not move it
 
-    @contextmanager
-    def following():
+    def put(values):
         moving.append(True)
-        try:
-            yield
-        finally:
-            moving.clear()
+        for name, value in values.items():
+            controls[name].value = value
+        moving.clear()
 
     def choose(change):
-        with following():
-            controls["x1"].value, controls["x2"].value = arms[change["new"]].tolist()
+        put(dict(zip(("x1", "x2"), arms[change["new"]].tolist(), strict=True)))
 
     def draw(change=None):
         if moving:
@@ -359,9 +355,7 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
 
     def reset(button):
         arms[:] = first
-        with following():
-            for name, value in start.items():
-                controls[name].value = value
+        put(start)
         draw()
 
     controls["arm"].observe(choose, "value")

@@ -90,10 +90,8 @@ def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by algorithm alone.
-    delta : float
-        Error probability allowed.
+    estimates, delta : pandas.DataFrame, float
+        A `summary` indexed by algorithm alone, and the error probability allowed.
 
     Returns
     -------
@@ -140,16 +138,12 @@ def settings(
     ----------
     axes : sequence of matplotlib.axes.Axes
         Where to draw: one more than settings, sharing y.
-    estimates : pandas.DataFrame
+    estimates, by : pandas.DataFrame, str
         A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
-    by : str
-        Name of the settings.
     labels : dict
         {setting: words}.
-    pooled : pandas.DataFrame
-        A `summary` by algorithm.
-    delta : float
-        Error probability allowed.
+    pooled, delta : pandas.DataFrame, float
+        As for `pooled_error_rates`.
 
     Returns
     -------

@@ -44,12 +44,8 @@ def draw_arms(
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    arms : (K, 2) array
-        Arms, one per row.
-    names : sequence of str
-        Their names.
-    shares : (K,) array
-        Shares of the pulls.
+    arms, names, shares : (K, 2) array, sequence of str, (K,) array
+        Arms, one per row, their names, and their shares of the pulls.
     gone : collection of int, default ()
         Rows of the arms that are eliminated: their points are hollow, their names grey.
     colour : str, default "C0"
@@ -124,14 +120,8 @@ def draw_ties(
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    items : (M, 2) array
-        Items, one per row.
-    names : sequence of str
-        Their names.
-    limits : ((float, float), (float, float))
-        Ends of the two axes.
+    ax, items, names, limits : Axes, (M, 2) array, sequence of str, pairs of float
+        As for `draw_cone`, and the names of the items.
     open_items : collection of int, default ()
         Rows of items not yet compared: their lines are dark, and named where they meet the right edge.
 
@@ -167,16 +157,12 @@ def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarr
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    arms : (K, 2) array
-        Arms, one per row.
+    ax, arms : Axes, (K, 2) array
+        As for `draw_arms`.
     counts : (K,) array
         Pulls of each arm, not all on one line.
-    theta : (2,) array
-        Parameter in the middle.
-    radius : float
-        Radius in the norm of A, in standard deviations of the noise times its unit.
+    theta, radius : (2,) array, float
+        The parameter in the middle, and the radius in the norm of A, in units of the noise's standard deviation.
     **line
         How the curve is drawn, as for `Axes.plot`.
 
@@ -300,10 +286,8 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
 
     Parameters
     ----------
-    arms : (K, 2) array_like
-        Arms, one per row, also the items; they span the plane.
-    theta : (2,) array_like
-        Parameter.
+    arms, theta : (K, 2) and (2,) array_like
+        As for `picture`.
 
     Returns
     -------

@@ -139,7 +139,7 @@ def label(name: str) -> str:
     Parameters
     ----------
     name : str
-        Name of the rule.
+        As for `look`.
 
     Returns
     -------
@@ -229,12 +229,8 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by (x, algorithm).
-    x : str
-        Name of the setting.
+    ax, estimates, x : Axes, pandas.DataFrame, str
+        As for `sample_complexity`.
 
     Returns
     -------
@@ -268,10 +264,8 @@ def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bo
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    x : (n,) array_like
-        Settings.
-    pulls : (n,) array_like
-        Pulls at the settings.
+    x, pulls : (n,) array_like
+        Settings, and pulls at the settings.
     label : str, default "lower bound"
         Label in the legend.
 

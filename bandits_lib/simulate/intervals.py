@@ -263,10 +263,8 @@ def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `monte_carlo` returns it.
-    by : str or sequence of str, default ()
-        Columns that hold the settings.
+    table, by : pandas.DataFrame, str or sequence of str
+        As for `summary`.
     level : float, default 0.95
         Confidence that all rules and settings hold to their intervals (Wilson's, by Bonferroni).
 
@@ -309,18 +307,14 @@ def accuracy_lead(
     Returns
     -------
     Interval
-        Difference of the shares of right answers.
+        Difference of the shares of right answers: Student's interval for the means of the runs, with two runs added,
+        one that is right with `first` alone in all settings and one with `second` alone. So it keeps its level where
+        the two hardly ever differ. Agresti and Min (2005) add half as much, too little where only one is ever wrong.
 
     Raises
     ------
     ValueError
         If the two have no run in common.
-
-    Notes
-    -----
-    Student's interval for the means of the runs, with two runs added: one that is right with `first` alone in all
-    settings and one with `second` alone. So it keeps its level where the two hardly ever differ. Agresti and Min (2005)
-    add half as much, which is too short where only one of the two is ever wrong.
 
     Examples
     --------
@@ -340,16 +334,12 @@ def accuracy_trend(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As for `accuracy_lead`, with a column `x`. A run that lacks a setting is left out.
-    first : str
-        Name of the algorithm.
+    table, first : pandas.DataFrame, str
+        As for `accuracy_lead`. A run that lacks a setting is left out.
     x : str
         Column of the setting, positive numbers.
-    second : str, optional
-        Name of another algorithm, compared with `first` by run.
-    level : float, default 0.95
-        Confidence of the interval.
+    second, level : str, float, optional
+        As for `accuracy_lead`; without `second` the accuracy of `first` alone counts.
 
     Returns
     -------
@@ -464,14 +454,8 @@ def mean_ratio(
     table : pandas.DataFrame
         As for `mean_pulls`. Runs of equal number belong together; a run that one of the two lacks counts for the mean
         of the other alone.
-    first, second : str
-        Names of the algorithms.
-    by : str or list of str, optional
-        Columns that hold the settings, each with a ratio of its own; by default one ratio.
-    worst : callable or str, default max
-        Which ratio stands for several settings, as for `worst_of`.
-    level : float, default 0.95
-        Confidence of the interval, or of all settings together (Bonferroni).
+    first, second, by, worst, level : str, str, str or list of str, callable or str, float
+        As for `accuracy_lead`, with a ratio for each setting and by default the largest.
     value, mean, unseen : optional
         As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
         ratios, for pulls of which a few runs make most of the mean.
@@ -512,17 +496,13 @@ def mean_growth(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As for `mean_ratio`, with a column `x`.
-    algorithm : str
-        Name of the algorithm.
+    table, algorithm : pandas.DataFrame, str
+        As for `mean_pulls`.
     x : str
         Column of the setting, positive numbers.
     against : str, optional
         Name of another algorithm: the exponent is then that of the ratio of the two means.
-    level : float, default 0.95
-        Confidence of the interval.
-    value, mean, unseen : optional
+    level, value, mean, unseen : optional
         As for `mean_ratio`.
 
     Returns
@@ -561,12 +541,8 @@ def paired_ratio(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `monte_carlo` returns it. Runs that one of the two lacks are left out.
-    first, second : str
-        Names of the algorithms.
-    by, worst, level, value : optional
-        As for `mean_ratio`.
+    table, first, second, by, worst, level, value : optional
+        As for `mean_ratio`, but runs that one of the two lacks are left out.
 
     Returns
     -------
@@ -610,12 +586,8 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `monte_carlo` returns it.
-    names : sequence of str
-        Names of the algorithms.
-    value : str
-        Column that is summed.
+    table, names, value : pandas.DataFrame, sequence of str, str
+        As `monte_carlo` returns it; the algorithms, and the column that is summed.
 
     Returns
     -------

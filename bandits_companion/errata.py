@@ -178,6 +178,4 @@ def save(errata: pd.DataFrame, out: str | PathLike) -> None:
     >>> import pandas as pd
     >>> save(pd.DataFrame(columns=["paper", "kind"]), ".")
     """
-    path = Path(out) / "figures" / "errata.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, page(errata))
+    atomic_write(Path(out) / "figures" / "errata.md", page(errata), parents=True)

@@ -221,10 +221,9 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
     >>> from bandits_companion.ledger import read
     >>> save(read("figures/claims"), ".")
     """
-    out = Path(out)
-    (out / "figures").mkdir(parents=True, exist_ok=True)
+    figures = Path(out) / "figures"
     table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
-    atomic_write(out / "figures" / "claims.csv", table)
-    atomic_write(out / "figures" / "ledger.md", page(claims, earlier))
+    atomic_write(figures / "claims.csv", table, parents=True)
+    atomic_write(figures / "ledger.md", page(claims, earlier))
     if (readme := out / "README.md").exists():
         atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims))

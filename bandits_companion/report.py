@@ -365,7 +365,6 @@ def source(paper, claims, errata, plan, figures, notebooks):
 def render(template, source):
     """Return the template with all its places filled in; refuse unknown places, broken ties and typed numbers."""
     faults = [f"the number {number!r} is typed, in {around!r}" for number, around in typed_numbers(template)]
-
     source = source._replace(verdicts=_verdicts(source.claims))
 
     def filled(found):
@@ -424,9 +423,9 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
     found, faults = everything(figures, notebooks) if templates else (), []
     for template in templates:
         path = Path(out) / "figures" / "reports" / template.name
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            atomic_write(path, render(template.read_text(encoding="utf-8"), source(template.stem, *found)))
+            text = render(template.read_text(encoding="utf-8"), source(template.stem, *found))
+            atomic_write(path, text, parents=True)
         except ValueError as fault:
             faults.append(str(fault))
     if faults:

@@ -318,9 +318,8 @@ def _checked(sample, names, K):
         raise ValueError(f"counts must be positive for some arm and negative for none; got {counts}")
     if names is not None and len(names) != K:
         raise ValueError(f"names must be one per arm, {K}; got {len(names)}")
-    return Sample(counts, sums.astype(float), squares.astype(float)), pd.Index(
-        range(K) if names is None else names, name="arm"
-    )
+    labels = pd.Index(range(K) if names is None else names, name="arm")
+    return Sample(counts, sums.astype(float), squares.astype(float)), labels
 
 
 LEVEL = 1e-3  # probability of a warning for linear rewards with Gaussian noise
@@ -362,10 +361,9 @@ def message(experiment, log, result=None):
             "`diagnose(arms, total(lab.log), sigma)` says which arms are off; squares or products among the features, "
             "or np.eye(K) for arms, mend it"
         )
-    is_arm = experiment.arguments.get("items") is None and isinstance(
-        getattr(result, "recommendation", None), int | np.integer
-    )
-    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, result.recommendation) if is_arm else "")
+    answer = getattr(result, "recommendation", None)
+    is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
+    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, answer) if is_arm else "")
 
 
 def _arms(told, rule):
@@ -377,11 +375,8 @@ def _arms(told, rule):
         return None
     promises = "sigma" in told or rule in ("h_rage", "bounded_rage")
     curved = told.get("model", "linear"), told.get("kernel", "linear"), told.get("mode", "linear")
-    if not promises or arms.ndim != 2 or not np.isfinite(arms).all():
-        return None
-    if {"logistic", "disjoint"} & {*curved} or curved[1] != "linear":
-        return None
-    return arms
+    linear = not {"logistic", "disjoint"} & {*curved} and curved[1] == "linear"
+    return arms if promises and linear and arms.ndim == 2 and np.isfinite(arms).all() else None
 
 
 def _tested(arms, log, sigma):

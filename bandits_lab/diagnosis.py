@@ -10,12 +10,9 @@ n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k).
 
 The end of a Lab is tested at LEVEL if the rule has a guarantee, fits a line, and has more different arms than
 dimensions. A sigma may be a bound that some arms stay far below, so the test is repeated with each arm's own
-replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square.
-
-The warning names arms without measurements, arms of leverage 1, and arms for which a departure by TWICE their distance
-from the answer is found with a probability below 0.8. In simulated experiments with one arm raised above the best by a
-departure of 1.3 or 2 times its distance, at floors of 0.1 and 0.3, fewer than 1 % of the answers were wrong without a
-warning.
+replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square. In
+simulated experiments with one arm raised above the best by a departure of 1.3 or 2 times its distance, at floors of 0.1
+and 0.3, fewer than 1 % of the answers were wrong without a warning.
 """
 
 import textwrap

@@ -57,10 +57,8 @@ def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    designs : pandas.DataFrame
-        Shares, one row per arm (its label) and one column per algorithm.
+    ax, designs : Axes, pandas.DataFrame
+        Where to draw, and the shares, one row per arm (its label) and one column per algorithm.
 
     Returns
     -------
@@ -165,10 +163,8 @@ def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    shares : pandas.DataFrame
-        As `performance_profile` returns it.
+    ax, shares : Axes, pandas.DataFrame
+        Where to draw, and what `performance_profile` returns.
 
     Returns
     -------
@@ -199,10 +195,8 @@ def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    probabilities : pandas.DataFrame
-        As `probability_of_improvement` returns it.
+    ax, probabilities : Axes, pandas.DataFrame
+        Where to draw, and what `probability_of_improvement` returns.
 
     Returns
     -------

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pooch
 
-from bandits_lib.checks import check_matrix, check_option, check_positive
+from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
 
 AUTOMOBILE = "imports-85.data"  # J. Schlimmer, Automobile, UCI Machine Learning Repository, 1987; CC BY 4.0
 AUTOMOBILE_HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/autos/"
@@ -237,7 +237,7 @@ HOW_TO_GET_CLICKS = f"""Yahoo! Webscope dataset R6A may not be redistributed. To
    research, after signing Yahoo's agreement);
 2. put {CLICK_LOG}.gz, as it comes, into a folder;
 3. give its path as the parameter `click_log` of this notebook, and run it again."""
-FEATURES = 6  # of a user, and of an article
+FEATURES, ARTICLES = 6, 50  # of a user, and of an article; distinct articles of the stand-in
 
 
 class ClickLog(NamedTuple):
@@ -248,7 +248,7 @@ class ClickLog(NamedTuple):
     skipped: int
 
 
-def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse", most: int | None = None) -> ClickLog:
+def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> ClickLog:
     """Read a day of the Yahoo! front page click log (Webscope R6A), as fiez2019 section 5 does.
 
     A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
@@ -262,8 +262,6 @@ def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse", most: 
     malformed : {"refuse", "skip"}, default "refuse"
         What to do with lines of another shape and with those without a positive constant, which the published code
         leaves out.
-    most : int, optional
-        Records at most; None reads all.
 
     Returns
     -------
@@ -290,8 +288,6 @@ def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse", most: 
     opened = gzip.open if str(path).endswith(".gz") else open
     with opened(path, "rb") as file:
         for number, line in enumerate(file, start=1):
-            if most is not None and len(clicks) >= most:
-                break
             try:
                 user, article, click = _record(line, seen)
             except ValueError as error:
@@ -390,11 +386,12 @@ def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 
     return np.linalg.solve(gram, features.T @ targets)
 
 
-def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000, articles: int = 50) -> ClickLog:
+def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> ClickLog:
     """Simulate a stand-in for the click log of R6A, in its published shape and not in its content.
 
     Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file.
-    The click rates of the 25 pairs of groups are uniform on (0.01, 0.1), within the (0, 0.11) of fiez2019.
+    The click rates of the 25 pairs of groups are uniform on (0.01, 0.1), within the (0, 0.11) of fiez2019. The 50
+    distinct articles are shown with equal probability.
 
     Parameters
     ----------
@@ -402,8 +399,6 @@ def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000, artic
         Draws everything.
     records : int, default 50,000
         Number of records, at least 1.
-    articles : int, default 50
-        Number of distinct articles, shown with equal probability, at least 1.
 
     Returns
     -------
@@ -413,21 +408,20 @@ def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000, artic
     Raises
     ------
     ValueError
-        For fewer than one record or article.
+        For fewer than one record.
 
     Examples
     --------
-    >>> log = click_log_stand_in(np.random.default_rng(0), records=200, articles=5)
+    >>> log = click_log_stand_in(np.random.default_rng(0), records=200)
     >>> log.features.shape, log.clicks.sum().item()
-    ((200, 36), 13.0)
+    ((200, 36), 9.0)
     """
-    if records < 1 or articles < 1:
-        raise ValueError(f"records and articles must be at least 1; got {records} and {articles}")
+    check_dimension("records", records, 1)
     groups = FEATURES - 1
     rates = rng.uniform(0.01, 0.1, (groups, groups))
-    pool = rng.dirichlet(np.full(groups, 0.5), articles).round(6)
+    pool = rng.dirichlet(np.full(groups, 0.5), ARTICLES).round(6)
     users = rng.dirichlet(np.full(groups, 0.25), records).round(6)
-    shown = pool[rng.integers(articles, size=records)]
+    shown = pool[rng.integers(ARTICLES, size=records)]
     clicks = rng.random(records) < np.einsum("ni,ij,nj->n", users, rates, shown)
     constant = np.ones((records, 1))
     return ClickLog(_products(np.hstack([constant, users]), np.hstack([constant, shown])), clicks.astype(float), 0)

@@ -37,10 +37,8 @@ def best_item(problem: LinearBandit, recommendation: int) -> bool:
 
     Parameters
     ----------
-    problem : LinearBandit
-        The truth.
-    recommendation : int
-        Row of an item.
+    problem, recommendation : LinearBandit, int
+        The truth, and the row of an item.
 
     Returns
     -------
@@ -116,7 +114,7 @@ def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]
     Returns
     -------
     callable
-        Function (problem, recommendation) -> bool, recommendation (d,).
+        Function (problem, recommendation) -> bool, as `sphere_regret` takes them.
 
     Raises
     ------
@@ -141,10 +139,8 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
 
     Parameters
     ----------
-    problem : LinearBandit
-        The truth, with a theta.
-    recommendation : (d,) array_like
-        Unit vector.
+    problem, recommendation : LinearBandit, (d,) array_like
+        The truth, with a theta, and a unit vector.
 
     Returns
     -------

@@ -91,18 +91,16 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As for `performance_profile`.
-    first : str
-        Name of the rule that is compared with all others.
+    table, first : pandas.DataFrame, str
+        As for `performance_profile`, and the name of the rule that is compared with all others.
     draws, seed : int
         As for `performance_profile`.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right
-        answer are a tie, which counts half.
+        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer are
+        a tie, which counts half.
 
     Raises
     ------

@@ -99,8 +99,8 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
     Returns
     -------
     pandas.DataFrame
-        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer are
-        a tie, which counts half.
+        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer
+        are a tie, which counts half.
 
     Raises
     ------

@@ -122,11 +122,6 @@ def requests(problem, run):
     return {"requests": int(batches + run.counts.sum() - pulls)}
 
 
-def hopeless(name, floor, max_pulls):
-    """Whether next to no run of the rule could end before it is cut off."""
-    return name in rules_for(given="confidence", asks=PULLS).index and floor > max_pulls
-
-
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
     """The pulls at which runs are cut off, None for a rule in batches, which costs the same at any number of pulls.
 
@@ -471,11 +466,12 @@ def plan(
     least = 0.0
     if delta < 0.5:
         least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
+    cut_off = rules_for(given="confidence", asks=PULLS).index if least > max_pulls else []  # next to no run would end
     played = {}
     given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
     for name, make in players(rules, problem, given).items():
         played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
-        if not hopeless(name, least, max_pulls):
+        if name not in cut_off:
             most = limit(name, make, problem, max(OFTEN * least, budget or 0), int(runs), n_jobs, int(max_pulls))
             how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
             played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)

@@ -225,5 +225,5 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
     table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
     atomic_write(figures / "claims.csv", table, parents=True)
     atomic_write(figures / "ledger.md", page(claims, earlier))
-    if (readme := out / "README.md").exists():
+    if (readme := Path(out) / "README.md").exists():
         atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims))

@@ -291,9 +291,8 @@ def _count(source, verdict):
 
 def _versions(source, about):
     """Return the versions of the packages that drew the paper's figures."""
-    files = sorted((source.figures / source.paper).glob("*.json"))
     said: dict[str, set] = {}
-    for file in files:
+    for file in sorted((source.figures / source.paper).glob("*.json")):
         for package, version in json.loads(file.read_text(encoding="utf-8"))["versions"].items():
             said.setdefault(package, set()).add(version)
     return ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in said.items())

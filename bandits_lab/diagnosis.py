@@ -106,9 +106,8 @@ def say(found):
     parts = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
     if isfinite(found.p_value):
         parts["caution"] = "where earlier rewards chose the later pulls, p is approximate."
-    indent = " " * MARGIN
     return "\n".join(
-        textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=indent)
+        textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=" " * MARGIN)
         for name, text in parts.items()
         if text
     )

@@ -215,7 +215,7 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
     'log'
     """
-    for name, points in _lines(estimates):
+    for name, points in estimates.groupby(level="algorithm", sort=False):
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
         spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
@@ -246,7 +246,8 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
     'accuracy'
     """
-    lines, settings = list(_lines(estimates)), list(dict.fromkeys(estimates.index.get_level_values(x)))
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    lines = list(estimates.groupby(level="algorithm", sort=False))
     shifts = np.linspace(-APART, APART, len(lines)) if len(lines) > 1 else [0.0]
     for shift, (name, points) in zip(shifts, lines, strict=True):
         at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
@@ -282,9 +283,3 @@ def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bo
     """
     ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
     return ax
-
-
-def _lines(estimates):
-    """(algorithm, its rows), in the order of the table."""
-    for name in dict.fromkeys(estimates.index.get_level_values("algorithm")):
-        yield name, estimates.xs(name, level="algorithm", drop_level=True)

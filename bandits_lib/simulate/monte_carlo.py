@@ -293,7 +293,6 @@ def _worker_source():
 
 
 BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # shown after a minute
-COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]
 
 
 def monte_carlo(
@@ -427,8 +426,7 @@ def _rows(tasks, runs, checkpoint, progress, **where):
 
 def _frame(rows, order):
     """Rows as a DataFrame, algorithm by algorithm."""
-    rows.sort(key=lambda row: order.index(row["algorithm"]))
-    return pd.DataFrame(rows, columns=list(dict.fromkeys([*COLUMNS, *(key for row in rows for key in row)])))
+    return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["algorithm"])))
 
 
 @functools.cache

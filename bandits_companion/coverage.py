@@ -146,10 +146,8 @@ def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> Non
 
     Parameters
     ----------
-    tested, claims : DataFrame
-        As for `coverage.page`.
-    out : str or path-like
-        Folder to write to.
+    tested, claims, out : DataFrame, DataFrame, str or path-like
+        As for `coverage.page`, and the folder to write to.
 
     Examples
     --------

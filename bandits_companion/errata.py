@@ -165,10 +165,8 @@ def save(errata: pd.DataFrame, out: str | PathLike) -> None:
 
     Parameters
     ----------
-    errata : DataFrame
-        Errata as `errata.read` returns them.
-    out : str or path-like
-        Folder to write to.
+    errata, out : DataFrame, str or path-like
+        Errata as `errata.read` returns them, and the folder to write to.
 
     Examples
     --------

@@ -121,9 +121,7 @@ def page(claims: pd.DataFrame, earlier: pd.Series | None = None) -> str:
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    earlier : Series, optional
+    claims, earlier : DataFrame, Series
         As for `ledger.as_read`.
 
     Returns
@@ -206,12 +204,8 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    out : str or path-like
-        Folder to write to.
-    earlier : Series, optional
-        As for `ledger.as_read`.
+    claims, out, earlier : DataFrame, str or path-like, Series
+        As for `ledger.as_read`, and the folder to write to.
 
     Examples
     --------

@@ -176,10 +176,8 @@ def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max
 
     Parameters
     ----------
-    rule : OwnRule
-        As `load` returns it.
-    problem : LinearBandit
-        An easy problem.
+    rule, problem : OwnRule, LinearBandit
+        As `load` returns it, and an easy problem.
     rng : numpy.random.Generator
         Draws the rewards; the rule draws from it, too.
     max_pulls : int

@@ -19,8 +19,6 @@ from bandits_companion.verdicts import VERDICTS, Rule
 from bandits_lib.files import atomic_write
 from bandits_lib.simulate.intervals import Interval, runs_needed
 
-__all__ = ["claim", "measured", "save", "show", "table"]
-
 
 class Claim(NamedTuple):
     """A statement of a paper, when it is true, and the measured interval."""
@@ -109,39 +107,9 @@ def claim(
     holds: tuple[float, float],
     explanation: str = "",
 ) -> Claim:
-    """Return a claim of a notebook that has no entries in claims.yaml.
+    """Return a claim of a notebook that has no entries in claims.yaml; ValueError for bad numbers or ids.
 
-    Parameters
-    ----------
-    id : str
-        "<notebook>/<short name>".
-    paper : str
-        Key of the paper, such as "fiez2019".
-    place : str
-        Place in the paper, such as "Figure 1a".
-    statement : str
-        The statement in words.
-    estimate, low, high : float
-        The estimate and its 95 % interval, simultaneous where the statement has several settings.
-    holds : tuple of float
-        The least and the largest value for which the statement is true.
-    explanation : str, default ""
-        Why the statement fails, if it does.
-
-    Returns
-    -------
-    Claim
-        The claim; its verdict is computed.
-
-    Raises
-    ------
-    ValueError
-        If the id names no notebook, a number is NaN, the estimate lies outside [low, high] or `holds` is not ordered.
-
-    Examples
-    --------
-    >>> claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1)).verdict
-    'reproduced'
+    `holds` are the least and the largest value for which the statement is true.
     """
     if id.count("/") != 1:
         raise ValueError(f"id must be '<notebook>/<short name>'; got {id!r}")
@@ -161,25 +129,7 @@ def _checked(entry, interval):
 
 
 def table(claims: Sequence[Claim]) -> pd.DataFrame:
-    """Return the claims as a table with everything that follows from their numbers.
-
-    Parameters
-    ----------
-    claims : list of Claim
-        The claims.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, as `ledger.read` returns them.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim
-    >>> found = claim("fiez2019_demo/fewer", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> table([found])["verdict"].item()
-    'reproduced'
-    """
+    """Return the claims as a table with everything that follows from their numbers, a row as in `ledger.read`."""
     return pd.DataFrame([_row(c) for c in claims], columns=COLUMNS)
 
 
@@ -251,8 +201,7 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
         raise ValueError(f"claims must be of one notebook and have distinct ids; got {ids}")
     _check_complete(claims, registry.of_notebook(registry.find(), *notebooks), set(left_out))
     path = Path(out) / "figures" / "claims" / f"{notebooks.pop()}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, table(claims).to_csv(index=False, float_format="%.17g", lineterminator="\n"))
+    atomic_write(path, table(claims).to_csv(index=False, float_format="%.17g", lineterminator="\n"), parents=True)
     return show(claims)
 
 

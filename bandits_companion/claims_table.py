@@ -197,9 +197,13 @@ def totals(claims: pd.DataFrame) -> pd.DataFrame:
     >>> totals(found).loc["all"].tolist()
     [1, 0, 0, 0, 0, 1]
     """
-    found = sentences(claims)
-    counts = pd.crosstab(found["paper"], found["verdict"]).reindex(columns=VERDICTS, fill_value=0)
+    counts = counts_by_paper(sentences(claims), "verdict", VERDICTS)
+    return counts.assign(sentences=counts.sum(axis=1))
+
+
+def counts_by_paper(rows, column, columns):
+    """Count the rows of each paper by what stands in a column, with a last row "all"."""
+    counts = pd.crosstab(rows["paper"], rows[column]).reindex(columns=columns, fill_value=0)
     counts = counts.loc[sorted(counts.index, key=position)]
     counts.loc["all"] = counts.sum()
-    counts["sentences"] = counts.sum(axis=1)
     return counts.rename_axis(columns=None)

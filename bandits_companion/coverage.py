@@ -115,14 +115,10 @@ def page(
     others = dict(zip(claims["id"].map(sentence), claims["verdict"], strict=True))
     parts = ["# What is tested"]
     for paper, rows in tested.groupby("paper", sort=False):
-        shown = [
-            (row["item"], _tests(row, others | verdicts, notebooks), _rest(row, errata))
-            for row in rows.to_dict("records")
-        ]
-        parts += [
-            f"## {paper}",
-            markdown(pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])),
-        ]
+        every = rows.to_dict("records")
+        shown = [(row["item"], _tests(row, others | verdicts, notebooks), _rest(row, errata)) for row in every]
+        table = pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])
+        parts += [f"## {paper}", markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -150,10 +146,8 @@ def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> Non
 
     Parameters
     ----------
-    tested, claims : DataFrame
-        As for `coverage.page`.
-    out : str or path-like
-        Folder to write to.
+    tested, claims, out : DataFrame, DataFrame, str or path-like
+        As for `coverage.page`, and the folder to write to.
 
     Examples
     --------
@@ -161,6 +155,4 @@ def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> Non
     >>> from bandits_companion.claims import table
     >>> save(pd.DataFrame(columns=["paper", "item"]), table([]), ".")
     """
-    path = Path(out) / "figures" / "coverage.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, page(tested, claims))
+    atomic_write(Path(out) / "figures" / "coverage.md", page(tested, claims), parents=True)

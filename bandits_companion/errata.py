@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from bandits_companion.claims_table import position
+from bandits_companion.claims_table import counts_by_paper, position
 from bandits_companion.ledger import markdown, quoted
 from bandits_companion.registry import PAPERS
 from bandits_lib.files import atomic_write
@@ -139,10 +139,7 @@ def counts(errata: pd.DataFrame) -> pd.DataFrame:
     >>> counts(pd.DataFrame([dict(paper="fiez2019", kind="error")])).loc["all"].tolist()
     [1, 0, 0, 0]
     """
-    found = pd.crosstab(errata["paper"], errata["kind"]).reindex(columns=list(KINDS), fill_value=0)
-    found = found.loc[sorted(found.index, key=position)]
-    found.loc["all"] = found.sum()
-    return found.rename_axis(columns=None)
+    return counts_by_paper(errata, "kind", list(KINDS))
 
 
 def _entry(row, notebooks):
@@ -168,16 +165,12 @@ def save(errata: pd.DataFrame, out: str | PathLike) -> None:
 
     Parameters
     ----------
-    errata : DataFrame
-        Errata as `errata.read` returns them.
-    out : str or path-like
-        Folder to write to.
+    errata, out : DataFrame, str or path-like
+        Errata as `errata.read` returns them, and the folder to write to.
 
     Examples
     --------
     >>> import pandas as pd
     >>> save(pd.DataFrame(columns=["paper", "kind"]), ".")
     """
-    path = Path(out) / "figures" / "errata.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, page(errata))
+    atomic_write(Path(out) / "figures" / "errata.md", page(errata), parents=True)

@@ -49,10 +49,9 @@ def save(figures, out, never=None):
     if confirmed := [file.stem for file in files if of[file.stem] == never]:
         raise ValueError(f"{', '.join(confirmed)} was run with the confirmatory seed {never}, and did not explore")
     folder = Path(out) / "figures" / "explored"
-    folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         kept = pd.read_csv(file, dtype=str, keep_default_na=False).assign(seed=of[file.stem])
-        atomic_write(folder / file.name, kept.to_csv(index=False, lineterminator="\n"))
+        atomic_write(folder / file.name, kept.to_csv(index=False, lineterminator="\n"), parents=True)
     return [file.stem for file in files]
 
 

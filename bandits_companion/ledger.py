@@ -121,9 +121,7 @@ def page(claims: pd.DataFrame, earlier: pd.Series | None = None) -> str:
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    earlier : Series, optional
+    claims, earlier : DataFrame, Series
         As for `ledger.as_read`.
 
     Returns
@@ -206,12 +204,8 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
 
     Parameters
     ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    out : str or path-like
-        Folder to write to.
-    earlier : Series, optional
-        As for `ledger.as_read`.
+    claims, out, earlier : DataFrame, str or path-like, Series
+        As for `ledger.as_read`, and the folder to write to.
 
     Examples
     --------
@@ -221,10 +215,9 @@ def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = 
     >>> from bandits_companion.ledger import read
     >>> save(read("figures/claims"), ".")
     """
-    out = Path(out)
-    (out / "figures").mkdir(parents=True, exist_ok=True)
+    figures = Path(out) / "figures"
     table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
-    atomic_write(out / "figures" / "claims.csv", table)
-    atomic_write(out / "figures" / "ledger.md", page(claims, earlier))
-    if (readme := out / "README.md").exists():
+    atomic_write(figures / "claims.csv", table, parents=True)
+    atomic_write(figures / "ledger.md", page(claims, earlier))
+    if (readme := Path(out) / "README.md").exists():
         atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims))

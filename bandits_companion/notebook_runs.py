@@ -53,15 +53,12 @@ def save(page, run, failed=()):
         own = [_figure(file, run, page.parent) for name, file in found if name == notebook["name"]]
         notebook["figures"] = sorted(own, key=lambda figure: _place(figure["name"], notebook["code"]))
     words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
-    words |= {
-        "executed": shown(run.executed, run.notebooks.parent),
-        "verdicts": _link(page.with_name(LIST), page.parent),
-    }
+    words["executed"] = shown(run.executed, run.notebooks.parent)
+    words["verdicts"] = _link(page.with_name(LIST), page.parent)
     words["ledger"] = _link(run.beside / "ledger.md", page.parent) if run.beside else None
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(page, environment.from_string(template).render(words))
+    atomic_write(page, environment.from_string(template).render(words), parents=True)
     return len(found)
 
 
@@ -163,9 +160,8 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     played = list(played)
     root, failed = run.notebooks.parent, {one.name: one.error for one in played if one.error}
     claims = _claims(run.out / "figures", [one.name for one in played if not one.error])
-    page.mkdir(parents=True, exist_ok=True)
     if not claims.empty:
-        atomic_write(page / LIST, listed(claims, run.scale))
+        atomic_write(page / LIST, listed(claims, run.scale), parents=True)
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
     lines = [f"{_count(len(played), 'notebook')} in {duration(seconds / 60)}, {_count(drawn, 'figure')}, {run.scale}"]
@@ -254,8 +250,7 @@ def copy(root, lab):
             copied[name] = now
         elif now != copied.get(name):
             behind.append(name)
-    lab.mkdir(parents=True, exist_ok=True)
-    atomic_write(record, json.dumps(copied, indent=1) + "\n")
+    atomic_write(record, json.dumps(copied, indent=1) + "\n", parents=True)
     return renewed, behind
 
 

@@ -291,9 +291,8 @@ def _count(source, verdict):
 
 def _versions(source, about):
     """Return the versions of the packages that drew the paper's figures."""
-    files = sorted((source.figures / source.paper).glob("*.json"))
     said: dict[str, set] = {}
-    for file in files:
+    for file in sorted((source.figures / source.paper).glob("*.json")):
         for package, version in json.loads(file.read_text(encoding="utf-8"))["versions"].items():
             said.setdefault(package, set()).add(version)
     return ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in said.items())
@@ -365,7 +364,6 @@ def source(paper, claims, errata, plan, figures, notebooks):
 def render(template, source):
     """Return the template with all its places filled in; refuse unknown places, broken ties and typed numbers."""
     faults = [f"the number {number!r} is typed, in {around!r}" for number, around in typed_numbers(template)]
-
     source = source._replace(verdicts=_verdicts(source.claims))
 
     def filled(found):
@@ -424,9 +422,9 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
     found, faults = everything(figures, notebooks) if templates else (), []
     for template in templates:
         path = Path(out) / "figures" / "reports" / template.name
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            atomic_write(path, render(template.read_text(encoding="utf-8"), source(template.stem, *found)))
+            text = render(template.read_text(encoding="utf-8"), source(template.stem, *found))
+            atomic_write(path, text, parents=True)
         except ValueError as fault:
             faults.append(str(fault))
     if faults:

@@ -26,8 +26,7 @@ from bandits_lib.design import xy_design
 from bandits_lib.fixed_confidence import bounded_rage, lazy_track_and_stop, rage, xy_static
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import total
-from bandits_lib.simulate.correct import best_item
-from bandits_lib.simulate.monte_carlo import in_parallel
+from bandits_lib.simulate.monte_carlo import best_item, in_parallel
 
 HALVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
 ARMS = np.vstack([np.eye(4), HALVES])
@@ -101,9 +100,8 @@ class Bench:
         else:
             plates = np.minimum(-(-counts // PLATE), PLATES)
             arm = np.repeat(np.arange(len(counts)), plates)
-            size = np.concatenate(
-                [np.diff(np.linspace(0, n, p + 1).astype(int)) for n, p in zip(counts, plates, strict=True)]
-            )
+            ends = [np.linspace(0, n, p + 1).astype(int) for n, p in zip(counts, plates, strict=True)]
+            size = np.concatenate(list(map(np.diff, ends)))
         sums, squares = self._pull(arm, size)
         frame = pd.DataFrame({"arm": arm, "count": size, "sum": sums, "squares": squares})
         frame = frame.iloc[self.rng.permutation(len(frame))].reset_index(drop=True)
@@ -369,7 +367,7 @@ CLOSE = {"size": 0.05, "least": 0.05}  # gaps among which half a sigma is fatal
 FAR = {"size": 0.8, "least": 0.8}  # gaps for rules that pull one by one
 BENT = {"size": 0.2, "least": 0.2, "curved": 0.3}
 ODD = {"odd": 1.0}
-LEVEL = 0.95
+LEVEL, WIDTH = 0.95, 70  # of an interval; of a message, in characters
 
 
 class User(NamedTuple):
@@ -493,24 +491,16 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
         silent = int((wrong & ~heard).sum())
         bound = stats.binomtest(silent, len(some)).proportion_ci(LEVEL, method="exact").high
         caveat = sum(any(text.startswith("LinearityWarning: whether") for text in said) for said in some["said"])
-        rows[kind] = (
-            len(some),
-            wrong.sum(),
-            silent,
-            bound,
-            heard.sum(),
-            caveat,
-            some["lost"].sum(),
-            _example(kind, some),
-        )
+        counts = (len(some), wrong.sum(), silent, bound, heard.sum(), caveat, some["lost"].sum())
+        rows[kind] = (*counts, _example(kind, some))
     columns = ["experiments", "wrong", "silent", "bound", "warned", "caveat", "lost", "said"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("kind")
 
 
-def _example(kind, records, width=70):
+def _example(kind, records):
     """Return the beginning of a warning that the kind must get, or of any other, or of a refusal."""
     texts = [text for found in records["said"] for text in found]
     of_note = [text for text in texts if text.startswith(KINDS[kind].must or ("LinearityWarning: r", "User", "Replay"))]
     refused = [f"refused: {text}" for found in records["refused"] for text in found]
     text = next(iter(of_note + refused + texts), "")
-    return text if len(text) <= width else f"{text[:width]}..."
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."

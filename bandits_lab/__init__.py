@@ -8,7 +8,7 @@ from bandits_lab.measurements import read_measurements
 from bandits_lab.noise import SigmaWarning, pilot_size, sigma_upper
 from bandits_lab.planning import plan
 from bandits_lab.plate_layout import plates
-from bandits_lab.rules import rule_named, rules_for
+from bandits_lab.table_of_rules import rule_named, rules_for
 
 __all__ = [
     "Lab",

@@ -10,12 +10,9 @@ n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k).
 
 The end of a Lab is tested at LEVEL if the rule has a guarantee, fits a line, and has more different arms than
 dimensions. A sigma may be a bound that some arms stay far below, so the test is repeated with each arm's own
-replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square.
-
-The warning names arms without measurements, arms of leverage 1, and arms for which a departure by TWICE their distance
-from the answer is found with a probability below 0.8. In simulated experiments with one arm raised above the best by a
-departure of 1.3 or 2 times its distance, at floors of 0.1 and 0.3, fewer than 1 % of the answers were wrong without a
-warning.
+replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square. In
+simulated experiments with one arm raised above the best by a departure of 1.3 or 2 times its distance, at floors of 0.1
+and 0.3, fewer than 1 % of the answers were wrong without a warning.
 """
 
 import textwrap
@@ -109,9 +106,8 @@ def say(found):
     parts = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
     if isfinite(found.p_value):
         parts["caution"] = "where earlier rewards chose the later pulls, p is approximate."
-    indent = " " * MARGIN
     return "\n".join(
-        textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=indent)
+        textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=" " * MARGIN)
         for name, text in parts.items()
         if text
     )
@@ -318,9 +314,8 @@ def _checked(sample, names, K):
         raise ValueError(f"counts must be positive for some arm and negative for none; got {counts}")
     if names is not None and len(names) != K:
         raise ValueError(f"names must be one per arm, {K}; got {len(names)}")
-    return Sample(counts, sums.astype(float), squares.astype(float)), pd.Index(
-        range(K) if names is None else names, name="arm"
-    )
+    labels = pd.Index(range(K) if names is None else names, name="arm")
+    return Sample(counts, sums.astype(float), squares.astype(float)), labels
 
 
 LEVEL = 1e-3  # probability of a warning for linear rewards with Gaussian noise
@@ -362,10 +357,9 @@ def message(experiment, log, result=None):
             "`diagnose(arms, total(lab.log), sigma)` says which arms are off; squares or products among the features, "
             "or np.eye(K) for arms, mend it"
         )
-    is_arm = experiment.arguments.get("items") is None and isinstance(
-        getattr(result, "recommendation", None), int | np.integer
-    )
-    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, result.recommendation) if is_arm else "")
+    answer = getattr(result, "recommendation", None)
+    is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
+    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, answer) if is_arm else "")
 
 
 def _arms(told, rule):
@@ -377,11 +371,8 @@ def _arms(told, rule):
         return None
     promises = "sigma" in told or rule in ("h_rage", "bounded_rage")
     curved = told.get("model", "linear"), told.get("kernel", "linear"), told.get("mode", "linear")
-    if not promises or arms.ndim != 2 or not np.isfinite(arms).all():
-        return None
-    if {"logistic", "disjoint"} & {*curved} or curved[1] != "linear":
-        return None
-    return arms
+    linear = not {"logistic", "disjoint"} & {*curved} and curved[1] == "linear"
+    return arms if promises and linear and arms.ndim == 2 and np.isfinite(arms).all() else None
 
 
 def _tested(arms, log, sigma):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from bandits_lab.rules import PLAYED
+from bandits_lab.table_of_rules import PLAYED
 from bandits_lib.rules import Rule
 from bandits_lib.simulate.fingerprint import PACKAGES
 

@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
-from bandits_lab.rules import rule_named, rules_for
+from bandits_lab.table_of_rules import rule_named, rules_for
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design
@@ -84,11 +84,8 @@ def maker(name, given):
         raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of pulls")
-    if (
-        rules_for().loc[name, "noise"] == OWN
-        and "budget" not in parameters
-        and given.get("noise", "bernoulli") != "bernoulli"
-    ):
+    bernoulli = rules_for().loc[name, "noise"] == OWN and "budget" not in parameters
+    if bernoulli and given.get("noise", "bernoulli") != "bernoulli":
         raise ValueError(
             "it is for rewards 0 and 1: plan it with theta= and noise='bernoulli', such as plan(np.eye(2), "
             f"theta=[0.3, 0.1], noise='bernoulli', rules=[{name!r}]), where arms @ theta are the rates"
@@ -123,11 +120,6 @@ def requests(problem, run):
         return {"requests": np.nan}
     batches, pulls = run.result.history
     return {"requests": int(batches + run.counts.sum() - pulls)}
-
-
-def hopeless(name, floor, max_pulls):
-    """Whether next to no run of the rule could end before it is cut off."""
-    return name in rules_for(given="confidence", asks=PULLS).index and floor > max_pulls
 
 
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
@@ -320,9 +312,8 @@ def draw(plan, ax=None):
         _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
     for row, (_, rule) in enumerate(table.iterrows()):
         if rule["runs"] == 0:
-            ax.annotate(
-                "more than were allowed: not played", (0.5, row), xycoords=("axes fraction", "data"), ha="center"
-            )
+            said, beside = "more than were allowed: not played", ("axes fraction", "data")
+            ax.annotate(said, (0.5, row), xycoords=beside, ha="center")
             continue
         low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
         ends = [max(low, rule["pulls"] / 10), high]
@@ -339,13 +330,8 @@ def draw(plan, ax=None):
             ax.annotate(word, (pulls, 1.02), xycoords=("data", "axes fraction"), ha="center", color=colour, fontsize=8)
     ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="pulls")
     ax.set_yticklabels(table.index)
-    return _marked(ax)
-
-
-def _marked(ax):
-    """Ticks with numbers, also where the axis covers less than a decade."""
     low, high = ax.get_xlim()
-    if high / low < 30:
+    if high / low < 30:  # numbers also where the axis covers less than a decade
         ax.xaxis.set_minor_formatter(NullFormatter())
         ticks = [digit * 10.0**k for k in range(-1, 20) for digit in (1, 2, 5)]
         ax.set_xticks([tick for tick in ticks if low <= tick <= high])
@@ -480,11 +466,12 @@ def plan(
     least = 0.0
     if delta < 0.5:
         least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
+    cut_off = rules_for(given="confidence", asks=PULLS).index if least > max_pulls else []  # next to no run would end
     played = {}
     given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
     for name, make in players(rules, problem, given).items():
         played[name] = pd.DataFrame(columns=["pulls", "correct", "stopped", "requests"])
-        if not hopeless(name, least, max_pulls):
+        if name not in cut_off:
             most = limit(name, make, problem, max(OFTEN * least, budget or 0), int(runs), n_jobs, int(max_pulls))
             how = {"seed": seed, "n_jobs": n_jobs, "scheduler": scheduler, "max_pulls": most, "progress": progress}
             played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
@@ -496,8 +483,7 @@ def plan(
 def _given(problem, items, sigma, delta, budget, theta_bound):
     """What the rules are told, by the names of their arguments; None is not told."""
     bound = np.linalg.norm(problem.theta) if theta_bound is None else theta_bound
-    given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget}
-    given |= {"noise": problem.noise}
+    given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget, "noise": problem.noise}
     given |= {"theta_bound": check_positive("theta_bound", bound), "theta_star": problem.theta}
     given |= {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
     return given | {"burn_in": problem.sigma if np.ndim(sigma) else None}

@@ -32,7 +32,6 @@ HOMES = {
 }
 SHORT = {  # modules that notebooks call by one name
     "bars": "figures.bars",
-    "clicks": "papers.clicks",
     "data": "papers.data",
     "heteroskedastic": "papers.heteroskedastic",
     "instances": "papers",

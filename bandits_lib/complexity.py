@@ -9,16 +9,7 @@ from math import acos, ceil, cos, log, log2, sin, sqrt
 import numpy as np
 from scipy.special import rel_entr
 
-from bandits_lib.checks import (
-    check_arms,
-    check_delta,
-    check_items,
-    check_option,
-    check_positive,
-    check_problem,
-    check_sigma,
-    check_theta,
-)
+from bandits_lib import checks
 from bandits_lib.design import Design, pairs, weighted_design, xy_design
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
@@ -51,7 +42,7 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
     >>> oracle_directions(np.eye(2), np.array([1.0, 0.5])).tolist()
     [[2.0, -2.0]]
     """
-    theta = check_theta("theta", theta, items.shape[1])
+    theta = checks.check_theta("theta", theta, items.shape[1])
     best = int(argmax(along(items, theta)))
     differences = items[best] - np.delete(items, best, axis=0)
     gaps = along(differences, theta)
@@ -97,11 +88,11 @@ def oracle_design(
     >>> design.weights.round(2).tolist(), round(design.value, 2)
     ([0.5, 0.5], 16.0)
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
+    arms = checks.check_arms(arms)
+    items = checks.check_items(items, arms)
     if len(items) < 2:
         raise ValueError("items must be at least two: a single item needs no pull")
-    return weighted_design(arms, oracle_directions(items, theta), check_sigma(sigma, len(arms)), tol=tol)
+    return weighted_design(arms, oracle_directions(items, theta), checks.check_sigma(sigma, len(arms)), tol=tol)
 
 
 def characteristic_time(
@@ -117,16 +108,12 @@ def characteristic_time(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta : (d,) array_like
-        The true parameter.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise, one or one for each arm.
+    arms, items, theta, sigma : array_like
+        As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
         T* or psi*.
     tol : float
-        Relative gap to which the value is certified.
+        As for `oracle_design`.
 
     Returns
     -------
@@ -136,14 +123,14 @@ def characteristic_time(
     Raises
     ------
     ValueError
-        For an unknown convention, bad input, one item, or a best item that is not unique.
+        For an unknown convention, and as for `oracle_design`.
 
     Examples
     --------
     >>> round(characteristic_time(np.eye(2), theta=[1.0, 0.5]), 1)
     32.0
     """
-    check_option("convention", convention, tuple(CONVENTIONS))
+    checks.check_option("convention", convention, tuple(CONVENTIONS))
     return CONVENTIONS[convention] * oracle_design(arms, items, theta=theta, sigma=sigma, tol=tol).value
 
 
@@ -160,14 +147,12 @@ def lower_bound(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta : (d,) array_like
-        The true parameter.
+    arms, items, theta : array_like
+        As for `oracle_design`.
     delta : float
         Error probability allowed, in (0, 1).
     sigma : float or (K,) array_like
-        Standard deviation of the noise, one or one for each arm.
+        As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
         T* kl(delta, 1 - delta); or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a factor 2.
 
@@ -179,14 +164,14 @@ def lower_bound(
     Raises
     ------
     ValueError
-        For an unknown convention, delta outside (0, 1), bad input, one item, or a best item that is not unique.
+        For delta outside (0, 1), and as for `characteristic_time`.
 
     Examples
     --------
     >>> round(lower_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05), 1)
     84.8
     """
-    delta = check_delta(delta)
+    delta = checks.check_delta(delta)
     time = characteristic_time(arms, items, theta=theta, sigma=sigma, convention=convention)
     return time * (log(1 / (2.4 * delta)) if convention == "fiez2019" else binary_divergence(delta))
 
@@ -228,11 +213,15 @@ def sphere_lower_bound(
     >>> [round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05, proof=p), 1) for p in ("jedra2020", "longer")]
     [5.3, 34.4]
     """
-    check_option("proof", proof, ("jedra2020", "caps", "longer"))
-    delta, norm, epsilon = check_delta(delta), check_positive("norm", norm), check_positive("epsilon", epsilon)
+    checks.check_option("proof", proof, ("jedra2020", "caps", "longer"))
+    delta, norm, epsilon = (
+        checks.check_delta(delta),
+        checks.check_positive("norm", norm),
+        checks.check_positive("epsilon", epsilon),
+    )
     if d < 2 or epsilon >= norm / 5:
         raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon} and {norm}, d = {d}")
-    divergence = check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
+    divergence = checks.check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
     theorem = (d - 1) * divergence / (20 * norm * epsilon)
     if proof == "jedra2020":
         return theorem
@@ -290,12 +279,8 @@ def rage_upper_bound(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta : (d,) array_like
-        The true parameter, with gaps of at most 2.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, theta, delta, sigma : array_like
+        As for `lower_bound`; gaps of at most 2, and of several sigma the largest counts.
     epsilon : float
         Slack left for rounding.
 
@@ -314,9 +299,9 @@ def rage_upper_bound(
     >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
     [155.0, 813.0, 3706.0]
     """
-    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
-    epsilon = check_positive("epsilon", epsilon)
-    values = along(items, check_theta("theta", theta, items.shape[1]))
+    arms, items, delta, sigma = checks.check_problem(arms, items, delta, sigma)
+    epsilon = checks.check_positive("epsilon", epsilon)
+    values = along(items, checks.check_theta("theta", theta, items.shape[1]))
     gaps = values.max() - values
     if len(items) == 1:
         return np.empty(0)

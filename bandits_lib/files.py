@@ -28,9 +28,11 @@ SENTENCES = {
 }
 
 
-def atomic_write(path: str | os.PathLike, content: str | bytes) -> None:
-    """Replace a file at once: a kill at any moment leaves the old content or the new one, never a part."""
+def atomic_write(path: str | os.PathLike, content: str | bytes, *, parents: bool = False) -> None:
+    """Replace a file at once, so that a kill leaves the old content or the new one; `parents` makes its folders."""
     path = Path(os.path.realpath(path))
+    if parents:
+        path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path):
         replace(path, content.encode() if isinstance(content, str) else content)
 

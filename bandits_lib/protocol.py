@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Loop", "Result", "Round", "Run", "Sample", "Trace", "checked_batch", "one_pull", "total", "unroll"]
-
 NO_LIMIT = np.iinfo(np.int64).max
 
 
@@ -89,95 +87,34 @@ class Sample(NamedTuple):
 class Loop(NamedTuple):
     """Pull `choose(state)` until it is negative, telling each reward to `update(state, arm, reward)`.
 
-    Attributes
-    ----------
-    choose : callable
-        Compiled by numba: (state) -> arm, or -1 when this loop is over.
-    update : callable
-        Compiled by numba: (state, arm, reward) -> None.
-    state : NamedTuple
-        Arrays and numbers that both work on, among them a field `counts` (K,).
-
-    Notes
-    -----
-    -1 means *this loop is over*, not "stop": the generator looks at the state and decides what comes next. `update`
-    goes by the arm it is given: a log that is replayed may hold another one than `choose` has just returned.
-
-    Examples
-    --------
-    >>> from bandits_lib.fixed_budget import linucb
-    >>> request = next(linucb(np.eye(2), budget=10))
-    >>> isinstance(request, Loop), request.choose(request.state)
-    (True, 0)
+    Then the generator decides what comes next. A log that is replayed may hold another arm than `choose` has returned.
     """
 
-    choose: Callable
-    update: Callable
-    state: Any
+    choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
+    update: Callable  # compiled by numba: (state, arm, reward) -> None
+    state: Any  # a NamedTuple that both work on, among its fields `counts` (K,)
 
 
 class Round(NamedTuple):
-    """One phase of a phased rule, as kept in `Result.history`.
+    """One phase of a phased rule, as kept in `Result.history`."""
 
-    Attributes
-    ----------
-    index : int
-        Phase number, from 1 (0 and below: a burn-in before them).
-    active : (m,) int array
-        Rows of the items still in play when the phase began.
-    counts : (K,) int array
-        Pulls of each arm in this phase.
-    design_value, lower_bound : float
-        Value of the phase's design and its certificate (squared norm per unit of pulls).
-    width : float
-        Largest confidence width of a comparison with the leader (units of reward).
-    theta_hat : (d,) array
-        The phase's estimate.
-
-    Examples
-    --------
-    >>> from bandits_lib import instances, play
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> run = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0))
-    >>> [(phase.index, phase.active.tolist()) for phase in run.result.history]
-    [(1, [0, 1, 2])]
-    """
-
-    index: int  # type: ignore[assignment]
-    active: np.ndarray
-    counts: np.ndarray
-    design_value: float
-    lower_bound: float
-    width: float
-    theta_hat: np.ndarray
+    index: int  # type: ignore[assignment]  # from 1 (0 and below: a burn-in before the phases)
+    active: np.ndarray  # (m,) rows of the items still in play when the phase began
+    counts: np.ndarray  # (K,) pulls of each arm in this phase
+    design_value: float  # of the phase's design, a squared norm per unit of pulls
+    lower_bound: float  # certificate of the design's value
+    width: float  # largest confidence width of a comparison with the leader, in units of reward
+    theta_hat: np.ndarray  # (d,) the phase's estimate
 
 
 class Trace(NamedTuple):
-    """A look at a per-pull rule, as kept in `Result.history` when `trace=` asks for it.
+    """A look at a per-pull rule, as kept in `Result.history` when `trace=` asks for it."""
 
-    Attributes
-    ----------
-    pulls : int
-        Pulls made so far.
-    counts : (K,) int array
-        Pulls of each arm so far.
-    statistic, threshold : float
-        Of the stopping rule, which stops when the first passes the second (their units are the rule's).
-    leader : int or (d,) array
-        Row of the leading item; on the sphere a unit vector.
-
-    Examples
-    --------
-    >>> Trace(2, np.array([1, 1]), 0.3, 4.5, 0).leader
-    0
-    """
-
-    pulls: int
-    counts: np.ndarray
-    statistic: float
+    pulls: int  # made so far
+    counts: np.ndarray  # (K,) pulls of each arm so far
+    statistic: float  # of the stopping rule, which stops when this passes the threshold; the units are the rule's
     threshold: float
-    leader: int
+    leader: int  # row of the leading item; on the sphere a unit vector
 
 
 class Result(NamedTuple):
@@ -202,27 +139,11 @@ class Result(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One played experiment, as `play` returns it.
+    """One played experiment, as `play` returns it."""
 
-    Attributes
-    ----------
-    result : Result or None
-        None if the experiment was cut off.
-    counts : (K,) int array
-        Pulls of each arm.
-    stopped : bool
-        Whether the algorithm returned by itself.
-
-    Examples
-    --------
-    >>> from bandits_lib import Result
-    >>> Run(Result(0), np.array([5, 7]), True).counts.sum().item()
-    12
-    """
-
-    result: Result | None
-    counts: np.ndarray
-    stopped: bool
+    result: Result | None  # None if the experiment was cut off
+    counts: np.ndarray  # (K,) pulls of each arm
+    stopped: bool  # whether the algorithm returned by itself
 
 
 Algorithm = Generator[Any, Sample | None, Result]
@@ -256,58 +177,14 @@ def total(samples: Iterable[Sample]) -> Sample:
 
 
 def one_pull(arm: int, K: int) -> np.ndarray:
-    """The batch (K,) that asks for a single pull of `arm`.
-
-    Parameters
-    ----------
-    arm : int
-        Row of the arm, 0..K-1.
-    K : int
-        Number of arms.
-
-    Returns
-    -------
-    (K,) int64 array
-        Counts, 1 at `arm` and 0 elsewhere.
-
-    Examples
-    --------
-    >>> one_pull(1, 3).tolist()
-    [0, 1, 0]
-    """
+    """Return the batch (K,) that asks for a single pull of `arm`."""
     counts = np.zeros(K, dtype=np.int64)
     counts[arm] = 1
     return counts
 
 
 def unroll(algorithm: Algorithm) -> Algorithm:
-    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for.
-
-    Parameters
-    ----------
-    algorithm : generator
-        A fresh algorithm.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns the `Result` of the algorithm.
-
-    Raises
-    ------
-    ValueError
-        For several pulls in answer to one.
-
-    Notes
-    -----
-    `update` is told the arm that was pulled, which in a replayed log may be another than `choose` said.
-
-    Examples
-    --------
-    >>> from bandits_lib.fixed_confidence import lingape
-    >>> next(unroll(lingape(np.eye(2), delta=0.05, theta_bound=1.0))).tolist()
-    [1, 1]
-    """
+    """Return the same algorithm with every Loop opened into single pulls, so that batches are all it asks for."""
     reply = None
     while True:
         try:
@@ -336,30 +213,7 @@ def _pulled(sample):
 
 
 def checked_batch(request: Any, K: int | None = None) -> np.ndarray:
-    """A request as (K,) int64 counts.
-
-    Parameters
-    ----------
-    request : (K,) array_like of int
-        What an algorithm yielded.
-    K : int, optional
-        Number of arms; by default any.
-
-    Returns
-    -------
-    (K,) int64 array
-        The same counts.
-
-    Raises
-    ------
-    ValueError
-        If the request is not (K,) non-negative integers.
-
-    Examples
-    --------
-    >>> checked_batch([1, 2], 2).dtype
-    dtype('int64')
-    """
+    """Return a request as (K,) int64 counts; raise ValueError for anything but non-negative integers."""
     batch = np.asarray(request)
     right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
     if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():

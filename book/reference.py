@@ -25,9 +25,9 @@ RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # packages w
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
 OPEN = (  # modules whose names are exported if notebooks, examples or README use them
     *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol", "rules")),
-    *(f"bandits_lib.simulate.{name}" for name in ("correct", "intervals", "monte_carlo")),
+    *(f"bandits_lib.simulate.{name}" for name in ("intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
-    *(f"bandits_lib.papers.{name}" for name in ("clicks", "data", "heteroskedastic", "jedra2020")),
+    *(f"bandits_lib.papers.{name}" for name in ("data", "heteroskedastic", "jedra2020")),
     *(f"bandits_lib.figures.{name}" for name in ("bars", "display", "plane", "results", "style")),
     "bandits_lab.log",
     *(f"bandits_companion.{name}" for name in ("claims", "coverage", "errata", "exploratory_seed", "ledger")),

@@ -13,7 +13,7 @@ from reliability import record
 from scipy import stats
 
 from bandits_lib import LinearBandit, Sample, monte_carlo, summary
-from bandits_lib.simulate.correct import best_item, sphere_regret
+from bandits_lib.simulate.monte_carlo import best_item, sphere_regret
 
 DELTA = 0.05  # of every rule of the contract, as sigma = 1
 NOTICED = {100: 0.27, 1_000: 0.1}  # {runs: the true error that they notice}

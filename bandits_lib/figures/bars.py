@@ -57,10 +57,8 @@ def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    designs : pandas.DataFrame
-        Shares, one row per arm (its label) and one column per algorithm.
+    ax, designs : Axes, pandas.DataFrame
+        Where to draw, and the shares, one row per arm (its label) and one column per algorithm.
 
     Returns
     -------
@@ -90,10 +88,8 @@ def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by algorithm alone.
-    delta : float
-        Error probability allowed.
+    estimates, delta : pandas.DataFrame, float
+        A `summary` indexed by algorithm alone, and the error probability allowed.
 
     Returns
     -------
@@ -140,16 +136,12 @@ def settings(
     ----------
     axes : sequence of matplotlib.axes.Axes
         Where to draw: one more than settings, sharing y.
-    estimates : pandas.DataFrame
+    estimates, by : pandas.DataFrame, str
         A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
-    by : str
-        Name of the settings.
     labels : dict
         {setting: words}.
-    pooled : pandas.DataFrame
-        A `summary` by algorithm.
-    delta : float
-        Error probability allowed.
+    pooled, delta : pandas.DataFrame, float
+        As for `pooled_error_rates`.
 
     Returns
     -------
@@ -166,17 +158,13 @@ def settings(
     return axes
 
 
-def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\tau$") -> Axes:
+def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
     """Draw the share of runs whose score is at most tau, a line for each rule with its band.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    shares : pandas.DataFrame
-        As `performance_profile` returns it.
-    label : str, default "runs with at most $\\\\tau$"
-        Label of the vertical axis.
+    ax, shares : Axes, pandas.DataFrame
+        Where to draw, and what `performance_profile` returns.
 
     Returns
     -------
@@ -198,7 +186,7 @@ def profiles(ax: Axes, shares: pd.DataFrame, label: str = "runs with at most $\\
         ax.fill_between(tau, points["low"], points["high"], color=look(name).colour, alpha=0.15, lw=0)
         apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line stand between those of the others
         ax.plot(tau, points["share"], markevery=apart, **drawn(name))
-    ax.set(xlabel="$\\tau$", ylabel=label, ylim=(-0.02, 1.02))
+    ax.set(xlabel="$\\tau$", ylabel="runs with at most $\\tau$", ylim=(-0.02, 1.02))
     return ax
 
 
@@ -207,10 +195,8 @@ def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    probabilities : pandas.DataFrame
-        As `probability_of_improvement` returns it.
+    ax, probabilities : Axes, pandas.DataFrame
+        Where to draw, and what `probability_of_improvement` returns.
 
     Returns
     -------

@@ -148,15 +148,13 @@ def _picture(own, k, step):
     return f'<figure id="{own}-step-{k}">{image}<figcaption>{escape(step.caption)}</figcaption></figure>'
 
 
-def png(fig: Figure, dpi: int = 110) -> bytes:
+def png(fig: Figure) -> bytes:
     """Return a figure as the bytes of a png without a date, and close the figure.
 
     Parameters
     ----------
     fig : matplotlib.figure.Figure
         The picture.
-    dpi : int, default 110
-        Dots per inch.
 
     Returns
     -------
@@ -170,6 +168,6 @@ def png(fig: Figure, dpi: int = 110) -> bytes:
     b'PNG'
     """
     file = BytesIO()
-    fig.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+    fig.savefig(file, format="png", dpi=110, metadata={"Software": None})
     plt.close(fig)
     return file.getvalue()

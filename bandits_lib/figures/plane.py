@@ -1,7 +1,6 @@
 """Arms and parameters in the plane: drawn for a reader, and moved by sliders (`panel`, which needs ipywidgets)."""
 
 from collections.abc import Collection, Sequence
-from contextlib import contextmanager
 from html import escape
 from itertools import combinations
 from math import ceil, floor, log10
@@ -45,12 +44,8 @@ def draw_arms(
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    arms : (K, 2) array
-        Arms, one per row.
-    names : sequence of str
-        Their names.
-    shares : (K,) array
-        Shares of the pulls.
+    arms, names, shares : (K, 2) array, sequence of str, (K,) array
+        Arms, one per row, their names, and their shares of the pulls.
     gone : collection of int, default ()
         Rows of the arms that are eliminated: their points are hollow, their names grey.
     colour : str, default "C0"
@@ -125,14 +120,8 @@ def draw_ties(
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    items : (M, 2) array
-        Items, one per row.
-    names : sequence of str
-        Their names.
-    limits : ((float, float), (float, float))
-        Ends of the two axes.
+    ax, items, names, limits : Axes, (M, 2) array, sequence of str, pairs of float
+        As for `draw_cone`, and the names of the items.
     open_items : collection of int, default ()
         Rows of items not yet compared: their lines are dark, and named where they meet the right edge.
 
@@ -168,16 +157,12 @@ def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarr
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    arms : (K, 2) array
-        Arms, one per row.
+    ax, arms : Axes, (K, 2) array
+        As for `draw_arms`.
     counts : (K,) array
         Pulls of each arm, not all on one line.
-    theta : (2,) array
-        Parameter in the middle.
-    radius : float
-        Radius in the norm of A, in standard deviations of the noise times its unit.
+    theta, radius : (2,) array, float
+        The parameter in the middle, and the radius in the norm of A, in units of the noise's standard deviation.
     **line
         How the curve is drawn, as for `Axes.plot`.
 
@@ -301,10 +286,8 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
 
     Parameters
     ----------
-    arms : (K, 2) array_like
-        Arms, one per row, also the items; they span the plane.
-    theta : (2,) array_like
-        Parameter.
+    arms, theta : (K, 2) and (2,) array_like
+        As for `picture`.
 
     Returns
     -------
@@ -333,17 +316,14 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
     image, note = widgets.Image(format="png"), widgets.HTML()
     moving = []  # while the sliders follow the arm, they do not move it
 
-    @contextmanager
-    def following():
+    def put(values):
         moving.append(True)
-        try:
-            yield
-        finally:
-            moving.clear()
+        for name, value in values.items():
+            controls[name].value = value
+        moving.clear()
 
     def choose(change):
-        with following():
-            controls["x1"].value, controls["x2"].value = arms[change["new"]].tolist()
+        put(dict(zip(("x1", "x2"), arms[change["new"]].tolist(), strict=True)))
 
     def draw(change=None):
         if moving:
@@ -359,9 +339,7 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
 
     def reset(button):
         arms[:] = first
-        with following():
-            for name, value in start.items():
-                controls[name].value = value
+        put(start)
         draw()
 
     controls["arm"].observe(choose, "value")

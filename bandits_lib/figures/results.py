@@ -60,20 +60,14 @@ def save(
 
     Parameters
     ----------
-    fig : matplotlib.figure.Figure
-        The picture, saved without a date.
-    figure : str
-        Its name, such as "<paper>/fig_1a".
+    fig, figure : matplotlib.figure.Figure, str
+        The picture, saved without a date, and its name, such as "<paper>/fig_1a".
     out : str or path-like
         Folder to write to.
-    estimates : DataFrame
-        Estimates in the picture, saved with their index.
-    runs : DataFrame, optional
-        Runs behind the estimates, saved without `seconds`.
-    parameters : dict
-        `globals()` of the notebook; its parameters are saved.
-    notebook : str
-        Name of the notebook.
+    estimates, runs : DataFrame
+        Estimates in the picture, saved with their index, and the runs behind them, saved without `seconds`.
+    parameters, notebook : dict, str
+        `globals()` of the notebook, of which its parameters are saved, and its name.
     alt : str
         The picture in words.
 
@@ -111,25 +105,15 @@ def save_data(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, saved with its index.
-    name : str
-        Its name, "<paper>/<table>".
-    out : str or path-like
-        Folder to write to.
-    parameters : dict
-        As for `save`.
-    notebook : str
-        Name of the notebook.
+    frame, name, out, parameters, notebook : DataFrame, str, str or path-like, dict, str
+        As for `save`: the table, saved with its index, and its name, "<paper>/<table>".
     **more
         Further entries of the json.
 
     Raises
     ------
-    ValueError
-        For a parameter of the notebook without a value.
-    FileNotFoundError
-        If there is no such notebook.
+    ValueError, FileNotFoundError
+        As for `save`.
 
     Examples
     --------

@@ -12,26 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
 from numpy.typing import ArrayLike
 
+from bandits_lib import fixed_budget, fixed_confidence, variance
 from bandits_lib.figures import results
-from bandits_lib.fixed_budget import lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
-from bandits_lib.fixed_confidence import (
-    alba,
-    bounded_rage,
-    fws,
-    h_rage,
-    l_t3c,
-    lazy_track_and_stop,
-    lin_game,
-    lingape,
-    rage,
-    rage_halving,
-    xy_adaptive,
-    xy_oracle,
-    xy_static,
-)
-from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
+APART = 0.08  # of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
 
@@ -45,15 +30,15 @@ class Look(NamedTuple):
 
 
 LOOKS = {  # a rule under its own name has the label of its decorator
-    "rage": Look(rage.label, PALETTE[0], "o"),
-    "rage_halving": Look(rage_halving.label, "#332288", "h"),
-    "bounded_rage": Look(bounded_rage.label, "#117733", "d"),
-    "xy_static": Look(xy_static.label, PALETTE[1], "s"),
-    "xy_oracle": Look(xy_oracle.label, PALETTE[2], "^"),
+    "rage": Look(fixed_confidence.rage.label, PALETTE[0], "o"),
+    "rage_halving": Look(fixed_confidence.rage_halving.label, "#332288", "h"),
+    "bounded_rage": Look(fixed_confidence.bounded_rage.label, "#117733", "d"),
+    "xy_static": Look(fixed_confidence.xy_static.label, PALETTE[1], "s"),
+    "xy_oracle": Look(fixed_confidence.xy_oracle.label, PALETTE[2], "^"),
     "xy_oracle_certified": Look("Oracle, certified", "#00553d", "<"),
-    "xy_adaptive": Look(xy_adaptive.label, PALETTE[4], "v"),
-    "lingape": Look(lingape.label, PALETTE[3], "D"),
-    "alba": Look(alba.label, PALETTE[5], "X"),
+    "xy_adaptive": Look(fixed_confidence.xy_adaptive.label, PALETTE[4], "v"),
+    "lingape": Look(fixed_confidence.lingape.label, PALETTE[3], "D"),
+    "alba": Look(fixed_confidence.alba.label, PALETTE[5], "X"),
     "lower_bound": Look("lower bound", "0.35", ""),
     # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
     "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
@@ -67,22 +52,22 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "gse_log_wynn": Look("GSE-Log-Wynn", "#8c6bb1", "^"),
     "gse_log_greedy": Look("GSE-Log-Greedy", "#9e9ac8", "v"),
     "gse_log_uniform": Look("GSE-Log", "#bcbddc", "d"),
-    "od_linbai": Look(od_linbai.label, PALETTE[5], "h"),
-    "peace": Look(peace.label, PALETTE[4], "p"),
+    "od_linbai": Look(fixed_budget.od_linbai.label, PALETTE[5], "h"),
+    "peace": Look(fixed_budget.peace.label, PALETTE[4], "p"),
     "peace_ratio": Look("Peace (ratio)", "#e7298a", "*"),
     "bayes_gap_linear": Look("BayesGap-Lin", "#b3a400", "<"),
     "bayes_gap_exponential": Look("BayesGap-exp", PALETTE[1], ">"),
     "bayes_gap_matern": Look("BayesGap-M", "#8a5a00", "8"),
     "bayes_gap_empirical": Look("BayesGap-cov", "#665c00", "H"),
-    "linucb": Look(linucb.label, PALETTE[2], "P"),
+    "linucb": Look(fixed_budget.linucb.label, PALETTE[2], "P"),
     "linucb_disjoint": Look("LinUCB (disjoint)", "#00553d", "X"),
-    "ucb_glm": Look(ucb_glm.label, "#66c2a4", "P"),
-    "lingape_budget": Look(lingape_budget.label, PALETTE[3], "D"),
+    "ucb_glm": Look(fixed_budget.ucb_glm.label, "#66c2a4", "P"),
+    "lingape_budget": Look(fixed_budget.lingape_budget.label, PALETTE[3], "D"),
     "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
-    "peps": Look(peps.label, "0.45", "*"),
+    "peps": Look(fixed_budget.peps.label, "0.45", "*"),
     # variance estimators: HEAD in blues, separate arms in oranges
-    "head": Look(head.label, PALETTE[0], "o"),
-    "h_rage": Look(h_rage.label, PALETTE[3], "D"),
+    "head": Look(variance.head.label, PALETTE[0], "o"),
+    "h_rage": Look(fixed_confidence.h_rage.label, PALETTE[3], "D"),
     "h_rage_theory": Look("H-RAGE, proved burn-in", PALETTE[3], "D"),
     "h_rage_printed": Look("H-RAGE, burn-in of 784", "#a65628", "P"),
     "h_rage_paper": Look("H-RAGE, burn-in of 2,000", "#7a3500", "X"),
@@ -95,19 +80,19 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "homoskedastic_oracle_verifying": Look("homoskedastic oracle, verifying", PALETTE[9], "<"),
     "homoskedastic_oracle_told": Look("homoskedastic oracle, told", "#a6cee3", "<"),
     "head_tenth": Look("HEAD, 1/10 for theta", PALETTE[9], "d"),
-    "uniform_estimator": Look(uniform_estimator.label, PALETTE[2], "^"),
-    "separate_arm": Look(separate_arm_estimator.label, PALETTE[3], "s"),
+    "uniform_estimator": Look(variance.uniform_estimator.label, PALETTE[2], "^"),
+    "separate_arm": Look(variance.separate_arm_estimator.label, PALETTE[3], "s"),
     "separate_arm_volume": Look("Separate Arm, volume", PALETTE[1], "D"),
     "separate_arm_printed": Look("Separate Arm, as printed", "#8a5a00", "X"),
     # tracking rules
-    "lazy_track_and_stop": Look(lazy_track_and_stop.label, "#c51b7d", "P"),
+    "lazy_track_and_stop": Look(fixed_confidence.lazy_track_and_stop.label, "#c51b7d", "P"),
     "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
     "lazy_track_and_stop_smaller_union": Look("LT&S, no averaging, t^1.5", "#7a0b48", "d"),
     "uniform_tracking": Look("uniform tracking", "0.55", "*"),
     "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
-    "lin_game": Look(lin_game.label, PALETTE[1], "v"),
-    "fws": Look(fws.label, PALETTE[4], "h"),
-    "l_t3c": Look(l_t3c.label, PALETTE[9], "<"),
+    "lin_game": Look(fixed_confidence.lin_game.label, PALETTE[1], "v"),
+    "fws": Look(fixed_confidence.fws.label, PALETTE[4], "h"),
+    "l_t3c": Look(fixed_confidence.l_t3c.label, PALETTE[9], "<"),
     "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
     # stopping rules on the sphere
     "sphere_direct": Look("direct", PALETTE[0], "o"),
@@ -154,7 +139,7 @@ def label(name: str) -> str:
     Parameters
     ----------
     name : str
-        Name of the rule.
+        As for `look`.
 
     Returns
     -------
@@ -230,7 +215,7 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
     'log'
     """
-    for name, points in _lines(estimates):
+    for name, points in estimates.groupby(level="algorithm", sort=False):
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
         spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
@@ -239,19 +224,13 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     return ax
 
 
-def accuracy(ax: Axes, estimates: pd.DataFrame, x: str, apart: float = 0.08) -> Axes:
+def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     """Draw accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by (x, algorithm).
-    x : str
-        Name of the setting.
-    apart : float, default 0.08
-        How far left and right of its setting the first and the last algorithm stand, in distances of settings.
+    ax, estimates, x : Axes, pandas.DataFrame, str
+        As for `sample_complexity`.
 
     Returns
     -------
@@ -267,8 +246,9 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str, apart: float = 0.08) -> 
     >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
     'accuracy'
     """
-    lines, settings = list(_lines(estimates)), list(dict.fromkeys(estimates.index.get_level_values(x)))
-    shifts = np.linspace(-apart, apart, len(lines)) if len(lines) > 1 else [0.0]
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    lines = list(estimates.groupby(level="algorithm", sort=False))
+    shifts = np.linspace(-APART, APART, len(lines)) if len(lines) > 1 else [0.0]
     for shift, (name, points) in zip(shifts, lines, strict=True):
         at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
         rate = points["error_rate"]
@@ -285,10 +265,8 @@ def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bo
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
-    x : (n,) array_like
-        Settings.
-    pulls : (n,) array_like
-        Pulls at the settings.
+    x, pulls : (n,) array_like
+        Settings, and pulls at the settings.
     label : str, default "lower bound"
         Label in the legend.
 
@@ -305,9 +283,3 @@ def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bo
     """
     ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
     return ax
-
-
-def _lines(estimates):
-    """(algorithm, its rows), in the order of the table."""
-    for name in dict.fromkeys(estimates.index.get_level_values("algorithm")):
-        yield name, estimates.xs(name, level="algorithm", drop_level=True)

@@ -254,9 +254,9 @@ def click_through(
     Parameters
     ----------
     features : (N, d) array_like
-        Records, as `clicks.click_log` returns them.
+        Records, as `data.click_log` returns them.
     theta : (d,) array_like
-        Their fit, as `clicks.ridge` returns it.
+        Their fit, as `data.ridge` returns it.
     rng : numpy.random.Generator
         Draws the records.
     n : int, default 40
@@ -280,9 +280,9 @@ def click_through(
 
     Examples
     --------
-    >>> from bandits_lib import clicks
-    >>> log = clicks.click_log_stand_in(np.random.default_rng(0), records=2000)
-    >>> problem = click_through(log.features, clicks.ridge(log.features, log.clicks), np.random.default_rng(1))
+    >>> from bandits_lib import data
+    >>> log = data.click_log_stand_in(np.random.default_rng(0), records=2000)
+    >>> problem = click_through(log.features, data.ridge(log.features, log.clicks), np.random.default_rng(1))
     >>> problem.arms.shape, problem.best_item
     ((40, 25), 0)
     """

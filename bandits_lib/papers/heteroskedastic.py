@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bandits_lib.checks import check_option
 from bandits_lib.complexity import lower_bound
 from bandits_lib.design import Design, xy_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
@@ -30,11 +29,10 @@ from bandits_lib.variance._burn_in import FORMS, error
 from bandits_lib.variance._head import head
 
 
-def within_half(problem, estimate, half_of="estimate"):
-    """Whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1), or of sigma_x^2."""
-    check_option("half_of", half_of, ("estimate", "truth"))
-    found, true = estimate.sigma**2, problem.sigma**2
-    return bool((np.abs(found - true) <= (found if half_of == "estimate" else true) / 2).all())
+def within_half(problem, estimate):
+    """Whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1)."""
+    found = estimate.sigma**2
+    return bool((np.abs(found - problem.sigma**2) <= found / 2).all())
 
 
 def one_burn_in(problem, budget, rng):
@@ -45,18 +43,16 @@ def one_burn_in(problem, budget, rng):
     return result.recommendation
 
 
-def coverage(problem, budget, *, runs, seed=0, half_of="estimate"):
+def coverage(problem, budget, *, runs, seed=0):
     """How often HEAD has all variances within half, with Wilson's interval; run r has one stream for all budgets."""
     right = 0
     for r in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
-        right += within_half(problem, one_burn_in(problem, budget, rng), half_of)
+        right += within_half(problem, one_burn_in(problem, budget, rng))
     return wilson_interval(right, runs)
 
 
-def shortest_burn_in(
-    problem: LinearBandit, *, delta: float, runs: int, seed: int = 0, half_of: str = "estimate"
-) -> int:
+def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> int:
     """Return the shortest burn-in whose simulated coverage has a lower end of at least 1 - delta / 2.
 
     Parameters
@@ -65,12 +61,8 @@ def shortest_burn_in(
         The problem that is played.
     delta : float
         Error probability allowed, in (0, 1).
-    runs : int
-        Number of burn-ins per length.
-    seed : int, default 0
-        Seed of the simulation.
-    half_of : {"estimate", "truth"}, default "estimate"
-        Half of the estimated variance (weltz2023, Lemma D.1) or of the true one (line 5 of Algorithm 2).
+    runs, seed : int
+        Simulated burn-ins per length, and the seed of the simulation, by default 0.
 
     Returns
     -------
@@ -81,23 +73,15 @@ def shortest_burn_in(
     ------
     ValueError
         If `runs` cannot show such a coverage.
-
-    Examples
-    --------
-    >>> from bandits_lib import LinearBandit
-    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5])
-    >>> shortest_burn_in(problem, delta=0.5, runs=20)
-    100
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
         raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
-    simulated = {"runs": runs, "seed": seed, "half_of": half_of}
     low, high = -1, 16
-    while coverage(problem, _length(high), **simulated)[1] < 1 - delta / 2:
+    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        covers = coverage(problem, _length(middle), **simulated)[1] >= 1 - delta / 2
+        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
         low, high = (low, middle) if covers else (middle, high)
     return _length(high)
 
@@ -128,14 +112,8 @@ def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem that is played.
-    delta : float
-        Error probability allowed, in (0, 1).
-    runs : int
-        Simulated burn-ins per length.
-    seed : int, default 0
-        Seed of the simulation.
+    problem, delta, runs, seed : LinearBandit, float, int, int
+        As for `shortest_burn_in`.
 
     Returns
     -------
@@ -145,7 +123,7 @@ def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -
     Raises
     ------
     ValueError
-        If `runs` are too few to show the coverage that is asked for.
+        As for `shortest_burn_in`.
     """
     lengths = {form: burn_in(form, **bounds(problem), **_sizes(problem, delta)) for form in FORMS}
     return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
@@ -156,14 +134,8 @@ def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: 
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem that is played.
-    lengths : dict
-        {form: pulls} of the burn-ins.
-    runs : int
-        Simulated burn-ins per length.
-    seed : int
-        Seed of the simulation.
+    problem, lengths, runs, seed : LinearBandit, dict, int, int
+        As for `shortest_burn_in`; `lengths` is {form: pulls} of the burn-ins.
 
     Returns
     -------
@@ -179,12 +151,8 @@ def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float)
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem that is played.
-    lengths : dict
-        {form: pulls} of the burn-ins.
-    delta : float
-        Error probability allowed, in (0, 1).
+    problem, lengths, delta : LinearBandit, dict, float
+        As for `covered` and `shortest_burn_in`.
 
     Returns
     -------
@@ -207,10 +175,8 @@ def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Ge
 
     Parameters
     ----------
-    lengths : dict
-        {form: pulls} of the burn-ins.
-    delta : float
-        Error probability allowed, in (0, 1).
+    lengths, delta : dict, float
+        As for `three_terms`.
 
     Returns
     -------
@@ -243,9 +209,7 @@ def make_oracle(
         The rule's own.
     noise : {"own", "largest"}
         The sigma that it is told: of each arm, or the largest for all.
-    delta : float
-        Error probability allowed, in (0, 1).
-    stop : {"widths", "truth"}, default "widths"
+    delta, stop : float, str
         As for `xy_oracle`.
 
     Returns
@@ -263,14 +227,10 @@ def make_rage(problem: LinearBandit, rng: np.random.Generator | None, *, delta: 
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem that is played.
-    rng : numpy.random.Generator
-        Not used.
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Arguments of `rage_halving`.
+    problem, rng : LinearBandit, numpy.random.Generator
+        As for `make_oracle`; `rng` is not used.
+    delta, **options : float, any
+        As for `rage_halving`.
 
     Returns
     -------
@@ -292,16 +252,10 @@ def make_h_rage(
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem that is played.
-    rng : numpy.random.Generator
-        Not used.
-    burn_in : {"theory", "printed", "paper", "code"} or int or (K,) array
+    problem, rng : LinearBandit, numpy.random.Generator
+        As for `make_rage`.
+    burn_in, delta, **options : {"theory", "printed", "paper", "code"} or int or (K,) array, float, any
         As for `h_rage`.
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Further arguments of `h_rage`.
 
     Returns
     -------
@@ -316,10 +270,8 @@ def burnt(problem: LinearBandit, run: Run) -> dict[str, int]:
 
     Parameters
     ----------
-    problem : LinearBandit
-        Not used.
-    run : Run
-        A run that stopped by itself.
+    problem, run : LinearBandit, Run
+        The problem, which is not used, and a run that stopped by itself.
 
     Returns
     -------
@@ -339,10 +291,8 @@ def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *
         Runs, of `monte_carlo` with the measure `burnt`.
     problems : dict
         {setting: LinearBandit}.
-    by : str
-        Column that holds the setting.
-    delta : float
-        Error probability allowed, in (0, 1).
+    by, delta : str, float
+        Column that holds the setting, and error probability allowed, in (0, 1).
 
     Returns
     -------
@@ -385,10 +335,8 @@ def side_by_side(
     variants : dict
         {variant: (problem, changes)}. The changes are arguments of both rules; mistaken=True stands for the published
         code's noise (`published_noise`).
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Arguments of `monte_carlo`.
+    delta, **options : float, any
+        Error probability allowed, in (0, 1), and arguments of `monte_carlo`.
 
     Returns
     -------
@@ -415,14 +363,10 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
 
     Parameters
     ----------
-    problem : LinearBandit
-        The problem as it should be.
-    lengths : dict
-        {form: pulls} of the burn-ins.
-    delta : float
-        Error probability allowed, in (0, 1).
-    **options
-        Arguments of `monte_carlo`.
+    problem, lengths : LinearBandit, dict
+        The problem as it should be, and {form: pulls} of the burn-ins.
+    delta, **options : float, any
+        As for `side_by_side`.
 
     Returns
     -------
@@ -433,8 +377,8 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
     forms = {f"h_rage_{form}": pulls for form, pulls in lengths.items()}
     changes = {"mistaken": True, **code["rage_halving"]}
     rules = _elsewhere(problem, forms, **changes, delta=delta, options=options)
-    told = {"truth": problem, "delta": delta}
-    oracles = {name: {name: partial(_oracle_elsewhere, **told, **how)} for name, how in ORACLES.items()}
+    told = {"make": make_oracle, "truth": problem, "delta": delta}
+    oracles = {name: {name: partial(_told_the_truth, **told, **how)} for name, how in ORACLES.items()}
     worlds = {name: published_noise(problem, how["noise"]) for name, how in ORACLES.items()}
     table = pd.concat([monte_carlo(oracles.get, worlds, by="world", **options).assign(burn_in=0), rules])
     order = list(algorithms(lengths, delta=delta))
@@ -444,32 +388,23 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
 
 def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
     """Runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, in the published worlds or in the right one."""
-    of_h_rage = {
-        name: partial(_h_rage_elsewhere, truth=problem, length=length, delta=delta, **changes)
-        for name, length in lengths.items()
-    }
-    players = {"largest": {"rage": partial(_rage_elsewhere, truth=problem, delta=delta, **changes)}, "own": of_h_rage}
+    told = {"truth": problem, "delta": delta, **changes}
+    of_h_rage = {name: partial(_after_a_burn_in, length=length, **told) for name, length in lengths.items()}
+    players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **told)}, "own": of_h_rage}
     worlds = {noise: published_noise(problem, noise) if mistaken else problem for noise in players}
     table = monte_carlo(players.get, worlds, by="world", **options)
     burnt = table["algorithm"].map(lengths).fillna(0).astype(np.int64)
     return table.assign(pulls=table["pulls"] + burnt, burn_in=burnt)
 
 
-def _oracle_elsewhere(world, rng, *, truth, noise, delta, stop):
-    """An oracle in `world` with the noise of `truth`."""
-    told = LinearBandit(world.arms, world.items, world.theta, truth.sigma)
-    return make_oracle(told, rng, noise=noise, delta=delta, stop=stop)
+def _told_the_truth(world, rng, *, make, truth, **options):
+    """A rule that is played in `world`, whose noise alone differs from the true one, which the rule is told."""
+    return make(truth, rng, **options)
 
 
-def _rage_elsewhere(world, rng, *, truth, delta, **changes):
-    """RAGE in `world` with the largest noise of `truth`."""
-    return rage_halving(world.arms, world.items, delta=delta, sigma=truth.sigma.max(), **changes)
-
-
-def _h_rage_elsewhere(world, rng, *, truth, length, delta, **changes):
-    """H-RAGE in `world` with the bounds of `truth` and the variances that a burn-in there has estimated."""
-    found = one_burn_in(truth, length, rng)
-    return h_rage(world.arms, world.items, delta=delta, burn_in=found.sigma, **bounds(truth), **changes)
+def _after_a_burn_in(world, rng, *, truth, length, **options):
+    """H-RAGE with the bounds of `truth` and the variances that a burn-in there has estimated."""
+    return make_h_rage(truth, rng, burn_in=one_burn_in(truth, length, rng).sigma, **options)
 
 
 def oracle_shares(own: Design, largest: Design, names: Sequence[str]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import NamedTuple
 from zlib import crc32
 
 import joblib
@@ -22,11 +23,148 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
+from bandits_lib.checks import check_positive
 from bandits_lib.files import append, locked, replace
 from bandits_lib.problem import LinearBandit
-from bandits_lib.simulate.correct import best_item, correct_level
 from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
 from bandits_lib.simulate.play import play
+
+# --- when a recommendation is right: for best items, level sets and the unit sphere
+
+
+def best_item(problem: LinearBandit, recommendation: int) -> bool:
+    """Return whether the recommended item has the largest true value; any maximiser is correct.
+
+    Parameters
+    ----------
+    problem, recommendation : LinearBandit, int
+        The truth, and the row of an item.
+
+    Returns
+    -------
+    bool
+        True if no item's value is larger by more than rounding errors.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> best_item(instances.benchmark(2), 0)
+    True
+    """
+    best = problem.item_values.max()
+    return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
+
+
+class correct_level(NamedTuple):
+    """A `correct` for level sets: whether the recommended (M,) of bool is the set of items of value above `threshold`.
+
+    Attributes
+    ----------
+    threshold : float
+        Level, in units of reward. `monte_carlo` refuses a problem with an item exactly on it.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> correct_level(0.5)(LinearBandit(np.eye(2), theta=[0.9, 0.1]), np.array([True, False]))
+    True
+    """
+
+    threshold: float
+
+    def check(self, problem: LinearBandit) -> None:
+        """Raise an error if an item's value is the threshold, to 12 digits.
+
+        Parameters
+        ----------
+        problem : LinearBandit
+            The truth.
+
+        Raises
+        ------
+        ValueError
+            If an item's value is the threshold; the message names the item.
+
+        Examples
+        --------
+        >>> from bandits_lib import LinearBandit
+        >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
+        """
+        distance = np.abs(problem.item_values - self.threshold)
+        on = int(np.argmin(distance))
+        if distance[on] <= 1e-12 * max(1.0, abs(self.threshold)):
+            raise ValueError(
+                f"threshold {self.threshold} is the value of item {on}: no rule can tell on which side it lies;"
+                " move the threshold or drop the item"
+            )
+
+    def __call__(self, problem: LinearBandit, recommendation: np.ndarray) -> bool:
+        self.check(problem)
+        return bool(np.array_equal(recommendation, problem.item_values > self.threshold))
+
+
+def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
+    """Return a `correct` for unit vectors: whether the regret is at most epsilon (jedra2020, Definition 2).
+
+    Parameters
+    ----------
+    epsilon : float
+        Regret accepted, positive, in units of reward.
+
+    Returns
+    -------
+    callable
+        Function (problem, recommendation) -> bool, as `sphere_regret` takes them.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive or not finite.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
+    True
+    """
+    return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
+
+
+def _regret_within(problem, recommendation, *, epsilon):
+    return bool(sphere_regret(problem, recommendation) <= epsilon * (1 + 1e-12))
+
+
+def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
+    """Return how much worse than the best unit vector the recommendation is: |theta| - theta'recommendation.
+
+    Parameters
+    ----------
+    problem, recommendation : LinearBandit, (d,) array_like
+        The truth, with a theta, and a unit vector.
+
+    Returns
+    -------
+    float
+        The regret, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        For a problem without theta, and for a vector of another length than 1.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> round(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8])), 6)
+    0.8
+    """
+    vector = np.asarray(recommendation, dtype=float)
+    if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
+        raise ValueError(f"recommendation must be a unit vector, and the problem have a theta; got {recommendation!r}")
+    return float(np.linalg.norm(problem.theta) - problem.theta @ vector)
+
+
+# --- checkpoints, processes and runs
 
 
 class Checkpoint:
@@ -155,7 +293,6 @@ def _worker_source():
 
 
 BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # shown after a minute
-COLUMNS = ["algorithm", "run", "pulls", "correct", "stopped", "recommendation", "seconds"]
 
 
 def monte_carlo(
@@ -281,21 +418,15 @@ def _rows(tasks, runs, checkpoint, progress, **where):
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    for k, r, rows in tqdm(in_parallel(_run_of, left, **where), total=len(left), disable=not progress, **BAR):
+    for k, r, rows in tqdm(in_parallel(one_run, left, **where), total=len(left), disable=not progress, **BAR):
         done[k][r] = rows
         keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]
 
 
-def _run_of(task, r, *arguments):
-    """The number of the task, the number of the run, and its rows."""
-    return task, *one_run(r, *arguments)
-
-
 def _frame(rows, order):
     """Rows as a DataFrame, algorithm by algorithm."""
-    rows.sort(key=lambda row: order.index(row["algorithm"]))
-    return pd.DataFrame(rows, columns=list(dict.fromkeys([*COLUMNS, *(key for row in rows for key in row)])))
+    return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["algorithm"])))
 
 
 @functools.cache
@@ -303,8 +434,8 @@ def _threads():
     return ThreadpoolController()
 
 
-def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
-    """Return the number of a run and its rows, as plain JSON values, which a checkpoint keeps to the digit."""
+def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls):
+    """Return the numbers of the task and the run, and its rows as plain JSON values, which a checkpoint keeps."""
     whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
     with _threads().limit(limits=1):
@@ -319,7 +450,7 @@ def one_run(r, algorithms, make_problem, seed, correct, measure, max_pulls):
             row = {"algorithm": name, "run": r, "pulls": int(run.counts.sum())}
             row |= _verdict(problem, run, correct) | {"seconds": perf_counter() - start}
             rows.append(row | ({} if measure is None else measure(problem, run)))
-    return r, json.loads(json.dumps(rows, default=_plain))
+    return task, r, json.loads(json.dumps(rows, default=_plain))
 
 
 def _verdict(problem, run, correct):

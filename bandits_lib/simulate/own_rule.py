@@ -24,10 +24,10 @@ import numpy as np
 
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import Loop, Result, Run, checked_batch
-from bandits_lib.simulate.fingerprint import PACKAGES
+from bandits_lib.simulate.fingerprint import LIBRARIES, PACKAGES
 from bandits_lib.simulate.play import play
 
-LIBRARIES, PURELIB = {"site-packages", "dist-packages"}, sysconfig.get_path("purelib")
+PURELIB = sysconfig.get_path("purelib")
 TOLD = {  # what a rule may be told of the problem, by the name of its argument
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
@@ -176,10 +176,8 @@ def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max
 
     Parameters
     ----------
-    rule : OwnRule
-        As `load` returns it.
-    problem : LinearBandit
-        An easy problem.
+    rule, problem : OwnRule, LinearBandit
+        As `load` returns it, and an easy problem.
     rng : numpy.random.Generator
         Draws the rewards; the rule draws from it, too.
     max_pulls : int

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 
 from bandits_lib.simulate.intervals import wilson_interval
 
+LEVEL = 0.95  # of each interval by itself
 
-def times_bound(table: pd.DataFrame, bound: str = "bound") -> pd.Series:
+
+def times_bound(table: pd.DataFrame) -> pd.Series:
     """Return the score of fixed-confidence runs: pulls over the lower bound of the run's own problem.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `monte_carlo` returns it, with a column `bound`.
-    bound : str, default "bound"
-        Column with the problem's `lower_bound`, in pulls.
+        As `monte_carlo` returns it, with a column `bound`, the problem's `lower_bound` in pulls.
 
     Returns
     -------
@@ -38,38 +38,25 @@ def times_bound(table: pd.DataFrame, bound: str = "bound") -> pd.Series:
     >>> times_bound(table).tolist()
     [6.0, inf]
     """
-    return (table["pulls"] / table[bound]).where(table["correct"], np.inf)
+    return (table["pulls"] / table["bound"]).where(table["correct"], np.inf)
 
 
-def performance_profile(
-    table: pd.DataFrame,
-    at: ArrayLike,
-    *,
-    value: str = "score",
-    by: str = "instance",
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
+def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return the share of runs whose score is at most tau, averaged over instances, for each rule and each tau.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row per instance, rule and run: columns algorithm, run, `by` and `value`.
+        One row per instance, rule and run: columns instance, algorithm, run and score.
     at : (T,) array_like
         The values of tau, in the units of the score.
-    value, by : str, default "score" and "instance"
-        Columns of the score and of the instance.
-    level : float, default 0.95
-        Confidence of the band at each tau by itself.
     draws, seed : int, default 2000 and 0
         Number of bootstrap samples and seed of the bootstrap.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by algorithm and tau, with the share and the ends of its interval, low and high.
+        Indexed by algorithm and tau, with the share and the ends of its 95 % interval, low and high.
 
     Raises
     ------
@@ -90,44 +77,30 @@ def performance_profile(
     [0.25, 0.75]
     """
     at, found = np.asarray(at, dtype=float), {}
-    for name, rows in _rules(table, by).items():
+    for name, rows in _rules(table).items():
         rng = np.random.default_rng(seed)
-        within = [scores[:, None] <= at for scores in _scores(rows, value, by)]
+        within = [scores[:, None] <= at for scores in _scores(rows)]
         means = [_weights(len(each), draws, rng) @ each for each in within]
         share = np.mean([each.mean(axis=0) for each in within], axis=0)
-        found[name] = _frame(share, np.mean(means, axis=0), sum(map(len, within)), level).assign(tau=at)
+        found[name] = _frame(share, np.mean(means, axis=0), sum(map(len, within))).assign(tau=at)
     return pd.concat(found, names=["algorithm"]).droplevel(1).set_index("tau", append=True)
 
 
-def probability_of_improvement(
-    table: pd.DataFrame,
-    first: str,
-    *,
-    value: str = "score",
-    by: str = "instance",
-    level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
+def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return how probably a run of `first` is better than one of each other rule, averaged over instances.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As for `performance_profile`.
-    first : str
-        Name of the rule that is compared with all others.
-    value, by : str
-        As for `performance_profile`; two runs without a right answer are a tie, which counts half.
-    level : float, default 0.95
-        Confidence of each interval by itself.
+    table, first : pandas.DataFrame, str
+        As for `performance_profile`, and the name of the rule that is compared with all others.
     draws, seed : int
         As for `performance_profile`.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by algorithm (the other rule), with probability, low and high.
+        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer
+        are a tie, which counts half.
 
     Raises
     ------
@@ -147,34 +120,34 @@ def probability_of_improvement(
     >>> probability_of_improvement(table, "a").round(3).loc["b", "probability"].item()
     0.875
     """
-    rules = _rules(table, by)
+    rules = _rules(table)
     if first not in rules:
         raise ValueError(f"the table has no rule {first!r}; it has {', '.join(rules)}")
-    own, found = _scores(rules.pop(first), value, by), []
+    own, found = _scores(rules.pop(first)), []
     for name, rows in rules.items():
-        wins = [_wins(x, y, first, name) for x, y in zip(own, _scores(rows, value, by), strict=True)]
+        wins = [_wins(x, y, first, name) for x, y in zip(own, _scores(rows), strict=True)]
         rng, means = np.random.default_rng(seed), []
         for each in wins:
             weights = _weights(len(each), draws, rng)
             means.append(((weights @ each) * weights).sum(axis=1))
         share = [np.mean([each.mean() for each in wins])]
-        found.append(_frame(share, np.mean(means, axis=0)[:, None], sum(map(len, wins)), level))
+        found.append(_frame(share, np.mean(means, axis=0)[:, None], sum(map(len, wins))))
     return pd.concat(found).set_index(pd.Index(rules, name="algorithm")).rename(columns={"share": "probability"})
 
 
-def _rules(table, by):
+def _rules(table):
     """{rule: its rows}, each with all instances."""
-    rules, everywhere = dict(tuple(table.groupby("algorithm", sort=False))), set(table[by])
+    rules, everywhere = dict(tuple(table.groupby("algorithm", sort=False))), set(table["instance"])
     for name, rows in rules.items():
-        if missing := everywhere - set(rows[by]):
+        if missing := everywhere - set(rows["instance"]):
             lacking = ", ".join(sorted(map(str, missing)))
             raise ValueError(f"{name} has not played {lacking}: leave these instances out, or the rule")
     return rules
 
 
-def _scores(rows, value, by):
+def _scores(rows):
     """The scores of each instance, by its name and in the order of the runs."""
-    return [each.sort_values("run")[value].to_numpy(dtype=float) for _, each in rows.groupby(by, sort=True)]
+    return [each.sort_values("run")["score"].to_numpy(dtype=float) for _, each in rows.groupby("instance")]
 
 
 def _wins(x, y, first, second):
@@ -189,10 +162,10 @@ def _weights(n, draws, rng):
     return rng.multinomial(n, np.full(n, 1 / n), size=draws) / n
 
 
-def _frame(share, means, runs, level):
+def _frame(share, means, runs):
     """Shares with percentiles of the bootstrap, and the least that is left to either side."""
     share = np.asarray(share, dtype=float)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    least = wilson_interval(0, runs, level)[2]
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    least = wilson_interval(0, runs, LEVEL)[2]
     low, high = np.minimum(low, (1 - least) * share), np.maximum(high, share + least * (1 - share))
     return pd.DataFrame({"share": share, "low": low, "high": high})

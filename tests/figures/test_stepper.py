@@ -15,7 +15,7 @@ def steps(count=3):
     for k in range(1, count + 1):
         fig, ax = plt.subplots(figsize=(2, 1))
         ax.plot([0, k])
-        found.append(Step(f"phase {k}", png(fig, dpi=50), f"a line up to {k}", f"Up to {k}, <b> & more."))
+        found.append(Step(f"phase {k}", png(fig), f"a line up to {k}", f"Up to {k}, <b> & more."))
     return found
 
 

@@ -11,7 +11,7 @@ from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import weighted_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving
 from bandits_lib.protocol import unroll
-from bandits_lib.simulate.correct import correct_level
+from bandits_lib.simulate.monte_carlo import correct_level
 
 TESTING = instances.multivariate_testing()
 EFFECTS = LinearBandit(TESTING.arms, np.eye(7)[1:4], TESTING.theta, TESTING.sigma)  # items: the three main effects

@@ -24,11 +24,11 @@ import pytest
 from scipy.special import stdtrit
 from scipy.stats import binom, linregress
 
-from bandits_lib.simulate.bootstrap import limits
 from bandits_lib.simulate.intervals import (
     _bounded,
     accuracy_lead,
     accuracy_trend,
+    limits,
     mean_growth,
     mean_pulls,
     mean_ratio,

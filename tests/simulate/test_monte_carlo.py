@@ -15,10 +15,9 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
-from bandits_lib.simulate.correct import best_item, correct_level, correct_sphere, sphere_regret
 from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.simulate.intervals import paired_ratio, student_interval, wilson_interval
-from bandits_lib.simulate.monte_carlo import _number
+from bandits_lib.simulate.monte_carlo import _number, best_item, correct_level, correct_sphere, sphere_regret
 
 
 def make_rage(problem, rng, delta=0.05):

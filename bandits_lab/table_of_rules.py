@@ -13,10 +13,10 @@ from bandits_lib.checks import check_option
 from bandits_lib.rules import Played
 
 PLAYED: dict[str, Played] = {
-    name: getattr(room, name)
-    for room in (fixed_confidence, fixed_budget, variance)
-    for name in room.__all__
-    if hasattr(getattr(room, name), "guarantee")
+    name: getattr(package, name)
+    for package in (fixed_confidence, fixed_budget, variance)
+    for name in package.__all__
+    if hasattr(getattr(package, name), "guarantee")
 }
 NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # in each half the one to try first comes first
 

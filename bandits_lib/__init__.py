@@ -9,7 +9,6 @@ import bandits_lib.numerics.kernel_cache  # noqa: F401  before any kernel is dec
 if TYPE_CHECKING:
     from bandits_lib.problem import LinearBandit
     from bandits_lib.protocol import Result, Sample
-    from bandits_lib.rules import rule
     from bandits_lib.simulate.intervals import summary
     from bandits_lib.simulate.monte_carlo import monte_carlo
     from bandits_lib.simulate.play import play

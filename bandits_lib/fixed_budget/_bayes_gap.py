@@ -11,8 +11,7 @@ The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does 
   eigenvectors by np.linalg.eig. Where eigenvalues are equal, rounding errors decide these: here `rng` draws them.
 """
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,8 +21,7 @@ from scipy.spatial.distance import pdist, squareform
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -177,12 +175,11 @@ LEAST_GAP = 1e-6  # estimated gaps are clipped from below
     label="BayesGap",
     row=Row(
         PULLS,
-        LARGEST,
         "rewards that are not linear in the features: a Gaussian process",
         "Hoffman et al. 2014",
         "none for gaps that are not known",
     ),
-    guarantee=After("", ONE_BY_ONE),
+    guarantee=ONE_BY_ONE,
 )
 def bayes_gap(
     arms: np.ndarray,
@@ -196,7 +193,7 @@ def bayes_gap(
     formula: str = "paper",
     rng: np.random.Generator | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm with a budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
     Parameters

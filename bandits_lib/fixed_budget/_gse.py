@@ -13,8 +13,7 @@ pulls of this stage alone, and keeps the best 1/eta of them. Where text and publ
 - model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
 """
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,13 +35,12 @@ from bandits_lib.fixed_budget.stages import (
 from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
+from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result, Round, Row, rule
 
 
 @rule(
     label="GSE",
-    row=Row(BATCHES, LARGEST, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
+    row=Row(BATCHES, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
     guarantee=After("in play", SPENT),
 )
 def gse(
@@ -60,7 +58,7 @@ def gse(
     ridge: float = 1e-3,
     floor: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm within a budget, by successive elimination in a structured model (azizi2022, Algorithm 1).
 
     Parameters

@@ -7,9 +7,7 @@ Each arm once, then the pulls of `fixed_confidence._lingape` until the budget is
   cone of the arms, and the width sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls.
 """
 
-from collections.abc import Generator
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -20,17 +18,12 @@ from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
 
 FORMULAS = ("paper", "code")
 
 
-@rule(
-    label="LinGapE",
-    row=Row(PULLS, LARGEST, "for comparison with gse", "Xu et al. 2018", NONE),
-    guarantee=After("", ONE_BY_ONE),
-)
+@rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE), guarantee=ONE_BY_ONE)
 def lingape_budget(
     arms: np.ndarray,
     *,
@@ -42,7 +35,7 @@ def lingape_budget(
     rule: str = "ratio",
     formula: str = "paper",
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
 
     Parameters

@@ -5,7 +5,6 @@ pulled most often. The rule minimises regret: as an identification rule it has n
 published code of azizi2022 and Algorithm 1 of Li et al., a regression of its own for every arm.
 """
 
-from collections.abc import Generator
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -15,16 +14,15 @@ from bandits_lib.checks import check_budget, check_noisy, check_option, check_po
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
 DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
 
 
 @rule(
     label="LinUCB",
-    row=Row(PULLS, LARGEST, "rewards should be good on the way, too", "Li et al. 2010", NONE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "rewards should be good on the way, too", "Li et al. 2010", NONE),
+    guarantee=ONE_BY_ONE,
 )
 def linucb(
     arms: np.ndarray,
@@ -35,7 +33,7 @@ def linucb(
     alpha: float | None = None,
     ridge: float = 1.0,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the arm that LinUCB pulls most in `budget` pulls (Li et al. 2010; azizi2022, appendix F).
 
     Parameters

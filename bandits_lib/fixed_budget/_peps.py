@@ -11,7 +11,6 @@ from lambda, mixed with a fixed design by t^(-1/4). Departures:
 With RR' = V^-1, V = sum xx', arms and items are held as R'x and R'z, and the estimate as R^-1 theta_hat.
 """
 
-from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ from bandits_lib.design.gaussian_width import points_in
 from bandits_lib.numerics.kernels import along_all, forward, inlined, record, regularised_cholesky, weighted_gram
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import ELSEWHERE, LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import ELSEWHERE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
 REFRESH = 1_000  # pulls between two fresh factorisations
 
@@ -116,8 +114,8 @@ def shrink(columns, b, share, along):
 
 @rule(
     label="PEPS",
-    row=Row(PULLS, LARGEST, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
+    guarantee=ONE_BY_ONE,
 )
 def peps(
     arms: np.ndarray,
@@ -128,7 +126,7 @@ def peps(
     tries: int = 100,
     trace: int = 0,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with a budget, by sampling parameters with another answer (Li et al. 2024).
 
     Parameters

@@ -7,9 +7,8 @@ rewards; recommend the arm pulled most often (Azizi et al. 2022, appendix F). Th
 - width="squared" with alpha=0.5 is the published code of azizi2022.
 """
 
-from collections.abc import Generator
 from math import log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -29,16 +28,15 @@ from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import NONE, ONE_BY_ONE, OWN, PULLS, After, Row, rule
+from bandits_lib.protocol import NONE, ONE_BY_ONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 
 
 @rule(
     label="UCB-GLM",
-    row=Row(PULLS, OWN, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE, OWN),
+    guarantee=ONE_BY_ONE,
 )
 def ucb_glm(
     arms: np.ndarray,
@@ -50,7 +48,7 @@ def ucb_glm(
     delta: float | None = None,
     ridge: float = 1e-3,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the arm that UCB-GLM pulls most in `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
 
     Parameters

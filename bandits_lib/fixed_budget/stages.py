@@ -24,8 +24,7 @@ from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import principal_axes, product, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Sample
-from bandits_lib.rules import InPlay
+from bandits_lib.protocol import InPlay, Sample
 
 PROJECTIONS = ("span", "first3", "cumulative")
 

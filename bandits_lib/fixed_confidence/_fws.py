@@ -9,8 +9,7 @@ all z, and the arm is pulled that its counts lag behind most. Departures:
 - The game is solved by the simplex method (Bland's rule), for payoffs shifted to be positive.
 """
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,8 +17,7 @@ from numba import njit
 from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
 from bandits_lib.numerics.kernels import add_outer, along_all, inverse_of, kernel, shrink, times_vector
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 
 @njit(cache=True, error_model="numpy")
@@ -95,11 +93,7 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-@rule(
-    label="FWS",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Wang et al. 2021", OPTIMAL),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL), guarantee=STOPPING)
 def fws(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -111,7 +105,7 @@ def fws(
     threshold: str = "determinant",
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
 
     Parameters

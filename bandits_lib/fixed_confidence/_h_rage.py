@@ -6,9 +6,8 @@ Departures (those of the phases are in `_rage_halving`):
 - The estimates are clipped to [sigma_min, sigma_max], which the proof needs and the published code does not do.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,10 @@ from bandits_lib.design import weighted_design
 from bandits_lib.design.rounding import check_floor
 from bandits_lib.fixed_confidence._rage_halving import checked_items, halving
 from bandits_lib.numerics.span import basis
-from bandits_lib.protocol import Result
-from bandits_lib.rules import BATCHES, DELTA, EACH, HALVING, After, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, HALVING, After, Algorithm, Result, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
-from bandits_lib.variance._burn_in import FORMS
+from bandits_lib.variance._head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
 
 
@@ -29,10 +27,10 @@ from bandits_lib.variance.quadratic import check_bounds
     label="H-RAGE",
     row=Row(
         BATCHES,
-        EACH,
         "each arm has its own noise, unknown between two bounds, or known (burn_in)",
         "weltz2023, Algorithm 2",
         f"{DELTA}, if the variances are x'Sigma x",
+        EACH,
     ),
     guarantee=lambda given, request: (
         After(
@@ -41,7 +39,7 @@ from bandits_lib.variance.quadratic import check_bounds
             closes=False,
         )
         if request <= 2 and np.ndim(given["burn_in"]) == 0  # the two stages of the burn-in
-        else After("anew", HALVING)
+        else HALVING
     ),
 )
 def h_rage(
@@ -57,7 +55,7 @@ def h_rage(
     log_items: str = "paper",
     design: Callable = weighted_design,
     floor: float = 0.0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for unknown noise (weltz2023, Alg. 2).
 
     Parameters

@@ -7,9 +7,8 @@ pulled that shrinks the width of their difference most. This linear form is know
   paper draws among them.
 """
 
-from collections.abc import Generator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +16,12 @@ from bandits_lib.checks import check_option
 from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
-@rule(
-    label="L-T3C",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Shang et al. 2020", DELTA),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), guarantee=STOPPING)
 def l_t3c(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -41,7 +35,7 @@ def l_t3c(
     history: Sample | tuple | None = None,
     trace: int = 0,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
 
     Parameters

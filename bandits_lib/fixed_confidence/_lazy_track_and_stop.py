@@ -7,10 +7,9 @@ Departures and readings:
 """
 
 import warnings
-from collections.abc import Generator
 from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, STOPPING, After, Row, rule
+from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algorithm, Row, Sample, rule
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
@@ -30,11 +28,11 @@ FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
 
 @rule(
     label="LT&S",
-    row=Row(PULLS, LARGEST, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
+    row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
     guarantee=lambda given, request: (
         After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
         if given["initial"] == "random"
-        else After("restart", STOPPING)
+        else STOPPING
     ),
 )
 def lazy_track_and_stop(
@@ -55,7 +53,7 @@ def lazy_track_and_stop(
     rng: np.random.Generator | None = None,
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, tracking the plug-in allocation (jedra2020, Algorithm 1).
 
     Parameters

@@ -9,9 +9,8 @@ the sum of its mixtures. Departures:
 - A(w) is taken at w + 1e-12 / K, since the learner's weights fall below the smallest double.
 """
 
-from collections.abc import Generator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,19 +26,14 @@ from bandits_lib.likelihood_ratio import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 LEARNERS = 4  # the table of learners holds these at first
 MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-@rule(
-    label="LinGame",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), guarantee=STOPPING)
 def lin_game(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -51,7 +45,7 @@ def lin_game(
     threshold: str = "determinant",
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
 
     Parameters

@@ -8,7 +8,7 @@ to X'w = z_i - z_j, by Elfving's theorem the XY-design of that direction. Depart
 - Distances are updated from the differences themselves, since norms of items would cancel to rounding errors.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -19,8 +19,7 @@ from bandits_lib.design import xy_design
 from bandits_lib.design.pair_allocations import Allocations, Table, find
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
-from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, After, Row, rule
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, After, Algorithm, Loop, Result, Row, Trace, rule
 
 
 class State(NamedTuple):
@@ -240,7 +239,7 @@ def learn(state, arm, reward):
 
 @rule(
     label="LinGapE",
-    row=Row(PULLS, LARGEST, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
+    row=Row(PULLS, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
     guarantee=lambda given, request: (
         After(
             "",
@@ -262,7 +261,7 @@ def lingape(
     rule: str = "ratio",
     design: Callable = xy_design,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Alg. 1).
 
     Parameters

@@ -11,20 +11,18 @@ is known up to half of itself, and 2 sigma_max^2 with weights of 1. Departures:
 The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import isfinite, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.elimination import behind, feasible
+from bandits_lib.fixed_confidence._rage import behind, feasible
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, DELTA, HALVING, LARGEST, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
 
 ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
@@ -77,8 +75,8 @@ def checked_items(items, arms, objective, threshold):
 
 @rule(
     label="RAGE by halving",
-    row=Row(BATCHES, LARGEST, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
-    guarantee=After("anew", HALVING),
+    row=Row(BATCHES, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
+    guarantee=HALVING,
 )
 def rage_halving(
     arms: np.ndarray,
@@ -91,7 +89,7 @@ def rage_halving(
     log_items: str = "paper",
     design: Callable = xy_design,
     floor: float = 0.0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
 
     Parameters

@@ -10,16 +10,14 @@ With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= 
 - "safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
 """
 
-from collections.abc import Generator
 from math import log, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
 from bandits_lib.numerics.kernels import inlined, kernel, record
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace
-from bandits_lib.rules import DELTA, LARGEST, PULLS, After, Row, rule
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, After, Algorithm, Loop, Result, Row, Trace, rule
 
 STOPS = ("direct", "safe", "paper")
 
@@ -47,9 +45,7 @@ class State(NamedTuple):
 
 @rule(
     label="Track-and-Stop on the sphere",
-    row=Row(
-        PULLS, LARGEST, "arms: all directions", "jedra2020, section 4.2", DELTA.replace("wrong", "regret above epsilon")
-    ),
+    row=Row(PULLS, "arms: all directions", "jedra2020, section 4.2", DELTA.replace("wrong", "regret above epsilon")),
     guarantee=After("", "its blocks measure every coordinate alike", closes=False),
 )
 def sphere_track_and_stop(
@@ -65,7 +61,7 @@ def sphere_track_and_stop(
     delta_schedule: str = "anytime",
     growth: float = 0.0,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find a unit vector of regret at most epsilon with probability at least 1 - delta (jedra2020, section 4.2).
 
     Parameters

@@ -14,23 +14,21 @@ others is passed by; where pairs outnumber arms, a first pass takes those y only
 """
 
 from collections import OrderedDict
-from collections.abc import Generator
 from hashlib import blake2b
 from math import log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.elimination import eliminated_by
+from bandits_lib.fixed_confidence._rage import eliminated_by
 from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
 from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest
-from bandits_lib.protocol import Result, Round, one_pull, total
-from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, one_pull, rule, total
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
@@ -263,7 +261,7 @@ _known: OrderedDict = OrderedDict()
 
 @rule(
     label="XY-adaptive",
-    row=Row(BATCHES, LARGEST, "for comparison with rage", "Soare et al. 2014", DELTA),
+    row=Row(BATCHES, "for comparison with rage", "Soare et al. 2014", DELTA),
     guarantee=After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
 )
 def xy_adaptive(
@@ -275,7 +273,7 @@ def xy_adaptive(
     alpha: float = 0.1,
     ratio: str = "raw",
     start: str = "pull",
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, in phases of greedy pulls (fiez2019, appendix F).
 
     Parameters

@@ -6,11 +6,10 @@ Departures and readings:
 - The oracles in the code of weltz2023 stop when the true best item leads, without a width (stop="truth").
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from math import inf, log, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -19,16 +18,15 @@ from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import BATCHES, DELTA, EACH, ENDS, After, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, ENDS, Algorithm, Result, Row, rule
 
 UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
 
 @rule(
     label="Oracle",
-    row=Row(BATCHES, EACH, "a yardstick: it is told theta", "fiez2019, section 5", DELTA),
-    guarantee=After("as if", ENDS),
+    row=Row(BATCHES, "a yardstick: it is told theta", "fiez2019, section 5", DELTA, EACH),
+    guarantee=ENDS,
 )
 def xy_oracle(
     arms: np.ndarray,
@@ -43,7 +41,7 @@ def xy_oracle(
     stop: str = "widths",
     design: Callable = UNPRUNED,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
 
     Parameters

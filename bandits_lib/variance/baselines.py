@@ -8,9 +8,6 @@ Departures:
 - Whole pulls that add up to `budget`, as in `head`.
 """
 
-from collections.abc import Generator
-from typing import Any
-
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
@@ -23,18 +20,17 @@ from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.linear_algebra import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import ENTRIES, After, rule
+from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
 CRITERIA = ("zeta_min", "printed", "volume")
 BLOCK = 50  # subsets in hand at once
 
 
-@rule(label="Uniform", guarantee=After("", ENTRIES))
+@rule(label="Uniform", guarantee=ENTRIES)
 def uniform_estimator(
     arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Estimate the variances from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
     Parameters
@@ -77,7 +73,7 @@ def uniform_estimator(
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
-@rule(label="Separate Arm", guarantee=After("", ENTRIES), gone={"ddof": 0})
+@rule(label="Separate Arm", guarantee=ENTRIES, gone={"ddof": 0})
 def separate_arm_estimator(
     arms: np.ndarray,
     *,
@@ -88,7 +84,7 @@ def separate_arm_estimator(
     subsets: int = 1_000,
     candidates: int | None = None,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Estimate the variances from as few arms as identify them (weltz2023, Algorithm 4).
 
     Parameters

@@ -10,9 +10,8 @@ from scipy import stats
 from bandits_lib import LinearBandit, Sample, elimination, instances, monte_carlo, play
 from bandits_lib.complexity import rage_upper_bound
 from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
-from bandits_lib.elimination import eliminated_by, good_enough
 from bandits_lib.fixed_confidence import lingape, rage, xy_static
-from bandits_lib.fixed_confidence._rage import union_logs
+from bandits_lib.fixed_confidence._rage import eliminated_by, good_enough, union_logs
 from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, least_squares
 
 

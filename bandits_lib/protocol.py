@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, cast, overload
 
 import numpy as np
 
+__all__ = ["Loop", "Result", "Round", "Run", "Sample", "Trace", "one_pull", "rule", "total"]
+
 NO_LIMIT = np.iinfo(np.int64).max
 
 
@@ -279,33 +281,7 @@ def one_pull(arm: int | np.ndarray, K: int) -> np.ndarray:
 
 
 def unroll(algorithm: Algorithm) -> Algorithm:
-    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for.
-
-    Parameters
-    ----------
-    algorithm : generator
-        A fresh algorithm.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls of each arm to be made next, answered with a `Sample`. Returns the `Result` of the algorithm.
-
-    Raises
-    ------
-    ValueError
-        For several pulls in answer to one.
-
-    Notes
-    -----
-    `update` is told the arm that was pulled, which in a replayed log may be another than `choose` said.
-
-    Examples
-    --------
-    >>> from bandits_lib.fixed_confidence import lingape
-    >>> next(unroll(lingape(np.eye(2), delta=0.05, theta_bound=1.0))).tolist()
-    [1, 1]
-    """
+    """The same algorithm with every Loop opened into single pulls, so that batches are all it asks for."""
     reply = None
     while True:
         try:
@@ -321,37 +297,14 @@ def unroll(algorithm: Algorithm) -> Algorithm:
                 raise ValueError(
                     f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
                 )
-            if sample.counts[arm] != 1:
+            if sample.counts[arm] != 1:  # a log that is replayed may hold another one
                 arm = int(np.argmax(sample.counts))
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
 
 
-def checked_batch(request: Any, K: int | None = None) -> np.ndarray:
-    """A request as (K,) int64 counts.
-
-    Parameters
-    ----------
-    request : (K,) array_like of int
-        What an algorithm yielded.
-    K : int, optional
-        Number of arms; by default any.
-
-    Returns
-    -------
-    (K,) int64 array
-        The same counts.
-
-    Raises
-    ------
-    ValueError
-        If the request is not (K,) non-negative integers.
-
-    Examples
-    --------
-    >>> checked_batch([1, 2], 2).dtype
-    dtype('int64')
-    """
+def checked_batch(request, K=None):
+    """A request as (K,) int64 counts, or a ValueError."""
     batch = np.asarray(request)
     right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
     if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():

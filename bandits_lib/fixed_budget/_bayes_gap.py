@@ -191,10 +191,8 @@ def bayes_gap(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled; copies are allowed.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     kernel : {"linear", "exponential", "matern"} or (K, K) array_like
         The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r), r = sqrt(3) |x - x'| / length;
         or a matrix.
@@ -205,10 +203,8 @@ def bayes_gap(
         and 0).
     formula : {"paper", "code"}
         The paper's formulas, or the errors of the published code (see the head of this file).
-    rng : numpy.random.Generator, optional
-        Draws eigenvectors of equal eigenvalues, for formula="code".
-    trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+    rng, trace : numpy.random.Generator, optional, and int
+        What draws eigenvectors of equal eigenvalues, for formula="code"; pulls between two records, as for `linucb`.
 
     Yields
     ------

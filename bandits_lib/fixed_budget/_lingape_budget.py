@@ -38,12 +38,8 @@ def lingape_budget(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget, delta : int and float
-        Number of pulls, at least K; and the probability, in (0, 1), that sets the width of the rivals.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise; of several the largest counts.
+    arms, budget, delta, sigma : (K, d) array_like, int, float, and float or (K,) array_like
+        As for `gse`, with a budget of at least K, and the probability in (0, 1) that sets the width of the rivals.
     theta_bound, ridge : float
         Bound on the Euclidean norm of theta, and regulariser lambda, positive.
     rule : {"ratio", "greedy"}
@@ -51,7 +47,7 @@ def lingape_budget(
     formula : {"paper", "code"}
         Program and width of Xu et al., or those of the published code (see the head of this file).
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        As for `lingape`.
 
     Yields
     ------

@@ -36,10 +36,8 @@ def linucb(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     mode : {"shared", "disjoint"}
         One regression for all arms, or one for each (the published code of azizi2022).
     alpha : float, optional

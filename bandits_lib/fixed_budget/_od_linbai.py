@@ -32,10 +32,8 @@ def od_linbai(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled; identical ones are allowed.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     design : callable
         Function (arms (m, r)) -> `Design`, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no more
         than there are more.

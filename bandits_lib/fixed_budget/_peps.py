@@ -259,14 +259,14 @@ class State(NamedTuple):
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
     weights: np.ndarray  # (K,), lambda
     fixed: np.ndarray  # (K,), the design that is mixed in
-    apart: np.ndarray  # (r,), theta_hat - theta~
-    values: np.ndarray  # (M,), of the items under theta_hat
-    others: np.ndarray  # (M,), of the items under theta~; scratch
-    gains: np.ndarray  # (K,), scratch
     rng: Any  # draws samples and arms
     sigma: float
     tries: int
     step: float  # sqrt(log K / T)
+    apart: np.ndarray  # (r,), theta_hat - theta~
+    values: np.ndarray  # (M,), of the items under theta_hat
+    others: np.ndarray  # (M,), of the items under theta~; scratch
+    gains: np.ndarray  # (K,), scratch
 
 
 def _start(fit, sample, fixed, rng, sigma, tries, budget):
@@ -275,7 +275,7 @@ def _start(fit, sample, fixed, rng, sigma, tries, budget):
     now = record(pulls=counts.sum(), due=0, leader=0, rival=0, distance=0.0, largest=0.0)
     weights = 0.5 * fixed + 0.5 / K  # an arm of weight 0 would never be learnt about
     constants = rng, float(sigma), int(tries), float(np.sqrt(np.log(max(2, K)) / budget))
-    return State(counts, now, fit, weights, np.array(fixed), *map(np.empty, (r, M, M, K)), *constants)
+    return State(counts, now, fit, weights, np.array(fixed), *constants, *map(np.empty, (r, M, M, K)))
 
 
 def _look(state):

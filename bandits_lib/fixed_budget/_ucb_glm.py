@@ -53,10 +53,8 @@ def ucb_glm(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget : int
-        Number of pulls, at least K; all are made.
+    arms, budget : (K, d) array_like and int
+        As for `gse`; the budget is at least K.
     theta_bound : float, optional
         Bound on the Euclidean norm of theta, which the theory's alpha needs.
     alpha : float, optional
@@ -65,10 +63,8 @@ def ucb_glm(
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
         Error probability in the theory's alpha; by default 1 / (budget + 1).
-    ridge : float
-        Penalty of the logistic regression, positive.
-    trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+    ridge, trace : float and int
+        Penalty of the logistic regression, positive; and pulls between two records, as for `linucb`.
 
     Yields
     ------
@@ -124,11 +120,11 @@ class State(NamedTuple):
     theta: np.ndarray  # (r,), the logistic regression
     room: Room  # scratch of Newton's method
     fit: Ridge  # only its squares x'V^-1 x are used
-    values: np.ndarray  # (K,), x'theta
-    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
     squared: bool  # whether the bonus is alpha x'V^-1 x
     ridge: float
+    values: np.ndarray  # (K,), x'theta
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
 
 
 def _start(arms, sample, alpha, squared, ridge):
@@ -136,8 +132,8 @@ def _start(arms, sample, alpha, squared, ridge):
     K, r = arms.shape
     counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
     now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
-    logistic, scratch = (np.ascontiguousarray(arms), sums, theta, room_for(arms)), map(np.empty, (K, K))
-    state = State(counts, now, *logistic, fit, *scratch, float(alpha), squared, ridge)
+    logistic = np.ascontiguousarray(arms), sums, theta, room_for(arms)
+    state = State(counts, now, *logistic, fit, float(alpha), squared, ridge, *map(np.empty, (K, K)))
     refit(state)
     return state
 

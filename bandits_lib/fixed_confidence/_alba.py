@@ -46,12 +46,8 @@ def alba(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    delta, theta_bound : float
-        Error probability allowed, in (0, 1), and bound on the Euclidean norm of theta.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise; of several the largest counts.
+    arms, delta, theta_bound, sigma : (K, d) array_like, float, float, and float or (K,) array_like
+        As for `rage`, with the arms as items, and bound on the Euclidean norm of theta.
     growth : {2, 1.1}
         Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
     rng : numpy.random.Generator

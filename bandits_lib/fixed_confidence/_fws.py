@@ -104,10 +104,8 @@ def fws(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     u : float
         Positive constant of the threshold (jedra2020, eq. 9).
     delta_schedule : {"anytime", "union"} or float

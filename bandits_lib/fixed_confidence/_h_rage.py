@@ -56,19 +56,17 @@ def h_rage(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
+    arms, items, delta : (K, d) and (M, d) array_like, and float
+        As for `rage`.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
     objective, threshold : {"best", "level"}, and float or None
-        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+        As for `rage_halving`.
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
         Length by `variance.burn_in`, or in pulls; or standard deviations known before, each variance up to half of
         itself.
     log_items : {"paper", "code"}
-        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+        As for `rage_halving`.
     design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)` or, for level sets, the
         active items.

@@ -40,10 +40,8 @@ def l_t3c(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     leader : {"sample", "best"}
         The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
     u, delta_schedule, threshold : float, str or float, and str

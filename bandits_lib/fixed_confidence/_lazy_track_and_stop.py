@@ -55,10 +55,8 @@ def lazy_track_and_stop(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     update : {"doubling"}, int or sequence of int
         T, the times of the updates: 1, 2, 4, ...; or 1, 1 + P, 1 + 2 P, ... for a period P; or the times given.
     averaging : bool

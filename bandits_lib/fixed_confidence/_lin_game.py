@@ -50,10 +50,8 @@ def lin_game(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
         Of the stopping rule, as for `fws`.
     history, trace : Sample or (features, Sample), and int

@@ -116,6 +116,7 @@ class Distances(NamedTuple):
     columns: np.ndarray  # (d, M), the items
     response: np.ndarray  # (d,), sum of x times reward
     arm_columns: np.ndarray  # (d, K), the arms; empty where their norms are not asked for, as are their norms
+    ridge: float
     inverse: np.ndarray  # (d, d), A^-1
     theta: np.ndarray  # (d,)
     values: np.ndarray  # (M,), of the items
@@ -125,7 +126,6 @@ class Distances(NamedTuple):
     arms_along: np.ndarray  # (K,), scratch: `along` of the arms
     logdet: np.ndarray  # (1,), log det(A / ridge)
     step: np.ndarray  # (d,), scratch: A^-1 x
-    ridge: float
 
 
 def distances(arms, items, ridge, sample, norms=False):
@@ -133,7 +133,7 @@ def distances(arms, items, ridge, sample, norms=False):
     (M, d), asked = items.shape, len(arms) if norms else 0
     columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
     arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))
-    fit = Distances(arms, columns, response, arm_columns, *arrays, ridge=ridge)
+    fit = Distances(arms, columns, response, arm_columns, ridge, *arrays)
     refresh(fit, sample.counts.astype(np.int64))
     return fit
 
@@ -243,12 +243,8 @@ def lingape(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, theta_bound : float
-        Error probability allowed, in (0, 1), and bound on the Euclidean norm of theta.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise; of several the largest counts.
+    arms, items, delta, theta_bound, sigma : (K, d) and (M, d) array_like, float, float, and float or (K,) array_like
+        As for `rage`, and bound on the Euclidean norm of theta.
     epsilon : float
         Accepted distance from the best value, in units of reward (fiez2019: 0).
     ridge : float

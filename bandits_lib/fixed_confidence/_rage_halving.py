@@ -103,10 +103,8 @@ def rage_halving(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     objective, threshold : {"best", "level"}, and float or None
         The best item; or which items have a value above the threshold (a reward), which "level" needs.
     log_items : {"paper", "code"}

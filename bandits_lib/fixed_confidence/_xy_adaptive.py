@@ -251,10 +251,8 @@ def xy_adaptive(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     alpha : float
         In (0, 1): a phase ends when its largest squared norm is below alpha times that of the one before.
     ratio : {"raw", "per_pull"}

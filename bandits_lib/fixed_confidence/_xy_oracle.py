@@ -46,12 +46,8 @@ def xy_oracle(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta_star : (d,) array_like
-        The true parameter, which no other rule is told.
-    delta : float
-        Error probability allowed, in (0, 1).
+    arms, items, theta_star, delta : (K, d), (M, d) and (d,) array_like, and float
+        As for `rage`, and the true parameter, which no other rule is told.
     sigma : float or (K,) array_like
         Standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
     growth, phases : float and {"every", "odd"}

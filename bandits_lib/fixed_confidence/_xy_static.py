@@ -74,10 +74,8 @@ def xy_static(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     growth : float
         Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
     phases : {"every", "odd"}

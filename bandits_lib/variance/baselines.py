@@ -34,12 +34,8 @@ def uniform_estimator(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled.
-    budget : int
-        Number of pulls; all are made.
-    sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
     rng : numpy.random.Generator
         Draws the arms.
 
@@ -88,12 +84,8 @@ def separate_arm_estimator(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled.
-    budget : int
-        Number of pulls; all are made.
-    sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
     criterion, subsets, candidates : str, int and int
         Which arms are pulled, as for `separate_arm_design`.
     rng : numpy.random.Generator
@@ -143,7 +135,7 @@ def separate_arm_design(
     Parameters
     ----------
     arms : (K, d) array_like
-        Arms that can be pulled; with r the dimension of their phi's, r of them are chosen.
+        Arms that can be pulled; r of them are chosen, the dimension of their phi's.
     criterion : {"zeta_min", "printed", "volume"}
         Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
         as printed; "volume" is the greedy choice.

@@ -104,8 +104,7 @@ def rage(
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
     floor = check_floor(floor)
 
-    active = np.arange(len(items))
-    history: list[Round] = []
+    active, history = np.arange(len(items)), list[Round]()
     while len(active) > 1:
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2

@@ -293,8 +293,7 @@ def xy_adaptive(
     K, d = arms.shape
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
     inside = arms @ axes
-    active, value = np.arange(len(items)), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
-    history: list[Round] = []
+    active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
     while len(active) > 1:
         unseen = (yield InPlay(d * one_pull(0, K), active)).counts if start == "ridge" else 0
         base, uncounted, counts = begin(inside, start, d)

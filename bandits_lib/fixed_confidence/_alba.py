@@ -87,8 +87,7 @@ def alba(
 
 def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
     """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
-    rounds: list[Round] = []
-    size, d = len(active), arms.shape[1]
+    rounds, size, d = list[Round](), len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
     while len(active) > most:
         s, in_view = len(rounds) + 1, arms[active]

@@ -13,7 +13,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
+from bandits_lib.checks import check_option, check_problem, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
@@ -80,10 +80,8 @@ def xy_oracle(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, noise = check_delta(delta), check_sigma(sigma, len(arms))
-    growth = check_growth(growth)
+    arms, items, delta, scale = check_problem(arms, items, delta, sigma)
+    relative, growth = check_sigma(sigma, len(arms)) / scale, check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
     check_option("stop", stop, ("widths", "truth"))
@@ -91,8 +89,6 @@ def xy_oracle(
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
     best = int(argmax(items @ theta_star))
-    scale = noise.max()
-    relative = noise / scale
 
     def decide(fit, t):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
@@ -104,8 +100,7 @@ def xy_oracle(
     lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
     afresh = batches == "rounds"
     asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
-    item, history = yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)
-    return Result(item, history)
+    return Result(*(yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)))
 
 
 def rounds(design, sigma, M, delta):

@@ -86,8 +86,8 @@ def pull_greedily(problem, items, pulls):
     """So many greedy pulls from the identity."""
     d = problem.arms.shape[1]
     cache_clear()
-    start = _xy_adaptive.begin(problem.arms, "ridge", d)
-    _xy_adaptive.pull_greedily(problem.arms, items - items[0], *start, 0.0, False, pulls)
+    none = np.zeros(len(problem.arms), int)
+    _xy_adaptive.pull_greedily(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
 
 
 def run_xy_adaptive(problem, **options):

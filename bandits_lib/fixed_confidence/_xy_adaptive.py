@@ -34,21 +34,14 @@ FEW = 2  # arms per dimension up to which their products are kept instead of the
 PASSED = 1e-11  # relative: norms that exceed what is left by less are passed by, well within a tie
 
 
-def begin(arms, start, d):
-    """A (r, r) before a phase, how many pulls it stands for, and the pulls (K,) that the phase begins with."""
-    K, r = arms.shape
-    if start == "ridge":
-        return np.eye(r), d, np.zeros(K, dtype=np.int64)
-    return np.zeros((r, r)), 0, one_pull(spanning_arms(arms), K)
-
-
 @cached
-def pull_greedily(arms, items, base, uncounted, counts, target, per_pull, most):
+def pull_greedily(arms, items, counts, limits):
     """Pull 1 to `most` times, or until the value is below `target`: counts, largest squared norm, n, whether it is."""
-    counts, columns, n, below = counts.copy(), transposed(arms), uncounted + int(counts.sum()), False
+    identity, target, per_pull, most = limits  # the identity counts as so many pulls before `counts` (K,); 0: none
+    counts, columns, n, below = counts.copy(), transposed(arms), identity + int(counts.sum()), False
     end = n + most
     while True:
-        norms = norms_of(arms, items, base, counts)
+        norms = norms_of(arms, items, counts, identity > 0)
         if below or n == end:
             return counts, float(norms.pairs.max()), n, below
         until = min(2 * n, n + REFRESH, end)
@@ -72,9 +65,9 @@ class Norms(NamedTuple):
     taken: np.ndarray  # (K,), scratch: what that pull takes from the worst pair
 
 
-def norms_of(arms, items, base, counts):
-    """The `Norms` of a phase, computed afresh from its counts (K,)."""
-    root = inverse_triangle(cholesky(base + information(arms, counts.astype(float)))[0])
+def norms_of(arms, items, counts, ridge):
+    """The `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity."""
+    root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     items, arms = product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
     gram = product(arms, turned) if K <= FEW * r else np.empty((0, 0))
@@ -293,14 +286,14 @@ def xy_adaptive(
     K, d = arms.shape
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
     inside = arms @ axes
+    identity, first = (d, np.zeros(K, np.int64)) if start == "ridge" else (0, one_pull(spanning_arms(inside), K))
     active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
     while len(active) > 1:
         unseen = (yield InPlay(d * one_pull(0, K), active)).counts if start == "ridge" else 0
-        base, uncounted, counts = begin(inside, start, d)
-        samples, asked, below = [], np.zeros_like(counts), False
+        in_view, samples, asked, counts, below = (items[active] - items[0]) @ axes, [], 0, first, False
         while not below:
-            phase = inside, (items[active] - items[0]) @ axes, base, uncounted, counts
-            counts, norm, n, below = pull_greedily(*phase, alpha * value, ratio == "per_pull", BATCH)
+            limits = identity, alpha * value, ratio == "per_pull", BATCH
+            counts, norm, n, below = pull_greedily(inside, in_view, counts, limits)
             samples.append((yield InPlay(counts - asked, active)))
             asked = counts
         sample = total(samples)

@@ -13,6 +13,7 @@ from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive
 from bandits_lib.plain.xy_adaptive import greedy as greedy_arm
 from bandits_lib.plain.xy_adaptive import norms
+from bandits_lib.protocol import one_pull
 
 CODE = instances.option_set("fiez2019_code")["xy_adaptive"]
 RULE = sys.modules[xy_adaptive.__module__]
@@ -81,10 +82,10 @@ def test_counts_are_those_of_the_twin(name, options):
 
 def allocation(problem, pulls, at_once=10**9):
     """Counts after so many pulls in all, of which so many at a time begin with a fresh inversion."""
-    base, uncounted, counts = _xy_adaptive.begin(problem.arms, "pull", problem.arms.shape[1])
+    counts = one_pull(spanning_arms(problem.arms), len(problem.arms))
     while (left := pulls - counts.sum()) > 0:
-        phase = problem.arms, problem.items - problem.items[0], base, uncounted, counts
-        counts, *_ = _xy_adaptive.pull_greedily(*phase, 0.0, False, min(at_once, left))
+        items, until = problem.items - problem.items[0], (0, 0.0, False, min(at_once, left))
+        counts, *_ = _xy_adaptive.pull_greedily(problem.arms, items, counts, until)
     return counts
 
 

@@ -11,8 +11,7 @@ from bandits_lab.measurements import nothing
 from bandits_lib.design.certificate import Design
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
-from bandits_lib.protocol import Result, Sample, checked_batch, total, unroll
-from bandits_lib.rules import SPENT, UNKNOWN
+from bandits_lib.protocol import SPENT, UNKNOWN, Result, Sample, checked_batch, total, unroll
 
 UNPROVED = (SPENT, UNKNOWN.why)
 IN_VAIN = 100  # requests in a row that want dropped arms alone

@@ -20,7 +20,7 @@ import joblib
 import numpy as np
 
 from bandits_lab.table_of_rules import PLAYED
-from bandits_lib.rules import Rule
+from bandits_lib.protocol import Rule
 from bandits_lib.simulate.fingerprint import PACKAGES
 
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array

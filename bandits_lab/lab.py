@@ -19,8 +19,7 @@ from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
 from bandits_lab.measurements import rows_of
 from bandits_lab.noise import SigmaWarning
 from bandits_lab.requests import Drive, checked_sample
-from bandits_lib.protocol import Sample
-from bandits_lib.rules import Rule
+from bandits_lib.protocol import Rule, Sample
 
 if TYPE_CHECKING:
     from bandits_lab.anytime_intervals import Standings

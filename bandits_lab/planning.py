@@ -36,8 +36,7 @@ from bandits_lib.design import g_design
 from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
-from bandits_lib.protocol import Loop, Result
-from bandits_lib.rules import OWN, PULLS
+from bandits_lib.protocol import OWN, PULLS, Loop, Result
 from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play

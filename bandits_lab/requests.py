@@ -10,8 +10,7 @@ from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, 
 from bandits_lab.experiment import identify
 from bandits_lab.measurements import Stock, nothing, sample_of
 from bandits_lab.noise import Watch
-from bandits_lib.protocol import Result, Sample, total, unroll
-from bandits_lib.rules import UNKNOWN, After, Rule
+from bandits_lib.protocol import UNKNOWN, After, Result, Rule, Sample, total, unroll
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bandits_lib import fixed_budget, fixed_confidence, variance
 from bandits_lib.checks import check_option
-from bandits_lib.rules import Played
+from bandits_lib.protocol import Played
 
 PLAYED: dict[str, Played] = {
     name: getattr(package, name)

@@ -12,14 +12,13 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import sys  # noqa: E402
 from itertools import permutations  # noqa: E402
 from time import process_time  # noqa: E402
 
 import numpy as np  # noqa: E402
 
 from bandits_lib import instances, play  # noqa: E402
-from bandits_lib.design import xy_design  # noqa: E402
+from bandits_lib.design import cache_clear, xy_design  # noqa: E402
 from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive  # noqa: E402
 
 BENCHMARK = instances.benchmark(5)
@@ -86,12 +85,14 @@ def run_lingape(problem, pulls):
 def pull_greedily(problem, items, pulls):
     """So many greedy pulls from the identity."""
     d = problem.arms.shape[1]
-    _xy_adaptive.pull_greedily(_xy_adaptive.begin(problem.arms, items - items[0], "ridge", d), 0.0, False, pulls)
+    cache_clear()
+    none = np.zeros(len(problem.arms), int)
+    _xy_adaptive.pull_greedily(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
 
 
 def run_xy_adaptive(problem, **options):
     """A whole run, its allocations computed afresh. Returns its pulls."""
-    sys.modules[xy_adaptive.__module__]._known.clear()
+    cache_clear()
     return play(xy_adaptive(problem.arms, delta=0.05, **options), problem, np.random.default_rng(0)).counts.sum()
 
 

@@ -24,7 +24,7 @@ GROUPS = ("bandits_lib.simulate", "bandits_lib.papers", "bandits_lib.figures", "
 RULES = ("fixed_confidence", "fixed_budget", "variance", "design")  # packages whose names have plain versions
 FIRST = ["bandits_lib", "fixed_confidence", "fixed_budget", "variance", "design", "complexity", "papers", "protocol"]
 OPEN = (  # modules whose names are exported if notebooks, examples or README use them
-    *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol", "rules")),
+    *(f"bandits_lib.{name}" for name in ("complexity", "problem", "protocol")),
     *(f"bandits_lib.simulate.{name}" for name in ("intervals", "monte_carlo")),
     *(f"bandits_lib.simulate.{name}" for name in ("own_rule", "play", "profiles")),
     *(f"bandits_lib.papers.{name}" for name in ("data", "heteroskedastic", "jedra2020")),

@@ -31,8 +31,7 @@ from bandits_lib.fixed_confidence import (
     xy_oracle,
     xy_static,
 )
-from bandits_lib.protocol import Loop, Round, Trace, unroll
-from bandits_lib.rules import UNKNOWN
+from bandits_lib.protocol import UNKNOWN, Loop, Round, Trace, unroll
 from bandits_lib.simulate.monte_carlo import sphere_regret
 from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 

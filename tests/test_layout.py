@@ -15,9 +15,9 @@ from bandits_lib.simulate.fingerprint import PACKAGES
 ROOT = Path(bandits_lib.__file__).parents[1]
 LEVELS = (  # each imports from those before it, and from itself
     {"bandits_lib.numerics"},
-    {"bandits_lib.checks", "bandits_lib.files", "bandits_lib.protocol", "bandits_lib.rules"},
+    {"bandits_lib.checks", "bandits_lib.files", "bandits_lib.protocol"},
     {"bandits_lib.problem", "bandits_lib.design"},
-    {"bandits_lib.complexity", "bandits_lib.variance", "bandits_lib.elimination", "bandits_lib.likelihood_ratio"},
+    {"bandits_lib.complexity", "bandits_lib.variance", "bandits_lib.likelihood_ratio"},
     {"bandits_lib.fixed_confidence", "bandits_lib.plain"},
     {"bandits_lib.fixed_budget"},
     {"bandits_lib.simulate"},

@@ -21,7 +21,7 @@ def _digest(name, arguments):
     digest = blake2b(name.encode(), digest_size=24)
     for argument in arguments:
         array = np.ascontiguousarray(argument)
-        digest.update(f"{type(argument).__name__}{array.dtype}{array.shape}".encode())
+        digest.update(f"{type(argument).__name__}{array.dtype.str}{array.shape}".encode())
         digest.update(array.data if array.dtype != object else repr(argument).encode())
     return digest.digest()
 

@@ -11,8 +11,7 @@ The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does 
   eigenvectors by np.linalg.eig. Where eigenvalues are equal, rounding errors decide these: here `rng` draws them.
 """
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,8 +21,7 @@ from scipy.spatial.distance import pdist, squareform
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -52,19 +50,12 @@ def posterior(prior, noise, sample):
 @njit(cache=True, error_model="numpy")
 def refresh(fit, counts):
     """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
-    prior, K = fit.prior, len(counts)
-    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
-    for i in range(K):
-        for k in range(K):
-            W[i, k] = np.sqrt(counts[i]) * prior[i, k]
-            inner[i, k] = W[i, k] * np.sqrt(counts[k])
-        inner[i, i] += fit.noise
-    regularised_cholesky(inner, factor)
+    K, factor, roots = len(counts), np.empty_like(fit.prior), np.sqrt(counts)
+    W = roots.reshape(-1, 1) * fit.prior
+    regularised_cholesky(W * roots + fit.noise * np.eye(K), factor)
     forward(factor, W)
-    for i in range(K):
-        fit.mean[i] = 0.0
-        for k in range(K):
-            fit.covariance[i, k] = prior[i, k]
+    fit.mean[:] = 0.0
+    fit.covariance[:] = fit.prior
     for j in range(K):
         for i in range(K):
             for k in range(K):
@@ -177,12 +168,11 @@ LEAST_GAP = 1e-6  # estimated gaps are clipped from below
     label="BayesGap",
     row=Row(
         PULLS,
-        LARGEST,
         "rewards that are not linear in the features: a Gaussian process",
         "Hoffman et al. 2014",
         "none for gaps that are not known",
     ),
-    guarantee=After("", ONE_BY_ONE),
+    guarantee=ONE_BY_ONE,
 )
 def bayes_gap(
     arms: np.ndarray,
@@ -196,15 +186,13 @@ def bayes_gap(
     formula: str = "paper",
     rng: np.random.Generator | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm with a budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled; copies are allowed.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     kernel : {"linear", "exponential", "matern"} or (K, K) array_like
         The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r), r = sqrt(3) |x - x'| / length;
         or a matrix.
@@ -215,10 +203,8 @@ def bayes_gap(
         and 0).
     formula : {"paper", "code"}
         The paper's formulas, or the errors of the published code (see the head of this file).
-    rng : numpy.random.Generator, optional
-        Draws eigenvectors of equal eigenvalues, for formula="code".
-    trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+    rng, trace : numpy.random.Generator, optional, and int
+        What draws eigenvectors of equal eigenvalues, for formula="code"; pulls between two records, as for `linucb`.
 
     Yields
     ------
@@ -315,7 +301,7 @@ def two_largest(mean, spread, factor, bounds):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # see `_start`
+    now: np.record  # pulls, due; leader J, rival j and index B_J; answer, the J of the least B_J of all times, and this
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
     bounds: np.ndarray  # (K,), scratch
@@ -327,15 +313,7 @@ class State(NamedTuple):
 def _start(sample, fit, scale, epsilon, formula):
     """The state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
-    now = record(
-        pulls=counts.sum(),
-        due=0,
-        leader=0,  # J
-        rival=0,  # j
-        index=np.inf,  # B_J
-        answer=0,  # the J of the least B_J of all times
-        least=np.inf,  # that B_J
-    )
+    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
 
 

@@ -13,36 +13,23 @@ pulls of this stage alone, and keeps the best 1/eta of them. Where text and publ
 - model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
 """
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from bandits_lib.checks import check_budget, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.design.rounding import check_floor, evenly
 from bandits_lib.fixed_budget.logistic import logistic_fit
-from bandits_lib.fixed_budget.stages import (
-    EXPLORERS,
-    PROJECTIONS,
-    ROUNDINGS,
-    Stage,
-    allocate,
-    draws,
-    measure,
-    plan_of,
-    project,
-    projected,
-)
+from bandits_lib.fixed_budget.stages import Stage, allocate, check_explorer, measure, plan_of, project, projected
 from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
+from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result, Round, Row, rule
 
 
 @rule(
     label="GSE",
-    row=Row(BATCHES, LARGEST, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
+    row=Row(BATCHES, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
     guarantee=After("in play", SPENT),
 )
 def gse(
@@ -60,7 +47,7 @@ def gse(
     ridge: float = 1e-3,
     floor: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm within a budget, by successive elimination in a structured model (azizi2022, Algorithm 1).
 
     Parameters
@@ -112,15 +99,8 @@ def gse(
     check_option("model", model, ("linear", "logistic"))
     check_option("keep", keep, ("ceil", "floor"))
     check_option("remainder", remainder, ("drop", "last"))
-    check_option("rounding", rounding, ROUNDINGS)
-    check_option("projection", projection, PROJECTIONS)
+    check_explorer(design, rounding, projection, rng)
     ridge = check_positive("ridge", ridge)
-    if not callable(design):
-        check_option("design", design, EXPLORERS)
-        if draws(design, rounding) and rng is None:
-            raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
-    if projection == "cumulative" and rng is None:
-        raise ValueError("rng must be given: projection='cumulative' draws among arms that became one point; got None")
     floor = check_floor(floor)
     budgets = stage_budgets(arms, budget, eta, remainder, projection, floor)
     if model == "logistic" and len(arms) > 1:

@@ -7,9 +7,7 @@ Each arm once, then the pulls of `fixed_confidence._lingape` until the budget is
   cone of the arms, and the width sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls.
 """
 
-from collections.abc import Generator
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -20,17 +18,10 @@ from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
-
-FORMULAS = ("paper", "code")
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
 
 
-@rule(
-    label="LinGapE",
-    row=Row(PULLS, LARGEST, "for comparison with gse", "Xu et al. 2018", NONE),
-    guarantee=After("", ONE_BY_ONE),
-)
+@rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE), guarantee=ONE_BY_ONE)
 def lingape_budget(
     arms: np.ndarray,
     *,
@@ -42,17 +33,13 @@ def lingape_budget(
     rule: str = "ratio",
     formula: str = "paper",
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget, delta : int and float
-        Number of pulls, at least K; and the probability, in (0, 1), that sets the width of the rivals.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise; of several the largest counts.
+    arms, budget, delta, sigma : (K, d) array_like, int, float, and float or (K,) array_like
+        As for `gse`, with a budget of at least K, and the probability in (0, 1) that sets the width of the rivals.
     theta_bound, ridge : float
         Bound on the Euclidean norm of theta, and regulariser lambda, positive.
     rule : {"ratio", "greedy"}
@@ -60,7 +47,7 @@ def lingape_budget(
     formula : {"paper", "code"}
         Program and width of Xu et al., or those of the published code (see the head of this file).
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        As for `lingape`.
 
     Yields
     ------
@@ -85,7 +72,7 @@ def lingape_budget(
     budget, delta = check_budget(budget, len(arms), "each arm once"), check_delta(delta)
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
-    check_option("formula", formula, FORMULAS)
+    check_option("formula", formula, ("paper", "code"))
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published one may pull an arm once only

@@ -5,7 +5,6 @@ pulled most often. The rule minimises regret: as an identification rule it has n
 published code of azizi2022 and Algorithm 1 of Li et al., a regression of its own for every arm.
 """
 
-from collections.abc import Generator
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -15,16 +14,13 @@ from bandits_lib.checks import check_budget, check_noisy, check_option, check_po
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import LARGEST, NONE, ONE_BY_ONE, PULLS, After, Row, rule
-
-DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
 
 @rule(
     label="LinUCB",
-    row=Row(PULLS, LARGEST, "rewards should be good on the way, too", "Li et al. 2010", NONE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "rewards should be good on the way, too", "Li et al. 2010", NONE),
+    guarantee=ONE_BY_ONE,
 )
 def linucb(
     arms: np.ndarray,
@@ -35,15 +31,13 @@ def linucb(
     alpha: float | None = None,
     ridge: float = 1.0,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the arm that LinUCB pulls most in `budget` pulls (Li et al. 2010; azizi2022, appendix F).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     mode : {"shared", "disjoint"}
         One regression for all arms, or one for each (the published code of azizi2022).
     alpha : float, optional
@@ -77,7 +71,8 @@ def linucb(
     budget = check_budget(budget, 1, "one pull")
     check_option("mode", mode, ("shared", "disjoint"))
     ridge = check_positive("ridge", ridge)
-    factor = sigma * (1 + sqrt(log(2 / DELTA) / 2)) if alpha is None else check_positive("alpha", alpha)
+    # delta = 0.001 in the alpha of Li et al., as in the code of azizi2022
+    factor = sigma * (1 + sqrt(log(2 / 0.001) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge)

@@ -6,8 +6,7 @@ phase pulls arm i ceil(pi_i m) times, m = (budget - min(K, d(d+1)/2) - sum_{r < 
 - The first design has at most d(d+1)/2 atoms with `g_design`; the published code's `wolfe_atwood_design` may have more.
 """
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,26 +17,23 @@ from bandits_lib.fixed_budget.stages import measure, project
 from bandits_lib.numerics.linear_algebra import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, FALLS, LARGEST, SPENT, After, Row, rule
+from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result, Round, Row, rule
 
 
 @rule(
     label="OD-LinBAI",
-    row=Row(BATCHES, LARGEST, "as gse, fewer batches", "Yang and Tan 2021", FALLS),
+    row=Row(BATCHES, "as gse, fewer batches", "Yang and Tan 2021", FALLS),
     guarantee=After("in play", SPENT),
 )
 def od_linbai(
     arms: np.ndarray, *, budget: int, sigma: float | np.ndarray = 1.0, design: Callable = g_design, floor: float = 0.0
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm within a budget, eliminating down to half the dimension at once (Yang and Tan 2021).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled; identical ones are allowed.
-    budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
     design : callable
         Function (arms (m, r)) -> `Design`, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no more
         than there are more.

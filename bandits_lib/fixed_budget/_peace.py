@@ -13,9 +13,7 @@ minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the lead
 rounded down, the rest given out at random; estimates from the stage alone.
 """
 
-from collections.abc import Generator
 from math import ceil, log2
-from typing import Any
 
 import numpy as np
 
@@ -26,15 +24,14 @@ from bandits_lib.fixed_budget.stages import rounded
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Round, total
-from bandits_lib.rules import BATCHES, ELSEWHERE, RATIOS, SPENT, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, ELSEWHERE, SPENT, After, Algorithm, InPlay, Result, Round, Row, rule, total
 
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
 
 
 @rule(
     label="Peace",
-    row=Row(BATCHES, RATIOS, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE),
+    row=Row(BATCHES, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE, "ratios"),
     guarantee=After("without", SPENT),
     gone={"offset": 1.0},
 )
@@ -47,7 +44,7 @@ def peace(
     objective: str = "width",
     draws: int = 1024,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item within a budget, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
 
     Parameters

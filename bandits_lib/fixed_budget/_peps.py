@@ -11,7 +11,6 @@ from lambda, mixed with a fixed design by t^(-1/4). Departures:
 With RR' = V^-1, V = sum xx', arms and items are held as R'x and R'z, and the estimate as R^-1 theta_hat.
 """
 
-from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ from bandits_lib.design.gaussian_width import points_in
 from bandits_lib.numerics.kernels import along_all, forward, inlined, record, regularised_cholesky, weighted_gram
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import ELSEWHERE, LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
+from bandits_lib.protocol import ELSEWHERE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, one_pull, rule, spend
 
 REFRESH = 1_000  # pulls between two fresh factorisations
 
@@ -59,11 +57,7 @@ def refresh(fit, counts):
     arms, points, theta = fit.arms, fit.points, fit.theta
     r = len(theta)
     V, factor = np.empty((r, r)), np.empty((r, r))
-    for i in range(r):
-        for k in range(arms.shape[1]):
-            arms[i, k] = fit.given_arms[k, i]
-        for m in range(points.shape[1]):
-            points[i, m] = fit.given_points[m, i]
+    arms[:], points[:] = fit.given_arms.T, fit.given_points.T
     weighted_gram(arms, counts, V)
     regularised_cholesky(V, factor)
     forward(factor, arms)
@@ -116,8 +110,8 @@ def shrink(columns, b, share, along):
 
 @rule(
     label="PEPS",
-    row=Row(PULLS, LARGEST, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "each result comes at once; very many items", "Li et al. 2024", ELSEWHERE),
+    guarantee=ONE_BY_ONE,
 )
 def peps(
     arms: np.ndarray,
@@ -128,7 +122,7 @@ def peps(
     tries: int = 100,
     trace: int = 0,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with a budget, by sampling parameters with another answer (Li et al. 2024).
 
     Parameters
@@ -174,8 +168,7 @@ def peps(
     if (items == items[0]).all():
         return Result(0)
 
-    first = np.zeros(len(arms), dtype=np.int64)
-    first[spanning_arms(space.arms)] = 1
+    first = one_pull(spanning_arms(space.arms), len(arms))
     sample = yield first
     check_told(first, sample, space.arms, space.arms)
     fixed = xy_design(arms, pairs(items)).weights
@@ -264,36 +257,25 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,)
     now: np.record  # pulls, due; leader, the rival nearest to it, that squared distance; the largest gain so far
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
-    apart: np.ndarray  # (r,), theta_hat - theta~
-    values: np.ndarray  # (M,), of the items under theta_hat
-    others: np.ndarray  # (M,), of the items under theta~; scratch
     weights: np.ndarray  # (K,), lambda
     fixed: np.ndarray  # (K,), the design that is mixed in
-    gains: np.ndarray  # (K,), scratch
     rng: Any  # draws samples and arms
     sigma: float
     tries: int
     step: float  # sqrt(log K / T)
+    apart: np.ndarray  # (r,), theta_hat - theta~
+    values: np.ndarray  # (M,), of the items under theta_hat
+    others: np.ndarray  # (M,), of the items under theta~; scratch
+    gains: np.ndarray  # (K,), scratch
 
 
 def _start(fit, sample, fixed, rng, sigma, tries, budget):
     """The state after one pull of each spanning arm."""
-    (r, M), K, pulls = fit.points.shape, len(fixed), sample.counts.sum()
-    return State(
-        counts=sample.counts.astype(np.int64),
-        now=record(pulls=pulls, due=0, leader=0, rival=0, distance=0.0, largest=0.0),
-        fit=fit,
-        apart=np.empty(r),
-        values=np.empty(M),
-        others=np.empty(M),
-        weights=0.5 * fixed + 0.5 / K,  # an arm of weight 0 would never be learnt about
-        fixed=np.array(fixed),
-        gains=np.empty(K),
-        rng=rng,
-        sigma=float(sigma),
-        tries=int(tries),
-        step=float(np.sqrt(np.log(max(2, K)) / budget)),
-    )
+    (r, M), K, counts = fit.points.shape, len(fixed), sample.counts.astype(np.int64)
+    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, distance=0.0, largest=0.0)
+    weights = 0.5 * fixed + 0.5 / K  # an arm of weight 0 would never be learnt about
+    constants = rng, float(sigma), int(tries), float(np.sqrt(np.log(max(2, K)) / budget))
+    return State(counts, now, fit, weights, np.array(fixed), *constants, *map(np.empty, (r, M, M, K)))
 
 
 def _look(state):

@@ -7,9 +7,8 @@ rewards; recommend the arm pulled most often (Azizi et al. 2022, appendix F). Th
 - width="squared" with alpha=0.5 is the published code of azizi2022.
 """
 
-from collections.abc import Generator
 from math import log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -29,16 +28,15 @@ from bandits_lib.numerics.kernels import along_all, inlined, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, spend
-from bandits_lib.rules import NONE, ONE_BY_ONE, OWN, PULLS, After, Row, rule
+from bandits_lib.protocol import NONE, ONE_BY_ONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 
 
 @rule(
     label="UCB-GLM",
-    row=Row(PULLS, OWN, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE),
-    guarantee=After("", ONE_BY_ONE),
+    row=Row(PULLS, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE, OWN),
+    guarantee=ONE_BY_ONE,
 )
 def ucb_glm(
     arms: np.ndarray,
@@ -50,15 +48,13 @@ def ucb_glm(
     delta: float | None = None,
     ridge: float = 1e-3,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the arm that UCB-GLM pulls most in `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    budget : int
-        Number of pulls, at least K; all are made.
+    arms, budget : (K, d) array_like and int
+        As for `gse`; the budget is at least K.
     theta_bound : float, optional
         Bound on the Euclidean norm of theta, which the theory's alpha needs.
     alpha : float, optional
@@ -67,10 +63,8 @@ def ucb_glm(
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
         Error probability in the theory's alpha; by default 1 / (budget + 1).
-    ridge : float
-        Penalty of the logistic regression, positive.
-    trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+    ridge, trace : float and int
+        Penalty of the logistic regression, positive; and pulls between two records, as for `linucb`.
 
     Yields
     ------
@@ -126,30 +120,20 @@ class State(NamedTuple):
     theta: np.ndarray  # (r,), the logistic regression
     room: Room  # scratch of Newton's method
     fit: Ridge  # only its squares x'V^-1 x are used
-    values: np.ndarray  # (K,), x'theta
-    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
     squared: bool  # whether the bonus is alpha x'V^-1 x
     ridge: float
+    values: np.ndarray  # (K,), x'theta
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
 
 
 def _start(arms, sample, alpha, squared, ridge):
     """The state after one pull of each arm, the regression fitted."""
     K, r = arms.shape
-    state = State(
-        counts=sample.counts.astype(np.int64),
-        now=record(pulls=sample.counts.sum(), due=0, refused=False),
-        arms=np.ascontiguousarray(arms),
-        sums=np.array(sample.sums, dtype=float),
-        theta=np.zeros(r),
-        room=room_for(arms),
-        fit=ridge_regression(arms, 0.0, sample),
-        values=np.empty(K),
-        bounds=np.empty(K),
-        alpha=float(alpha),
-        squared=squared,
-        ridge=ridge,
-    )
+    counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
+    now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
+    logistic = np.ascontiguousarray(arms), sums, theta, room_for(arms)
+    state = State(counts, now, *logistic, fit, float(alpha), squared, ridge, *map(np.empty, (K, K)))
     refit(state)
     return state
 

@@ -8,19 +8,16 @@ Departures and readings:
 - The design's maximum is over all arms in the span of the active ones; floor(d / 2^r) = 0 is read as 1.
 """
 
-from collections.abc import Generator
 from math import ceil, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from bandits_lib.checks import check_option, check_positive, check_problem, check_told
 from bandits_lib.design import g_design
-from bandits_lib.elimination import behind, feasible
+from bandits_lib.fixed_confidence._rage import behind, feasible
 from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
 
 WAY_OUT = (
     "The rule allows for rewards up to {:.2g}, theta_bound times the longest arm. The best arm must be unique; drop "
@@ -30,7 +27,7 @@ WAY_OUT = (
 
 @rule(
     label="ALBA",
-    row=Row(BATCHES, LARGEST, "for comparison with rage", "Tao et al. 2018", DELTA),
+    row=Row(BATCHES, "for comparison with rage", "Tao et al. 2018", DELTA),
     guarantee=After(
         "without", "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
     ),
@@ -44,17 +41,13 @@ def alba(
     sigma: float | np.ndarray = 1.0,
     growth: float = 2,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled, which are also what is ranked.
-    delta, theta_bound : float
-        Error probability allowed, in (0, 1), and bound on the Euclidean norm of theta.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise; of several the largest counts.
+    arms, delta, theta_bound, sigma : (K, d) array_like, float, float, and float or (K,) array_like
+        As for `rage`, with the arms as items, and bound on the Euclidean norm of theta.
     growth : {2, 1.1}
         Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
     rng : numpy.random.Generator
@@ -94,8 +87,7 @@ def alba(
 
 def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
     """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
-    rounds: list[Round] = []
-    size, d = len(active), arms.shape[1]
+    rounds, size, d = list[Round](), len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
     while len(active) > most:
         s, in_view = len(rounds) + 1, arms[active]

@@ -14,23 +14,22 @@ c_x^2 E(X - q_x)^2. The lead is not known: there is one lam for each lead 2^-j, 
   -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import ceil, log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_told
+from bandits_lib.checks import check_problem, check_told
 from bandits_lib.design import pairs, round_design, weighted_design
-from bandits_lib.elimination import feasible
+from bandits_lib.fixed_confidence._rage import feasible
 from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along, product, transposed
 from bandits_lib.numerics.linear_algebra import total as total_of
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Round, total
-from bandits_lib.rules import BATCHES, DELTA, OWN, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, OWN, After, Algorithm, InPlay, Result, Round, Row, rule, total
 
 STEPS = np.arange(1, 41)
 LEADS = 0.5**STEPS  # in the unit of the rule
@@ -106,10 +105,10 @@ def check_fractions(sample):
     label="RAGE by betting",
     row=Row(
         BATCHES,
-        OWN,
         "rewards 0 and 1, or between: pays for their true variance",
         "none: proof in companion_your_own_arms",
         DELTA,
+        OWN,
     ),
     guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
     check=check_fractions,
@@ -121,7 +120,7 @@ def bounded_rage(
     delta: float,
     growth: float = 2.0,
     design: Callable = weighted_design,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta from rewards in [0, 1] of unknown variance.
 
     Parameters
@@ -158,9 +157,8 @@ def bounded_rage(
     >>> play(bounded_rage(pages.arms, delta=0.05), pages, np.random.default_rng(0)).result.recommendation
     1
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, growth = check_delta(delta), _check_growth(growth)
+    arms, items, delta, _ = check_problem(arms, items, delta, sigma=1.0)
+    growth = _check_growth(growth)
     demand = 2 * (1 - log(delta))  # a lead shows when lead^2 / V comes to about as much
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]

@@ -9,8 +9,7 @@ all z, and the arm is pulled that its counts lag behind most. Departures:
 - The game is solved by the simplex method (Bland's rule), for payoffs shifted to be positive.
 """
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,8 +17,7 @@ from numba import njit
 from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
 from bandits_lib.numerics.kernels import add_outer, along_all, inverse_of, kernel, shrink, times_vector
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 
 @njit(cache=True, error_model="numpy")
@@ -38,25 +36,19 @@ def maximin(payoffs, z):
         leave = leaving(table, rows, enter)
         exchange(table, leave, enter)
         rows[leave], columns[enter] = columns[enter], rows[leave]
-    total = 0.0
-    for k in range(K):
-        z[k] = 0.0
+    total, z[:] = 0.0, 0.0
     for j in range(J):
         if columns[j] >= J:
             z[columns[j] - J] = table[K, j]
             total += table[K, j]
-    for k in range(K):
-        z[k] /= total
+    z /= total
 
 
 @njit(cache=True, error_model="numpy")
 def simplex_table(payoffs):
     """The condensed tableau (K + 1, J + 1): constraints with bounds in the last column, objective in the last row."""
     J, K = payoffs.shape
-    low, high = np.inf, -np.inf
-    for j in range(J):
-        for k in range(K):
-            low, high = min(low, payoffs[j, k]), max(high, payoffs[j, k])
+    low, high = payoffs.min(), payoffs.max()
     unit, table = high - low if high > low else 1.0, np.empty((K + 1, J + 1))
     for j in range(J):
         for k in range(K):
@@ -95,11 +87,7 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-@rule(
-    label="FWS",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Wang et al. 2021", OPTIMAL),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL), guarantee=STOPPING)
 def fws(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -111,15 +99,13 @@ def fws(
     threshold: str = "determinant",
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     u : float
         Positive constant of the threshold (jedra2020, eq. 9).
     delta_schedule : {"anytime", "union"} or float
@@ -267,15 +253,6 @@ class State(NamedTuple):
 
 def first_state(evidence):
     """After the opening: the iterate is at the proportions of its pulls."""
-    K = len(evidence.arms)
-    return State(
-        evidence.counts,
-        evidence,
-        iterate=evidence.counts.astype(float),
-        information=evidence.information.copy(),
-        inverse=evidence.inverse.copy(),
-        values=np.empty(len(evidence.items)),
-        along=np.empty(K),
-        step=np.empty(K),
-        direction=np.empty(len(evidence.theta)),
-    )
+    (K, r), counts, M = evidence.arms.shape, evidence.counts, len(evidence.items)
+    iterate = counts.astype(float), evidence.information.copy(), evidence.inverse.copy()
+    return State(counts, evidence, *iterate, *map(np.empty, (M, K, K, r)))

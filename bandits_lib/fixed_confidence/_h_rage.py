@@ -6,43 +6,37 @@ Departures (those of the phases are in `_rage_halving`):
 - The estimates are clipped to [sigma_min, sigma_max], which the proof needs and the published code does not do.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
+from bandits_lib.checks import check_option, check_sigma
 from bandits_lib.design import weighted_design
-from bandits_lib.design.rounding import check_floor
-from bandits_lib.fixed_confidence._rage_halving import checked_items, halving
+from bandits_lib.fixed_confidence._rage_halving import checked, halving
 from bandits_lib.numerics.span import basis
-from bandits_lib.protocol import Result
-from bandits_lib.rules import BATCHES, DELTA, EACH, HALVING, After, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, HALVING, After, Algorithm, Result, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
-from bandits_lib.variance._burn_in import FORMS
+from bandits_lib.variance._head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
+
+BURN_IN = After(
+    "", "the variances must be known up to half of themselves, and the burn-in is as long as that takes", closes=False
+)
 
 
 @rule(
     label="H-RAGE",
     row=Row(
         BATCHES,
-        EACH,
         "each arm has its own noise, unknown between two bounds, or known (burn_in)",
         "weltz2023, Algorithm 2",
         f"{DELTA}, if the variances are x'Sigma x",
+        EACH,
     ),
-    guarantee=lambda given, request: (
-        After(
-            "",
-            "the variances must be known up to half of themselves, and the burn-in is as long as that takes",
-            closes=False,
-        )
-        if request <= 2 and np.ndim(given["burn_in"]) == 0  # the two stages of the burn-in
-        else After("anew", HALVING)
-    ),
+    # the burn-in has two stages
+    guarantee=lambda given, request: BURN_IN if request <= 2 and np.ndim(given["burn_in"]) == 0 else HALVING,
 )
 def h_rage(
     arms: np.ndarray,
@@ -57,24 +51,22 @@ def h_rage(
     log_items: str = "paper",
     design: Callable = weighted_design,
     floor: float = 0.0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for unknown noise (weltz2023, Alg. 2).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta : float
-        Error probability allowed, in (0, 1).
+    arms, items, delta : (K, d) and (M, d) array_like, and float
+        As for `rage`.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
     objective, threshold : {"best", "level"}, and float or None
-        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+        As for `rage_halving`.
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
         Length by `variance.burn_in`, or in pulls; or standard deviations known before, each variance up to half of
         itself.
     log_items : {"paper", "code"}
-        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+        As for `rage_halving`.
     design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)` or, for level sets, the
         active items.
@@ -101,20 +93,16 @@ def h_rage(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items, threshold = checked_items(items, arms, objective, threshold)
-    delta, bounds = check_delta(delta), check_bounds(sigma_min, sigma_max)
-    check_option("log_items", log_items, ("paper", "code"))
-    floor = check_floor(floor)
+    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    bounds = check_bounds(sigma_min, sigma_max)
     if objective == "best" and len(items) == 1:
         return Result(0)
     if np.ndim(burn_in) == 0:
-        pulls = _pulls(burn_in, arms, bounds, delta)
+        pulls = _pulls(burn_in, arms, bounds, told["delta"])
         estimate, stages = yield from head(arms, budget=pulls, sigma_min=sigma_min, sigma_max=sigma_max)  # line 5
         sigma, before = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
     else:
         sigma, before = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
-    told = {"delta": delta, "threshold": threshold, "log_items": log_items, "floor": floor}
     weighted = partial(design, sigma=sigma)
     result = yield from halving(arms, items, **told, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
     return Result(result.recommendation, before + result.history)

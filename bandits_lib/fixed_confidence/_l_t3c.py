@@ -7,9 +7,8 @@ pulled that shrinks the width of their difference most. This linear form is know
   paper draws among them.
 """
 
-from collections.abc import Generator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +16,12 @@ from bandits_lib.checks import check_option
 from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import DELTA, LARGEST, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
-@rule(
-    label="L-T3C",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Shang et al. 2020", DELTA),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), guarantee=STOPPING)
 def l_t3c(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -41,15 +35,13 @@ def l_t3c(
     history: Sample | tuple | None = None,
     trace: int = 0,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     leader : {"sample", "best"}
         The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
     u, delta_schedule, threshold : float, str or float, and str
@@ -140,17 +132,8 @@ class State(NamedTuple):
 def first_state(evidence, draws):
     """After the opening: all draws are used."""
     K, r = evidence.arms.shape
-    return State(
-        evidence.counts,
-        evidence,
-        arm_squares=arm_norms(evidence),
-        normals=np.empty((draws, r)),
-        now=record(used=draws),
-        factor=np.empty((r, r)),
-        sampled=np.empty(r),
-        direction=np.empty(r),
-        gains=np.empty(K),
-    )
+    normals, now, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
+    return State(evidence.counts, evidence, arm_norms(evidence), normals, now, *scratch)
 
 
 def drawn(rng, state):

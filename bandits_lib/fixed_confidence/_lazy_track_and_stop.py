@@ -7,10 +7,9 @@ Departures and readings:
 """
 
 import warnings
-from collections.abc import Generator
 from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,21 +20,17 @@ from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, STOPPING, After, Row, rule
+from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algorithm, Row, Sample, rule
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
+DRAWN = After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
 
 
 @rule(
     label="LT&S",
-    row=Row(PULLS, LARGEST, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
-    guarantee=lambda given, request: (
-        After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
-        if given["initial"] == "random"
-        else After("restart", STOPPING)
-    ),
+    row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
+    guarantee=lambda given, request: DRAWN if given["initial"] == "random" else STOPPING,
 )
 def lazy_track_and_stop(
     arms: np.ndarray,
@@ -55,15 +50,13 @@ def lazy_track_and_stop(
     rng: np.random.Generator | None = None,
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, tracking the plug-in allocation (jedra2020, Algorithm 1).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     update : {"doubling"}, int or sequence of int
         T, the times of the updates: 1, 2, 4, ...; or 1, 1 + P, 1 + 2 P, ... for a period P; or the times given.
     averaging : bool
@@ -199,7 +192,9 @@ def track(state, w):
 class State(NamedTuple):
     evidence: Evidence
     counts: np.ndarray  # (K,), those of the evidence
-    now: np.record  # see `_state`
+    # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, which that
+    # of A is known to exceed; since and next_update, t at the last update and at the next
+    now: np.record
     averaging: bool
     support: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
     W: np.ndarray  # (K,), sum of w(s) before the last update
@@ -212,13 +207,7 @@ def _state(evidence, averaging, after_history):
     first, pulls = evidence.first, int(evidence.now.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
     w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
-    now = record(
-        turn=0,  # position in A_0 of the next forced pull
-        forced=False,  # whether the last choice was forced
-        eigenvalue=evidence.c,  # what the least eigenvalue of A is known to be above
-        since=pulls,  # t at the last update
-        next_update=0,  # t at the next one
-    )
+    now = record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0)
     W = evidence.counts.astype(float) if after_history else W
     return track(State(evidence, evidence.counts, now, bool(averaging), first, W, w, w), w)
 

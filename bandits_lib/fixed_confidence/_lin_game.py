@@ -9,9 +9,8 @@ the sum of its mixtures. Departures:
 - A(w) is taken at w + 1e-12 / K, since the learner's weights fall below the smallest double.
 """
 
-from collections.abc import Generator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,19 +26,14 @@ from bandits_lib.likelihood_ratio import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Sample
-from bandits_lib.rules import LARGEST, OPTIMAL, PULLS, SEQUENTIAL, STOPPING, After, Row, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 LEARNERS = 4  # the table of learners holds these at first
 MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-@rule(
-    label="LinGame",
-    row=Row(PULLS, LARGEST, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL),
-    guarantee=After("restart", STOPPING),
-)
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), guarantee=STOPPING)
 def lin_game(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -51,15 +45,13 @@ def lin_game(
     threshold: str = "determinant",
     history: Sample | tuple | None = None,
     trace: int = 0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
         Of the stopping rule, as for `fws`.
     history, trace : Sample or (features, Sample), and int
@@ -181,22 +173,11 @@ class State(NamedTuple):
 
 def first_state(evidence, after_history):
     """After the opening: no item has led, and nothing is tracked but the pulls of a history."""
-    K, r = evidence.arms.shape
-    return State(
-        evidence.counts,
-        evidence,
-        arm_squares=arm_norms(evidence),
-        row_of=np.full(len(evidence.items), -1),
-        now=record(learners=0),
-        losses=np.zeros((LEARNERS, K)),
-        mixability=np.full(LEARNERS, MIXABILITY),
-        tracked=evidence.counts.astype(float) if after_history else np.zeros(K),
-        weights=np.empty(K),
-        gains=np.empty(K),
-        information=np.empty((r, r)),
-        inverse=np.empty((r, r)),
-        direction=np.empty(r),
-    )
+    (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
+    learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
+    tracked = counts.astype(float) if after_history else np.zeros(K)
+    scratch = map(np.empty, (K, K, (r, r), (r, r), r))
+    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, tracked, *scratch)
 
 
 def with_room(state):

@@ -5,33 +5,34 @@ Departures and readings; the proofs are in the notebook fiez2019_3_rage:
 - delta_t = delta / t^2 is the paper's. The errors add up to at most 0.41 delta, not by the product in appendix A.
 - The design is certified to 0.1 %, where plain Frank-Wolfe stalls above the optimum.
 - Above 5,000 active items an item is compared with the leader alone, which Theorem 2 survives.
+- Norms are in the inverse information matrix. The leader stays, and so does an item at its width from the leader.
 - accept > 0 is the early exit of section 6, in phase ceil(log2(1 / accept)) at the latest.
 - With a floor f, (1 - f) N_t pulls follow the design and f N_t / K go to every arm, rounded up.
 """
 
-from collections.abc import Callable, Generator
-from math import ceil, log
-from typing import Any
+from collections.abc import Callable
+from math import ceil, inf, log
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from bandits_lib.checks import check_option, check_positive, check_problem, check_told
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.elimination import eliminated_by, feasible, good_enough
 from bandits_lib.numerics.least_squares import basel_delta, least_squares
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, DELTA, LARGEST, After, InPlay, Row, rule
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
+
+MANY_ITEMS = 5_000  # above, elimination is against the leader only
+BLOCK = 1_000  # rows of the pairwise comparison held at once
+MOST_PULLS = 10**18  # of one phase; more do not fit the counters
 
 
 @rule(
     label="RAGE",
-    row=Row(BATCHES, LARGEST, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
-    guarantee=After(
-        "anew",
-        "stands: items go by the widths of the pulls that were made, which the union bound covers whatever their "
-        "number",
-    ),
+    row=Row(BATCHES, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
+    guarantee=After("anew", "stands: the union bound covers the widths of the pulls made, whatever their number"),
     gone={"rule": "widths", "objective": "best", "threshold": None},
 )
 def rage(
@@ -48,7 +49,7 @@ def rage(
     design: Callable = xy_design,
     rounding: str = "pukelsheim",
     floor: float = 0.0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, in phases that halve the gap (fiez2019, Algorithm 1).
 
     Parameters
@@ -103,8 +104,7 @@ def rage(
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
     floor = check_floor(floor)
 
-    active = np.arange(len(items))
-    history: list[Round] = []
+    active, history = np.arange(len(items)), list[Round]()
     while len(active) > 1:
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
@@ -134,3 +134,48 @@ def union_logs(log_items, K, M, delta_t):
     if log_items == "paper":
         return log(M**2 / delta_t), log(M**2 / delta_t)
     return log(2 * M**2 / delta_t), log(2 * K**2 / delta_t)
+
+
+def behind(items, theta_hat):
+    """How far the estimate of each item (m, d) is behind the leader's, (m,), and its difference from it, (m, d)."""
+    values = along(items, theta_hat)
+    leader = argmax(values)
+    return values[leader] - values, items - items[leader]
+
+
+def eliminated_by(items, fit, radius, comparison=None):
+    """Line 10 of RAGE: which active items stay, (m,) of bool, and the largest width of a comparison with the leader."""
+    gaps, away = behind(items, fit.theta_hat)
+    whitened = fit.whitened(away)  # distances are norms of differences
+    widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
+    kept = gaps <= widths
+    if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
+        for rows in np.array_split(np.flatnonzero(kept), 1 + np.count_nonzero(kept) // BLOCK):
+            beaten = gaps[rows, None] - gaps > radius * cdist(whitened[rows], whitened)
+            kept[rows] = ~beaten.any(axis=1)
+    return kept, float(widths.max())
+
+
+def good_enough(items, fit, radius, accept):
+    """Row of the leader if no item is more than `accept` ahead of it while all widths hold, else None (section 6)."""
+    gaps, away = behind(items, fit.theta_hat)
+    loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
+    return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None
+
+
+def feasible(
+    n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
+):
+    """`n` pulls, unless the counters would overflow: items are too close at the scale (a text, by default 2^-phase)."""
+    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
+    if n == inf:
+        raise ValueError(
+            f"design leaves a direction of {left} without pulls (its value is infinite), as Frank-Wolfe's pruning can:"
+            " give prune=0.0, or a certified design"
+        )
+    if n > MOST_PULLS:
+        raise ValueError(
+            f"{left} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
+            f"{way_out}, or stop earlier with max_pulls"
+        )
+    return n

@@ -11,20 +11,18 @@ is known up to half of itself, and 2 sigma_max^2 with weights of 1. Departures:
 The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import isfinite, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.elimination import behind, feasible
+from bandits_lib.fixed_confidence._rage import behind, feasible
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
-from bandits_lib.protocol import Result, Round
-from bandits_lib.rules import BATCHES, DELTA, HALVING, LARGEST, After, InPlay, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
 
 ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
 
@@ -58,8 +56,17 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
     return Result(int(active[0]) if best else above, tuple(history))
 
 
-def checked_items(items, arms, objective, threshold):
-    """(M, d) items and threshold (a float, or None for "best") that fit the objective, or a ValueError."""
+def checked(arms, items, delta, objective, threshold, log_items, floor):
+    """Arms (K, d), items (M, d) that fit the objective, and delta, threshold, log_items and floor as a dictionary."""
+    arms, floor = check_arms(arms), check_floor(floor)
+    items, threshold = _checked_items(items, arms, objective, threshold)
+    check_option("log_items", log_items, ("paper", "code"))
+    told = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
+    return arms, items, told
+
+
+def _checked_items(items, arms, objective, threshold):
+    """The items, and the threshold as a float, or None for "best"."""
     check_option("objective", objective, ("best", "level"))
     if objective == "best":
         if threshold is not None:
@@ -77,8 +84,8 @@ def checked_items(items, arms, objective, threshold):
 
 @rule(
     label="RAGE by halving",
-    row=Row(BATCHES, LARGEST, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
-    guarantee=After("anew", HALVING),
+    row=Row(BATCHES, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
+    guarantee=HALVING,
 )
 def rage_halving(
     arms: np.ndarray,
@@ -91,15 +98,13 @@ def rage_halving(
     log_items: str = "paper",
     design: Callable = xy_design,
     floor: float = 0.0,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     objective, threshold : {"best", "level"}, and float or None
         The best item; or which items have a value above the threshold (a reward), which "level" needs.
     log_items : {"paper", "code"}
@@ -127,10 +132,6 @@ def rage_halving(
     >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items, threshold = checked_items(items, arms, objective, threshold)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    check_option("log_items", log_items, ("paper", "code"))
-    told = {"delta": delta, "threshold": threshold, "log_items": log_items, "design": design}
-    told["floor"] = check_floor(floor)
-    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2))
+    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    sigma = check_sigma(sigma, len(arms)).max()
+    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2, design=design))

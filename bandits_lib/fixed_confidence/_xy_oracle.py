@@ -6,29 +6,27 @@ Departures and readings:
 - The oracles in the code of weltz2023 stop when the true best item leads, without a width (stop="truth").
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from math import inf, log, sqrt
-from typing import Any
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_theta
+from bandits_lib.checks import check_option, check_problem, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import BATCHES, DELTA, EACH, ENDS, After, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, ENDS, Algorithm, Result, Row, rule
 
 UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
 
 @rule(
     label="Oracle",
-    row=Row(BATCHES, EACH, "a yardstick: it is told theta", "fiez2019, section 5", DELTA),
-    guarantee=After("as if", ENDS),
+    row=Row(BATCHES, "a yardstick: it is told theta", "fiez2019, section 5", DELTA, EACH),
+    guarantee=ENDS,
 )
 def xy_oracle(
     arms: np.ndarray,
@@ -43,17 +41,13 @@ def xy_oracle(
     stop: str = "widths",
     design: Callable = UNPRUNED,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta_star : (d,) array_like
-        The true parameter, which no other rule is told.
-    delta : float
-        Error probability allowed, in (0, 1).
+    arms, items, theta_star, delta : (K, d), (M, d) and (d,) array_like, and float
+        As for `rage`, and the true parameter, which no other rule is told.
     sigma : float or (K,) array_like
         Standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
     growth, phases : float and {"every", "odd"}
@@ -86,10 +80,8 @@ def xy_oracle(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, noise = check_delta(delta), check_sigma(sigma, len(arms))
-    growth = check_growth(growth)
+    arms, items, delta, scale = check_problem(arms, items, delta, sigma)
+    relative, growth = check_sigma(sigma, len(arms)) / scale, check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
     check_option("stop", stop, ("widths", "truth"))
@@ -97,8 +89,6 @@ def xy_oracle(
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
     best = int(argmax(items @ theta_star))
-    scale = noise.max()
-    relative = noise / scale
 
     def decide(fit, t):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
@@ -110,8 +100,7 @@ def xy_oracle(
     lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
     afresh = batches == "rounds"
     asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
-    item, history = yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)
-    return Result(item, history)
+    return Result(*(yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)))
 
 
 def rounds(design, sigma, M, delta):

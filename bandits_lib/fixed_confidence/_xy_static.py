@@ -4,10 +4,9 @@ Departure: with i.i.d. draws, data of all phases and a test on the leader alone,
 (leader - z)'theta_hat >= radius ||leader - z|| for all z. `pull_until` serves XY-oracle, too.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from itertools import count
 from math import ceil, inf, log, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result, Round, one_pull, total
-from bandits_lib.rules import BATCHES, DELTA, ENDS, LARGEST, After, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
@@ -56,14 +54,8 @@ def separated(items, leader, fit, radius):
 
 @rule(
     label="XY-static",
-    row=Row(
-        BATCHES,
-        LARGEST,
-        "as rage, with fixed shares: more batches, small at first (give rng)",
-        "Soare et al. 2014",
-        DELTA,
-    ),
-    guarantee=After("as if", ENDS),
+    row=Row(BATCHES, "as rage, with fixed shares: more batches, small at first (give rng)", "Soare et al. 2014", DELTA),
+    guarantee=ENDS,
 )
 def xy_static(
     arms: np.ndarray,
@@ -77,15 +69,13 @@ def xy_static(
     design: Callable = frank_wolfe_design,
     floor: float = 0.0,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Find the best item with probability at least 1 - delta, from one XY-design of all pairs (fiez2019, appendix F).
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
     growth : float
         Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
     phases : {"every", "odd"}

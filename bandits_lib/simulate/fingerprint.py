@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bandits_lib.numerics.kernel_cache import HOME, digest, digest_of
-from bandits_lib.rules import Rule
+from bandits_lib.protocol import Rule
 
 PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this project, installed together
 STDLIB = sysconfig.get_path("stdlib")

@@ -8,9 +8,6 @@ Departures:
 - Whole pulls that add up to `budget`, as in `head`.
 """
 
-from collections.abc import Generator
-from typing import Any
-
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
@@ -23,28 +20,22 @@ from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.linear_algebra import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Result
-from bandits_lib.rules import ENTRIES, After, rule
+from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
-CRITERIA = ("zeta_min", "printed", "volume")
 BLOCK = 50  # subsets in hand at once
 
 
-@rule(label="Uniform", guarantee=After("", ENTRIES))
+@rule(label="Uniform", guarantee=ENTRIES)
 def uniform_estimator(
     arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Estimate the variances from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled.
-    budget : int
-        Number of pulls; all are made.
-    sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
     rng : numpy.random.Generator
         Draws the arms.
 
@@ -77,7 +68,7 @@ def uniform_estimator(
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
-@rule(label="Separate Arm", guarantee=After("", ENTRIES), gone={"ddof": 0})
+@rule(label="Separate Arm", guarantee=ENTRIES, gone={"ddof": 0})
 def separate_arm_estimator(
     arms: np.ndarray,
     *,
@@ -88,17 +79,13 @@ def separate_arm_estimator(
     subsets: int = 1_000,
     candidates: int | None = None,
     rng: np.random.Generator,
-) -> Generator[Any, Any, Result]:
+) -> Algorithm:
     """Estimate the variances from as few arms as identify them (weltz2023, Algorithm 4).
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms that can be pulled.
-    budget : int
-        Number of pulls; all are made.
-    sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
     criterion, subsets, candidates : str, int and int
         Which arms are pulled, as for `separate_arm_design`.
     rng : numpy.random.Generator
@@ -148,7 +135,7 @@ def separate_arm_design(
     Parameters
     ----------
     arms : (K, d) array_like
-        Arms that can be pulled; with r the dimension of their phi's, r of them are chosen.
+        Arms that can be pulled; r of them are chosen, the dimension of their phi's.
     criterion : {"zeta_min", "printed", "volume"}
         Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
         as printed; "volume" is the greedy choice.
@@ -176,7 +163,7 @@ def separate_arm_design(
     >>> design.weights.tolist(), design.lower_bound
     ([0.5, 0.5], 2.0)
     """
-    check_option("criterion", criterion, CRITERIA)
+    check_option("criterion", criterion, ("zeta_min", "printed", "volume"))
     check_dimension("subsets", subsets, 1)
     phi = features(check_arms(arms))
     phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept

@@ -8,10 +8,12 @@ import pytest
 from scipy import stats
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
+from bandits_lib.design import cache_clear
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive
 from bandits_lib.plain.xy_adaptive import greedy as greedy_arm
 from bandits_lib.plain.xy_adaptive import norms
+from bandits_lib.protocol import one_pull
 
 CODE = instances.option_set("fiez2019_code")["xy_adaptive"]
 RULE = sys.modules[xy_adaptive.__module__]
@@ -20,7 +22,7 @@ RULE = sys.modules[xy_adaptive.__module__]
 @pytest.fixture(autouse=True)
 def forget():
     """Every test computes its own allocations."""
-    RULE._known.clear()
+    cache_clear()
 
 
 def twin(problem, rng, delta, ratio, start="pull", alpha=0.1):
@@ -80,10 +82,11 @@ def test_counts_are_those_of_the_twin(name, options):
 
 def allocation(problem, pulls, at_once=10**9):
     """Counts after so many pulls in all, of which so many at a time begin with a fresh inversion."""
-    phase = _xy_adaptive.begin(problem.arms, problem.items - problem.items[0], "pull", problem.arms.shape[1])
-    while (left := pulls - phase.counts.sum()) > 0:
-        _xy_adaptive.pull_greedily(phase, 0.0, False, min(at_once, left))
-    return phase.counts
+    counts = one_pull(spanning_arms(problem.arms), len(problem.arms))
+    while (left := pulls - counts.sum()) > 0:
+        items, until = problem.items - problem.items[0], (0, 0.0, False, min(at_once, left))
+        counts, *_ = _xy_adaptive.pull_greedily(problem.arms, items, counts, until)
+    return counts
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_phase_ends_with_the_first_pull_below_alpha_times_the_phase_before():
 def test_a_long_phase_is_asked_for_in_batches_to_the_same_end(monkeypatch):
     problem = PROBLEMS["benchmark"]
     whole = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0))
-    RULE._known.clear()
+    cache_clear()
     monkeypatch.setattr(RULE, "BATCH", 300)
     in_parts, asked, reply = xy_adaptive(problem.arms, delta=0.05), [], None
     with pytest.raises(StopIteration) as stop:
@@ -171,15 +174,14 @@ def test_a_long_phase_is_asked_for_in_batches_to_the_same_end(monkeypatch):
     assert not cut.stopped and 600 < cut.counts.sum() <= 1_000
 
 
-def test_remembered_phases_change_nothing():
+def test_remembered_phases_change_nothing(monkeypatch):
     problem = PROBLEMS["benchmark"]
-    fresh, again = (
-        play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history for _ in range(2)
-    )
+    fresh = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history
+    monkeypatch.setattr(RULE, "norms_of", None)  # nothing is computed anew
+    again = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history
     for first, second in zip(fresh, again, strict=True):
         for one, other in zip(first, second, strict=True):
             np.testing.assert_array_equal(one, other)
-    assert 0 < len(RULE._known) <= RULE.REMEMBERED
 
 
 def test_the_ridge_is_counted_as_d_pulls_that_nobody_looks_at():

@@ -7,7 +7,7 @@ import pytest
 
 from bandits_lab import planning
 from bandits_lab.table_of_rules import NAMES, rule_named, rules_for
-from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play, rules
+from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play, protocol
 from bandits_lib.protocol import Loop
 
 TABLE = rules_for()
@@ -85,12 +85,12 @@ def test_the_call_needs_what_the_table_says(name):
 def test_of_several_sigma_what_the_table_says_counts(name):
     """The largest: then a vector and its largest entry give the same requests, and a smaller entry changes none."""
     noise, vector = TABLE.loc[name, "noise"], np.array([0.5, 0.1, 0.1, 0.3, 0.2])
-    if noise == rules.OWN or "sigma" not in inspect.signature(rule_named(name)).parameters:
+    if noise == protocol.OWN or "sigma" not in inspect.signature(rule_named(name)).parameters:
         assert name in ("ucb_glm", "h_rage", "bounded_rage")
         return
     same = pulls(fresh(name, sigma=vector)) == pulls(fresh(name, sigma=0.5))
-    assert same == (noise == rules.LARGEST)
-    if noise == rules.RATIOS:
+    assert same == (noise == protocol.LARGEST)
+    if noise == "ratios":
         assert pulls(fresh(name, sigma=vector)) == pulls(fresh(name, sigma=2 * vector))
 
 

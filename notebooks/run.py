@@ -48,6 +48,7 @@ QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no u
 from bandits_companion import notebook_runs
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
+from bandits_lib.files import atomic_write
 
 # --- which notebooks, with which parameters
 
@@ -114,7 +115,7 @@ def refresh(name: str) -> str:
     strip(notebook)
     after = nbformat.writes(notebook) + "\n"
     if after != before:
-        path.write_text(after, encoding="utf-8")
+        atomic_write(path, after)
     return "unchanged" if after == before else "rewritten"
 
 

@@ -24,9 +24,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.numerics.kernels import largest, merged, smallest
+from bandits_lib.numerics.kernels import compiled, largest, merged, smallest
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -87,7 +86,7 @@ class Factor(NamedTuple):
     small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def geometry(arms, directions, mu):
     upper, regular = cholesky(information(arms, mu))
     if not regular:  # too close to singular for A itself
@@ -109,21 +108,21 @@ def geometry(arms, directions, mu):
     return Geometry(measured, rays, g, transposed(Wt), Wt, none, none)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def pressures(here, v):
     if here.F.size:
         return apply(here.F, combine(v, here.G))
     return combine(v, here.Wt)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def growth(here, mu):
     if here.F.size:
         return apply(here.G, combine(mu, here.F))
     return combine(mu, here.W)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def factor(point, here):
     """The `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
@@ -190,7 +189,7 @@ def _weighted_squares(rows, weights):
     return lower_product(scaled_columns(transposed(rows), weights), rows)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def regular_cholesky(matrix):
     """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
     n = len(matrix)
@@ -208,7 +207,7 @@ def regular_cholesky(matrix):
     return upper
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def add_kronecker(out, matrix):
     """Add to `out` (m, m) the form tr(E matrix E), twice, of symmetric E (r, r), in svec(E)."""
     r = len(matrix)
@@ -237,7 +236,7 @@ def add_kronecker(out, matrix):
                 out[n, k] += twice
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve(factor, point, here, target_z, target_s):
     """The Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
@@ -296,7 +295,7 @@ def _solve_many(factor, here, point, a, b):
     return dmu, t, dv
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def gap(point):
     slack, arms = 0.0, 0.0
     for k in range(len(point.s)):
@@ -306,7 +305,7 @@ def gap(point):
     return (slack + arms) / (len(point.s) + len(point.mu))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def moved(point, step, fraction):
     """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
@@ -317,7 +316,7 @@ def moved(point, step, fraction):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _along(x, length, dx):
     out = np.empty(len(x))
     for k in range(len(x)):
@@ -325,7 +324,7 @@ def _along(x, length, dx):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _room(x, dx):
     least = np.inf
     for k in range(len(x)):
@@ -374,7 +373,7 @@ def centred(arms, directions, point, tol, unit):
     return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solution(arms, directions, weights, masses, point, tol, unit, task):
     """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
     steps, least, last = 0, 0.0, task != FOLLOW
@@ -426,7 +425,7 @@ def _centred(arms, directions, point, tol, unit):
     return point, g, steps
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
@@ -441,7 +440,7 @@ def _lifted(point, tau_z, tau_s):
     return Point(mu, z, s, v)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _raised(x, y, least):
     """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
     scale, x, y = len(x) / total(x), x.copy(), y.copy()
@@ -499,7 +498,7 @@ def _relative_length(move, x):
     return length
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _filled(n, value):
     out = np.empty(n)
     for k in range(n):
@@ -549,7 +548,7 @@ def _opened(arms, directions, weights, masses):
     return Point(mu, z, s, v)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _ratio(point, here):
     value = total(point.mu) / smallest(here.g)
     pull, square = 0.0, 0.0

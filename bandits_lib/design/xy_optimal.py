@@ -15,7 +15,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.certificate import Design, fewer_atoms, inverse_root, lower_bound, snapped, value_of
 from bandits_lib.design.directions import Listed
@@ -23,6 +22,7 @@ from bandits_lib.design.elfving import single_direction
 from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
 from bandits_lib.design.g_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, chosen_from, interior_point
+from bandits_lib.numerics.kernels import compiled
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
     information,
@@ -209,7 +209,7 @@ def _attempt(arms, directions, chosen, rows, solution):
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _tested(arms, root, rows, masses):
     """Of an `inverse_root`: squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))

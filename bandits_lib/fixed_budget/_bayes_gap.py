@@ -15,12 +15,11 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
-from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
+from bandits_lib.numerics.kernels import compiled, forward, inlined, merged, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
 from bandits_lib.rules import LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
@@ -49,7 +48,7 @@ def posterior(prior, noise, sample):
     return fit
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def refresh(fit, counts):
     """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
     prior, K = fit.prior, len(counts)
@@ -74,7 +73,7 @@ def refresh(fit, counts):
             fit.mean[k] += fit.covariance[i, k] * (fit.sums[i] / fit.noise)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def learn(state, arm, reward):
     """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now

@@ -15,13 +15,21 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_budget, check_items, check_noisy, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.design.gaussian_width import points_in
-from bandits_lib.numerics.kernels import along_all, forward, inlined, record, regularised_cholesky, weighted_gram
+from bandits_lib.numerics.kernels import (
+    along_all,
+    compiled,
+    forward,
+    inlined,
+    merged,
+    record,
+    regularised_cholesky,
+    weighted_gram,
+)
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
@@ -53,7 +61,7 @@ def whitened(arms, points, sample):
     return fit
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def refresh(fit, counts):
     """Compute R = L^-T, V = LL', and all that is held in its coordinates, afresh from counts (K,) and response."""
     arms, points, theta = fit.arms, fit.points, fit.theta
@@ -75,7 +83,7 @@ def refresh(fit, counts):
         theta[i] /= factor[i, i]
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def learn(state, arm, reward):
     """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now
@@ -185,7 +193,7 @@ def peps(
     return Result(int(state.now.leader), history)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def choose(state):
     """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
     now = state.now
@@ -220,7 +228,7 @@ def compare(state):
     now.leader, now.distance = leader, closest / state.sigma**2
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def find_other(state):
     """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others

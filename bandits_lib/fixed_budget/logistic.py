@@ -36,7 +36,7 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     check_successes(sample)
     arms, ridge = np.ascontiguousarray(arms), check_positive("ridge", ridge)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
-    counts, sums = np.asarray(sample.counts, dtype=float), np.asarray(sample.sums, dtype=float)
+    counts, sums = np.asarray(sample.counts, dtype=np.int64), np.asarray(sample.sums, dtype=float)
     room = room_for(arms)
     steps = newton(arms, counts, sums, ridge, theta, room)
     differentiate(arms, counts, sums, ridge, theta, room)

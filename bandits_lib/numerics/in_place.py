@@ -5,26 +5,26 @@ Inner loops run along rows, over independent entries: they vectorise, and no sum
 
 import numpy as np
 
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import kernel, merged
 
 SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache
 
 
-@kernel
+@merged
 def add(out, x, a):
     for j in range(out.shape[0]):
         out[j] += a * x[j]
 
 
-@kernel
+@merged
 def add_four(out, x, y, z, w, a, b, c, d):
     """out += a x + b y + c z + d w, in this order."""
     for j in range(out.shape[0]):
         out[j] = (((out[j] + a * x[j]) + b * y[j]) + c * z[j]) + d * w[j]
 
 
-@kernel
+@merged
 def add_four_to_two(out, next, x, y, z, w, a, b, c, d, A, B, C, D):
     """`add_four` to `out` with a, b, c, d and to `next` with A, B, C, D."""
     for j in range(out.shape[0]):
@@ -123,7 +123,7 @@ def factor(upper, least):
     return skipped
 
 
-@kernel
+@merged
 def _factor_rows(upper, start, stop, least):
     skipped = 0
     for k in range(start, stop):
@@ -139,7 +139,7 @@ def _factor_rows(upper, start, stop, least):
     return skipped
 
 
-@kernel
+@merged
 def _take_four(upper, start):
     n = upper.shape[0]
     x, y, z, w = upper[start], upper[start + 1], upper[start + 2], upper[start + 3]
@@ -224,7 +224,7 @@ def symmetric_squares(rows, out):
             k += 1
 
 
-@kernel
+@merged
 def add_squares(out, x):
     for j in range(out.shape[0]):
         out[j] += x[j] * x[j]

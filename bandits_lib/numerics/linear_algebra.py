@@ -9,10 +9,9 @@ what the ones before span, so that they are a function of the matrix. The larges
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.numerics import in_place
-from bandits_lib.numerics.kernels import largest
+from bandits_lib.numerics.kernels import compiled, largest, merged
 from bandits_lib.numerics.ties import argmax, ranked
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
@@ -20,21 +19,21 @@ MILD = 1e3
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def product(left, right):
     if right.shape[1] < min(left.shape[0], NARROW):
         return transposed(_product(transposed(right), transposed(left)))
     return _product(left, right)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _product(left, right):
     out = np.zeros((left.shape[0], right.shape[1]))
     in_place.add_product(out, left, right, False)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def lower_product(left, right):
     """The lower triangle of left (n, k) times right (k, n); above the diagonal entries are not to be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
@@ -42,7 +41,7 @@ def lower_product(left, right):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def transposed(matrix):
     out = np.empty((matrix.shape[1], matrix.shape[0]))
     for i in range(matrix.shape[0]):
@@ -51,7 +50,7 @@ def transposed(matrix):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def scaled_rows(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -60,7 +59,7 @@ def scaled_rows(matrix, factors):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def scaled_columns(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -69,7 +68,7 @@ def scaled_columns(matrix, factors):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def apply(matrix, vector):
     out = np.empty(matrix.shape[0])
     in_place.apply(matrix, vector, out)
@@ -81,14 +80,14 @@ def along(rows, vector):
     return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def combine(vector, matrix):
     out = np.zeros(matrix.shape[1])
     in_place.add_combination(out, vector, matrix)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def total(values):
     out = 0.0
     for value in values:
@@ -96,7 +95,7 @@ def total(values):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def normalised(values):
     out, whole = np.empty(len(values)), total(values)
     for k in range(len(values)):
@@ -104,12 +103,12 @@ def normalised(values):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def squares(rows):
     return row_products(rows, rows)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def row_products(left, right):
     """Inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
     out = np.empty(left.shape[0])
@@ -117,10 +116,10 @@ def row_products(left, right):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def information(rows, weights):
     """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
-    r, n = rows.shape[1], np.count_nonzero(weights)
+    r, n = rows.shape[1], len(np.flatnonzero(weights))
     inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
     for i in range(len(weights)):
         if weights[i] != 0.0:
@@ -131,14 +130,14 @@ def information(rows, weights):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def row_gram(rows):
     out = np.empty((rows.shape[0], rows.shape[0]))
     in_place.symmetric_products(rows, rows, out)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def identity(n):
     out = np.zeros((n, n))
     for i in range(n):
@@ -146,7 +145,7 @@ def identity(n):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
     upper = transposed(matrix)
@@ -154,7 +153,7 @@ def cholesky(matrix):
     return upper, skipped == 0
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def semidefinite_factor(matrix, flat):
     """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
     upper = transposed(matrix)
@@ -162,7 +161,7 @@ def semidefinite_factor(matrix, flat):
     return upper
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def symmetric_squares(rows):
     """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
     out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
@@ -170,14 +169,14 @@ def symmetric_squares(rows):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_triangle(upper):
     out = np.zeros(upper.shape)
     in_place.invert_triangle(upper, out)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_transposed(upper, vector):
     """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
     x = vector.copy()
@@ -185,19 +184,19 @@ def solve_transposed(upper, vector):
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_upper(upper, vector):
     x = vector.copy()
     in_place.solve_upper(upper, x)
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_factored(upper, vector):
     return solve_upper(upper, solve_transposed(upper, vector))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve(matrix, vector):
     """x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if there is none."""
     n = matrix.shape[0]
@@ -227,7 +226,7 @@ def solve(matrix, vector):
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def triangle(rows):
     """Upper triangular R (r, r), non-negative diagonal, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
     a = transposed(rows)  # columns lie along memory
@@ -240,7 +239,7 @@ def triangle(rows):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def independent(rows, tol):
     """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
@@ -258,7 +257,7 @@ def independent(rows, tol):
     return chosen, basis
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def mild(upper):
     """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
     least, most = np.inf, 0.0
@@ -267,7 +266,7 @@ def mild(upper):
     return most < MILD * least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def outside_projector(columns):
     """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
     n, k = columns.shape
@@ -296,7 +295,7 @@ SAME = 1e-9  # relative difference below which two eigenvalues are one
 SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def jacobi(matrix):
     """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
     r = len(matrix)
@@ -313,7 +312,7 @@ def jacobi(matrix):
     return np.diag(a).copy(), rows
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _rotate(a, rows, i, j):
     """Make a[i, j] zero (Rutishauser's formulas), in place."""
     half = (a[j, j] - a[i, i]) / (2 * a[i, j])
@@ -355,7 +354,7 @@ def principal_axes(rows, most):
     return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def axes_in_order(projector, rank):
     """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
     axes, m = np.zeros((rank, len(projector))), 0

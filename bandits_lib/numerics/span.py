@@ -8,8 +8,8 @@ R'R = (XV)'(XV). The arms then have orthonormal columns, so a change of basis or
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
     identity,
@@ -31,7 +31,7 @@ CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
 GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def graded_triangle(rows):
     """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
     longest = row_maxima(rows)
@@ -53,10 +53,10 @@ def _writable(matrix):
     return matrix if matrix.flags.writeable else matrix.copy()
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def basis_of(vectors):
     lengths, (many, d), n = squares(vectors), vectors.shape, 0
-    unit = np.empty((np.count_nonzero(lengths), d))
+    unit = np.empty((len(np.flatnonzero(lengths)), d))
     for i in range(many):
         if lengths[i] > 0:
             length = np.sqrt(lengths[i])
@@ -71,7 +71,7 @@ def basis_of(vectors):
     return identity(d) if len(axes) == d else transposed(axes)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def clearly_independent(unit):
     """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
     across = transposed(unit)
@@ -133,7 +133,7 @@ def outside(vectors, axes):
     return outside_of(_writable(vectors), _writable(axes))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def outside_of(vectors, axes):
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
@@ -153,7 +153,7 @@ def inverse_root(rows, weights):
     return _root(rows, weights, axes), axes
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _root(rows, weights, axes):
     weighted = scaled_rows(product(rows, axes), np.sqrt(weights))
     shortness = row_maxima(weighted)
@@ -163,7 +163,7 @@ def _root(rows, weights, axes):
     return transposed(product(axes, inverse_triangle(upper)))
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def row_maxima(rows):
     out = np.zeros(len(rows))
     for i in range(rows.shape[0]):

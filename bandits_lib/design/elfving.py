@@ -55,16 +55,13 @@ def signed_basis(arms, direction, most):
         size += abs(w[k])
     for k in range(r):
         side[k] = PERTURBATION * size * (0.5 + (0.6180339887498949 * (k + 1)) % 1.0)  # no two alike
-    moved, pivot = apply(signed, side), 0
-    for k in range(r):
-        moved[k] = direction[k] + moved[k]
+    moved, pivot = direction + apply(signed, side), 0
     while True:
         w, dual = solve(signed, moved), solve(transposed(signed), ones)
         enter, price = _entering(apply(arms, dual), basis)
         if abs(price) <= 1.0 + SLACK or pivot == most:
             break
-        for k in range(r):
-            side[k] = arms[enter, k] if price > 0 else -arms[enter, k]
+        side = arms[enter] if price > 0 else -arms[enter]
         position = _leaving(w, solve(signed, side), 1.0 - abs(price), passed)
         if position < 0:
             break
@@ -80,12 +77,8 @@ def signed_basis(arms, direction, most):
 @merged
 def _entering(prices, basis):
     """The arm of largest price in size, those of the basis (r,) apart, and its price."""
-    sizes = np.empty(len(prices))
-    for k in basis:
-        prices[k] = 0.0
-    for k in range(len(prices)):
-        sizes[k] = abs(prices[k])
-    enter = argmax(sizes)
+    prices[basis] = 0.0
+    enter = argmax(np.abs(prices))
     return enter, prices[enter]
 
 

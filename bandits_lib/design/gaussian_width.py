@@ -160,16 +160,14 @@ def _on_batch(arms, points, normals, draws, weights):
 @merged
 def _extremes(heights, draws, white):
     """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
-    (m, n), spread = heights.shape, 0.0
+    m, n = heights.shape
     top, bottom, high, low = heights[0].copy(), heights[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for k in range(1, m):
         raise_to(heights[k], k, top, high)
         lower_to(heights[k], k, bottom, low)
     picked = np.zeros((m, draws.shape[1]))
     gather(picked, draws, high, low)
-    for c in range(n):
-        spread += top[c] - bottom[c]
-    return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
+    return total(top - bottom) / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
 
 
 @merged

@@ -66,12 +66,10 @@ def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray
             times(inverse, columns, vertex, ray)
             along_all(columns, ray, along)
             shrink(inverse, ray, loss, 1.0)
-        for k in range(along.shape[0]):
-            norms[k] -= loss * along[k] * along[k]
+        norms -= loss * along * along
         weights[vertex] += mass
         total += mass
-    for k in range(weights.shape[0]):
-        weights[k] /= total
+    weights /= total
     return g, step
 
 
@@ -201,9 +199,9 @@ def frank_wolfe_g(arms, most, grid):
 def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
     """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
     loss = gamma / (1 - gamma + gamma * norms[vertex])
-    for k in range(arms.shape[0]):
-        norms[k] = (norms[k] - loss * squares[k]) / (1 - gamma)
-        weights[k] *= 1 - gamma
+    norms -= loss * squares
+    norms /= 1 - gamma
+    weights *= 1 - gamma
     weights[vertex] += gamma
     for i in range(ray.shape[0]):
         for j in range(ray.shape[0]):
@@ -338,9 +336,8 @@ def _steps(arms, weights, tol, most, away):
         ray = apply(inverse, arms[arm])
         along = apply(arms, ray)
         loss = gamma / (1 - gamma + gamma * norms[arm])
-        for k in range(len(norms)):
-            norms[k] = (norms[k] - loss * along[k] * along[k]) / (1 - gamma)
-            weights[k] *= 1 - gamma
+        norms = (norms - loss * along * along) / (1 - gamma)
+        weights *= 1 - gamma
         weights[arm] = left
         for i in range(rank):
             for j in range(rank):

@@ -224,7 +224,8 @@ def _chosen(arms, directions, found, bound, tol):
         chosen = _union(found.pressure > NEAR * found.pressure.max(), chosen)
     kept = (found.solution.masses > SLIGHT / len(found.rows)) | (found.norms > NEAR * found.norms.max())
     rows, masses, here, steps = found.rows[kept], found.solution.masses[kept], found, 0
-    near: Point | None = _restricted(found.solution.point, kept) if len(chosen) == len(found.chosen) else None
+    point = found.solution.point
+    near: Point | None = point._replace(s=point.s[kept], v=point.v[kept]) if len(chosen) == len(found.chosen) else None
     for _ in range(PASSES):
         if near is None:
             solution = chosen_from(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
@@ -239,10 +240,6 @@ def _chosen(arms, directions, found, bound, tol):
             break
         rows, masses = np.vstack([rows, here.beyond]), np.append(solution.masses, np.zeros(len(here.beyond)))
     return (here if here.value <= (1 + tol) * bound else found), bound, steps
-
-
-def _restricted(point, rows):
-    return point._replace(s=point.s[rows], v=point.v[rows])
 
 
 def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):

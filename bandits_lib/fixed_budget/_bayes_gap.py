@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
-from bandits_lib.numerics.kernels import compiled, forward, inlined, merged, record, regularised_cholesky
+from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import Result, spend
 from bandits_lib.rules import LARGEST, ONE_BY_ONE, PULLS, After, Row, rule
@@ -86,7 +86,7 @@ def learn(state, arm, reward):
         shift(fit, arm, reward)
 
 
-@inlined
+@merged
 def shift(fit, arm, reward):
     """One reward of `arm` by a rank-one update."""
     mean, covariance, column = fit.mean, fit.covariance, fit.column
@@ -259,7 +259,7 @@ def bayes_gap(
     return Result(int(state.now.answer), history)
 
 
-@inlined
+@merged
 def choose(state):
     """The less certain of J and j; -1 at the budget or a look."""
     now, spread = state.now, state.spread
@@ -269,7 +269,7 @@ def choose(state):
     return now.rival if spread[now.rival] > spread[now.leader] * (1 + TIE) else now.leader
 
 
-@inlined
+@merged
 def take_index(state):
     """J, j and B_J at this moment; the J of least B_J so far is the answer."""
     now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
@@ -287,7 +287,7 @@ def take_index(state):
         now.least, now.answer = now.index, now.leader
 
 
-@inlined
+@merged
 def beta(state):
     """The factor of the standard deviations, from the estimated gaps."""
     mean, spread, epsilon = state.fit.mean, state.spread, state.epsilon
@@ -302,7 +302,7 @@ def beta(state):
     return squared if state.code else np.sqrt(squared)
 
 
-@inlined
+@merged
 def two_largest(mean, spread, factor, bounds):
     """The arms of largest and second largest mean + factor spread, ties to the first; bounds : (K,), scratch."""
     for k in range(bounds.shape[0]):

@@ -24,7 +24,6 @@ from bandits_lib.numerics.kernels import (
     along_all,
     compiled,
     forward,
-    inlined,
     merged,
     record,
     regularised_cholesky,
@@ -97,7 +96,7 @@ def learn(state, arm, reward):
         shift(fit, arm, reward)
 
 
-@inlined
+@merged
 def shift(fit, arm, reward):
     """One reward of `arm`: R <- R (I - a bb'), b = R'x, a = (1 - (1 + b'b)^-1/2) / b'b."""
     b, theta, square, along = fit.pulled, fit.theta, 0.0, 0.0
@@ -113,7 +112,7 @@ def shift(fit, arm, reward):
     shrink(fit.points, b, share, fit.along_points)
 
 
-@inlined
+@merged
 def shrink(columns, b, share, along):
     """columns (r, n) <- (I - share bb') columns, in place; along : (n,), scratch."""
     along_all(columns, b, along)
@@ -193,7 +192,7 @@ def peps(
     return Result(int(state.now.leader), history)
 
 
-@inlined
+@merged
 def choose(state):
     """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
     now = state.now
@@ -210,7 +209,7 @@ def choose(state):
     return K - 1
 
 
-@inlined
+@merged
 def compare(state):
     """The leader, its rival of least standardised lead, and that lead squared."""
     now, points, values, squares = state.now, state.fit.points, state.values, state.others
@@ -228,7 +227,7 @@ def compare(state):
     now.leader, now.distance = leader, closest / state.sigma**2
 
 
-@inlined
+@merged
 def find_other(state):
     """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others
@@ -251,7 +250,7 @@ def find_other(state):
         apart[i] *= (state.values[now.leader] - state.values[now.rival]) / square
 
 
-@inlined
+@merged
 def reweigh(state):
     """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
     now, weights, gains, total = state.now, state.weights, state.gains, 0.0

@@ -39,7 +39,7 @@ class Stage(NamedTuple):
 
 def project(arms, projection="span"):
     """The `Stage` of arms (m, d): on what they span, or its first 3 axes ("cumulative": if they do not span R^d)."""
-    return Stage(*map(np.array, _project(arms, projection)))  # that may be written, as kernels take all matrices
+    return Stage(*(field.copy() for field in _project(arms, projection)))  # not read-only, for kernels
 
 
 @cached

@@ -19,7 +19,6 @@ from bandits_lib.numerics.kernels import (
     add_outer,
     along_all,
     compiled,
-    inlined,
     inverse_of,
     kernel,
     merged,
@@ -164,7 +163,7 @@ def fws(
     return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, history=history, trace=trace))
 
 
-@inlined
+@merged
 def choose(state):
     """One Frank-Wolfe step, then the arm whose count lags behind the iterate most; -1 when done or at a look."""
     evidence = state.evidence

@@ -7,7 +7,6 @@ import numpy as np
 
 from bandits_lib.numerics.kernels import kernel, merged
 
-SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache
 
 
@@ -209,19 +208,6 @@ def take_away(columns, unit, lengths, along):
         for c in range(unit.shape[0]):
             add(columns[c, low:high], part, -unit[c])
             add_squares(left, columns[c, low:high])
-
-
-@kernel
-def symmetric_squares(rows, out):
-    """Into `out` (n, r(r+1)/2): x_i x_j for i >= j of every row x (r,), times sqrt(2) off the diagonal."""
-    for n in range(rows.shape[0]):
-        k = 0
-        for i in range(rows.shape[1]):
-            for j in range(i):
-                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
-                k += 1
-            out[n, k] = rows[n, i] * rows[n, i]
-            k += 1
 
 
 @merged

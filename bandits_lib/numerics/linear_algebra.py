@@ -16,6 +16,7 @@ from bandits_lib.numerics.ties import argmax, ranked
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
 MILD = 1e3
+SQRT2 = np.sqrt(2.0)
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
@@ -97,10 +98,7 @@ def total(values):
 
 @merged
 def normalised(values):
-    out, whole = np.empty(len(values)), total(values)
-    for k in range(len(values)):
-        out[k] = values[k] / whole
-    return out
+    return values / total(values)
 
 
 @compiled
@@ -137,14 +135,6 @@ def row_gram(rows):
     return out
 
 
-@merged
-def identity(n):
-    out = np.zeros((n, n))
-    for i in range(n):
-        out[i, i] = 1.0
-    return out
-
-
 @compiled
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
@@ -165,7 +155,14 @@ def semidefinite_factor(matrix, flat):
 def symmetric_squares(rows):
     """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
     out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
-    in_place.symmetric_squares(rows, out)
+    for n in range(rows.shape[0]):
+        k = 0
+        for i in range(rows.shape[1]):
+            for j in range(i):
+                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
+                k += 1
+            out[n, k] = rows[n, i] * rows[n, i]
+            k += 1
     return out
 
 
@@ -260,10 +257,8 @@ def independent(rows, tol):
 @merged
 def mild(upper):
     """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
-    least, most = np.inf, 0.0
-    for i in range(len(upper)):
-        least, most = min(least, abs(upper[i, i])), max(most, abs(upper[i, i]))
-    return most < MILD * least
+    pivots = np.abs(np.diag(upper))
+    return pivots.max() < MILD * pivots.min()
 
 
 @compiled
@@ -283,11 +278,7 @@ def outside_projector(columns):
         basis = product(basis, inverse_triangle(upper))
         if mild(upper):
             break
-    projector = product(basis, transposed(basis))
-    for i in range(n):
-        for j in range(n):
-            projector[i, j] = (1.0 if i == j else 0.0) - projector[i, j]
-    return projector, n - basis.shape[1]
+    return np.eye(n) - product(basis, transposed(basis)), n - basis.shape[1]
 
 
 SWEEPS = 60
@@ -362,14 +353,8 @@ def axes_in_order(projector, rank):
         rest = row.copy()
         for _ in range(2):
             for axis in axes[:m]:
-                inside = 0.0
-                for k in range(len(rest)):
-                    inside += rest[k] * axis[k]
-                for k in range(len(rest)):
-                    rest[k] -= inside * axis[k]
-        length = 0.0
-        for value in rest:
-            length += value * value
+                rest -= total(rest * axis) * axis
+        length = total(rest * rest)
         if m < rank and length > SHORT:
             axes[m] = rest / np.sqrt(length)
             m += 1

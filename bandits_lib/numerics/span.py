@@ -12,7 +12,6 @@ import numpy as np
 from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
-    identity,
     independent,
     inverse_triangle,
     product,
@@ -66,9 +65,9 @@ def basis_of(vectors):
     if n == 0:
         return np.zeros((d, 0))
     if n >= d and clearly_independent(unit):
-        return identity(d)
+        return np.eye(d)
     axes = independent(unit, RANK_TOL)[1]
-    return identity(d) if len(axes) == d else transposed(axes)
+    return np.eye(d) if len(axes) == d else transposed(axes)
 
 
 @merged
@@ -137,14 +136,7 @@ def outside(vectors, axes):
 def outside_of(vectors, axes):
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
-    rest = product(product(vectors, axes), transposed(axes))
-    for i in range(rest.shape[0]):
-        for c in range(rest.shape[1]):
-            rest[i, c] = vectors[i, c] - rest[i, c]
-    out = squares(rest)
-    for i in range(len(out)):
-        out[i] = np.sqrt(out[i])
-    return out
+    return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
 
 
 def inverse_root(rows, weights):
@@ -156,10 +148,7 @@ def inverse_root(rows, weights):
 @compiled
 def _root(rows, weights, axes):
     weighted = scaled_rows(product(rows, axes), np.sqrt(weights))
-    shortness = row_maxima(weighted)
-    for i in range(len(shortness)):
-        shortness[i] = -shortness[i]
-    upper = triangle(weighted[ranked(shortness)])
+    upper = triangle(weighted[ranked(-row_maxima(weighted))])
     return transposed(product(axes, inverse_triangle(upper)))
 
 

@@ -46,6 +46,7 @@ from bandits_lib.numerics.kernels import (
     inlined,
     inverse_from,
     kernel,
+    merged,
     rank_one_update,
     record,
     shrink_squares,
@@ -248,7 +249,7 @@ def refresh(evidence):
     times_vector(evidence.inverse, evidence.response, evidence.theta)
 
 
-@inlined
+@merged
 def update(state, arm, reward):
     """Tell one reward: the `update` of a rule that keeps nothing but the evidence up to date."""
     tell(state.evidence, arm, reward)

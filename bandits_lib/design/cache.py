@@ -32,18 +32,24 @@ def cached(solver):
     @wraps(solver)
     def remembered(*arguments):
         if not _state["on"]:
-            return _frozen(solver(*arguments))
+            return _frozen(solver(*map(_writable, arguments)))
         key = _digest(solver.__name__, arguments)
         if key in _designs:
             _designs.move_to_end(key)
             return _designs[key]
-        design = _designs[key] = _frozen(solver(*arguments))
+        design = _designs[key] = _frozen(solver(*map(_writable, arguments)))
         _state["bytes"] += _size(design)
         while _state["bytes"] > MAX_BYTES:
             _state["bytes"] -= _size(_designs.popitem(last=False)[1])
         return design
 
     return remembered
+
+
+def _writable(argument):
+    """A copy of a read-only array, for which kernels would be compiled once more."""
+    frozen = isinstance(argument, np.ndarray) and not argument.flags.writeable
+    return argument.copy() if frozen else argument
 
 
 def _arrays(design):

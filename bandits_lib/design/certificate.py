@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from bandits_lib.numerics import span
-from bandits_lib.numerics.kernels import merged
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     information,
     normalised,
@@ -108,7 +108,7 @@ def basic_weights(arms, weights):
     return _basic(arms, weights, inverse_root(arms, weights), limit)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _dropped(arms, weights, root, eta):
     support = np.flatnonzero(weights)
     leverages = squares(product(arms[support], transposed(root)))
@@ -123,7 +123,7 @@ def _dropped(arms, weights, root, eta):
     return normalised(kept)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _basic(arms, weights, root, limit):
     support = np.flatnonzero(weights)
     measured, n = product(arms[support], transposed(root)), len(support)
@@ -166,7 +166,7 @@ def _eliminate(atoms, cost, limit):
     return share
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _walk_to_zeros(projector, dimension, cost):
     """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
@@ -216,7 +216,7 @@ def _leave(projector, gone, leaving):
         projector[gone, i] = projector[i, gone] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def snapped(weights, tol):
     """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
     bits, out = BITS + max(0, math.frexp(1e-3 / tol)[1]), np.empty_like(weights)

@@ -10,10 +10,9 @@ In the plane only vertices of the difference body conv(Z) - conv(Z) can be longe
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_matrix
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import product, squares, transposed
 from bandits_lib.numerics.ties import TIE, argmax, largest_first, ranked
 
@@ -83,7 +82,7 @@ def _all_above(gram, floor, start):
     return row[later] + start, column[later] + start
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _farthest_above(gram, top, floor, start, slack, points, order):
     """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
     rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
@@ -102,7 +101,7 @@ def _farthest_above(gram, top, floor, start, slack, points, order):
     return rows[:found], columns[:found]
 
 
-@kernel
+@merged
 def distance(points, i, j):
     out = 0.0
     for c in range(points.shape[1]):
@@ -180,12 +179,12 @@ class Listed(NamedTuple):
         return self.rows[row], float(norms[row])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def squared_norms(rows, root):
     return squares(product(rows, transposed(root)))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _listed_beyond(rows, root, level, most):
     """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
     norms = squared_norms(rows, root)
@@ -264,7 +263,7 @@ PARALLEL = 2.0**-36  # angles between edges, a quarter turn being one, that are 
 COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
 
 
-@njit(cache=True)
+@compiled
 def _chain(x, y, order):
     """Andrew's (1979) monotone chain: the indices in `order` that turn left, from the first to the last."""
     kept = np.empty(len(order), np.int64)
@@ -284,7 +283,7 @@ def hull(points):
     """Indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
     x, y = np.ascontiguousarray(points.T)
     order = np.lexsort((y, x))
-    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1])[:-1]])
+    return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1].copy())[:-1]])
 
 
 def difference_vertices(points):

@@ -14,11 +14,10 @@ from the basis in the order of the arms, so that they do not depend on the pairs
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, merged, times, times_vector
+from bandits_lib.numerics.kernels import along_all, compiled, kernel, merged, times, times_vector
 from bandits_lib.numerics.linear_algebra import apply, solve, total, transposed
 from bandits_lib.numerics.ties import argmax
 
@@ -44,7 +43,7 @@ def _leaving(w, rate, slope, passed):
         passed[position] = True
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def signed_basis(arms, direction, most):
     """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
     basis, r = spanning_arms(arms), arms.shape[1]
@@ -56,16 +55,13 @@ def signed_basis(arms, direction, most):
         size += abs(w[k])
     for k in range(r):
         side[k] = PERTURBATION * size * (0.5 + (0.6180339887498949 * (k + 1)) % 1.0)  # no two alike
-    moved, pivot = apply(signed, side), 0
-    for k in range(r):
-        moved[k] = direction[k] + moved[k]
+    moved, pivot = direction + apply(signed, side), 0
     while True:
         w, dual = solve(signed, moved), solve(transposed(signed), ones)
         enter, price = _entering(apply(arms, dual), basis)
         if abs(price) <= 1.0 + SLACK or pivot == most:
             break
-        for k in range(r):
-            side[k] = arms[enter, k] if price > 0 else -arms[enter, k]
+        side = arms[enter] if price > 0 else -arms[enter]
         position = _leaving(w, solve(signed, side), 1.0 - abs(price), passed)
         if position < 0:
             break
@@ -81,12 +77,8 @@ def signed_basis(arms, direction, most):
 @merged
 def _entering(prices, basis):
     """The arm of largest price in size, those of the basis (r,) apart, and its price."""
-    sizes = np.empty(len(prices))
-    for k in basis:
-        prices[k] = 0.0
-    for k in range(len(prices)):
-        sizes[k] = abs(prices[k])
-    enter = argmax(sizes)
+    prices[basis] = 0.0
+    enter = argmax(np.abs(prices))
     return enter, prices[enter]
 
 
@@ -113,7 +105,7 @@ def single_direction(arms, direction):
 NEGLIGIBLE = 1e-12  # amounts relative to their sum, and rates, that are rounding errors
 
 
-@kernel
+@merged
 def pivot(current, amounts, basis, rate, price, enter):
     """The arm `enter` comes into the basis, and signs follow the amounts; False if nothing leaves."""
     if price < 0:
@@ -134,7 +126,7 @@ def pivot(current, amounts, basis, rate, price, enter):
     return True
 
 
-@inlined
+@merged
 def leaving(amounts, rate, slope):
     """The position that leaves as amounts - t rate, t >= 0, until their |.|_1 stops falling; -1 if it never does."""
     last = -1.0
@@ -151,7 +143,7 @@ def leaving(amounts, rate, slope):
     return -1
 
 
-@kernel
+@merged
 def flip(current, amounts):
     for b in range(amounts.shape[0]):
         if amounts[b] < 0.0:
@@ -185,7 +177,7 @@ def invert(matrix, inverse):
                 add(matrix[i, k:], matrix[k, k:], factor)
 
 
-@inlined
+@merged
 def in_order(basis, amounts):
     for b in range(1, basis.shape[0]):
         c = b
@@ -195,7 +187,7 @@ def in_order(basis, amounts):
             c -= 1
 
 
-@kernel
+@merged
 def absolute(amounts):
     """Make amounts positive, or 0 if negligible; False if they are not finite."""
     size = 0.0
@@ -276,7 +268,7 @@ def solve_pair(program, i, j):
     return (program.prices.shape[0] > FEW * basis.shape[0] and nearby(program)) or from_spanning(program)
 
 
-@kernel
+@merged
 def spanning_suffice(program):
     """Whether the amounts of the spanning arms are optimal: their dual is feasible, and of equal value."""
     amounts, dual, least = program.amounts, program.dual, 0.0
@@ -294,7 +286,7 @@ def spanning_suffice(program):
     return True
 
 
-@inlined
+@merged
 def move(program):
     """Put the direction moved along the spanning arms into `moved`, by amounts of which no two are alike."""
     moved, amounts, size = program.moved, program.amounts, 0.0
@@ -307,7 +299,7 @@ def move(program):
             moved[c] += (-amount if amounts[b] < 0 else amount) * program.columns[c, program.spanning[b]]
 
 
-@kernel
+@merged
 def nearby(program):
     """Solve from the best vertex known, and remember where it ends; False if there is none, or it is not unique."""
     basis, amounts, ended = program.basis, program.amounts, program.ended
@@ -346,7 +338,7 @@ def from_spanning(program):
     return absolute(program.amounts) and solved
 
 
-@inlined
+@merged
 def nearest(program):
     """The row of the vertex c of largest |direction'c|."""
     row, most = 0, -1.0
@@ -359,7 +351,7 @@ def nearest(program):
     return row
 
 
-@inlined
+@merged
 def take_basis(program):
     for c in range(program.basis.shape[0]):
         for b in range(program.basis.shape[0]):
@@ -387,10 +379,10 @@ def descend(program):
     return False
 
 
-@inlined
+@merged
 def farthest(program):
     """The arm out of the basis of largest |x'c|; in the basis prices are 0 afterwards."""
-    arm, prices = 0, program.prices
+    arm, prices = np.int64(0), program.prices
     for b in range(program.basis.shape[0]):
         prices[program.basis[b]] = 0.0
     for k in range(prices.shape[0]):

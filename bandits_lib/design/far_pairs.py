@@ -14,7 +14,7 @@ import numpy as np
 
 from bandits_lib.design.directions import SAFE, Differences, distance, later, outside_in, scan
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import kernel, merged
 from bandits_lib.numerics.linear_algebra import squares, transposed
 from bandits_lib.numerics.ties import TIE, ranked
 
@@ -88,7 +88,7 @@ def _descend(columns, tree, level, stack, row, first, second):
     return found
 
 
-@kernel
+@merged
 def _bound(tree, i, j):
     """No point of node i is at a larger squared distance from one of node j."""
     apart, across, spread = 0.0, 0.0, tree.radius[i] + tree.radius[j]
@@ -99,7 +99,7 @@ def _bound(tree, i, j):
     return min((np.sqrt(apart) + spread) ** 2, 2 * (tree.reach[i] ** 2 + tree.reach[j] ** 2) - gap**2)
 
 
-@kernel
+@merged
 def _compare(columns, tree, leaf, node, level, row, first, second, found):
     """Every point of one leaf against every later one of another; returns how many are found, -1 without room."""
     low, high = tree.low[node], tree.high[node]

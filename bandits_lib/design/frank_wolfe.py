@@ -50,12 +50,8 @@ def frank_wolfe_design(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms, one per row, not all zero.
-    directions : (n, d) array_like or Pairs
-        Directions in the span of the arms, or `pairs(items)`. Zero directions are ignored.
-    sigma : float or (K,) array_like, optional
-        Positive standard deviation of the noise, one for all arms or one per arm.
+    arms, directions, sigma : array_like or Pairs
+        As for `weighted_design`.
     prune : float, default 1e-5
         Weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
     pruned : {"rescaled", "lost", "largest"}, default "rescaled"
@@ -208,4 +204,4 @@ def frank_wolfe(arms, directions, weights, stop, max_iter):
 
 def _running_bound(arms, weights, visited):
     root, masses = inverse_root(arms, weights), np.arange(2.0, len(visited) + 2)
-    return float(lower_bound(arms, root, product(visited, transposed(root)), masses)[0])
+    return float(lower_bound(arms, root, product(visited.copy(), transposed(root)), masses)[0])

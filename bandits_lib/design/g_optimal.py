@@ -11,11 +11,11 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
 from bandits_lib.design.directions import Listed, squared_norms
 from bandits_lib.numerics.in_place import inner
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -32,20 +32,20 @@ from bandits_lib.numerics.ties import TIE, largest_first
 PAIRS = 4  # exchanges in a sweep, per dimension
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def spanning_arms(arms):
     """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
     return independent(arms, 0.0)[0]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_and_norms(arms, weights):
     """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
     root = inverse_triangle(cholesky(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _move(arms, inverse, weights, first, second):
     """The best exchange of weight between two arms, in place on the weights and on A^-1."""
     ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
@@ -70,7 +70,7 @@ def _move(arms, inverse, weights, first, second):
             inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def d_optimal(arms, tol, most):
     """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
     rank = arms.shape[1]

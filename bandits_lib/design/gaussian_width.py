@@ -14,12 +14,11 @@ as soon as the least value is known to lie above or below it.
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
 from bandits_lib.design.certificate import Design, basic_weights, estimable, inverse_root
 from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, kernel, merged
 from bandits_lib.numerics.linear_algebra import (
     inverse_triangle,
     row_products,
@@ -101,7 +100,7 @@ def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60
     return Design(*descend(arms, points, normals, first, float(target), tol, most))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def descend(arms, points, normals, weights, target, tol, most):
     """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
     K, draws = len(arms), transposed(normals)
@@ -122,7 +121,7 @@ def descend(arms, points, normals, weights, target, tol, most):
     return best, value, bound, most
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def powers(values, exponent):
     """values (n,) to the power of `exponent` >= 0 in steps of 2^-12, by square roots, whose bits a standard fixes."""
     out, root, left = np.ones(len(values)), values.copy(), np.rint(exponent * 4096)
@@ -139,13 +138,13 @@ def powers(values, exponent):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def width_and_pressures(arms, points, normals, weights):
     """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
     return _on_batch(arms, points, normals, transposed(normals), weights)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _on_batch(arms, points, normals, draws, weights):
     across = inverse_factor(arms, weights)
     white = product(points, across)
@@ -158,22 +157,20 @@ def _on_batch(arms, points, normals, draws, weights):
     return width, row_products(product(measured, torque), measured) * (2 / width)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _extremes(heights, draws, white):
     """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
-    (m, n), spread = heights.shape, 0.0
+    m, n = heights.shape
     top, bottom, high, low = heights[0].copy(), heights[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for k in range(1, m):
         raise_to(heights[k], k, top, high)
         lower_to(heights[k], k, bottom, low)
     picked = np.zeros((m, draws.shape[1]))
     gather(picked, draws, high, low)
-    for c in range(n):
-        spread += top[c] - bottom[c]
-    return spread / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
+    return total(top - bottom) / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
 
 
-@kernel
+@merged
 def raise_to(values, k, top, high):
     """Where `values` (n,) exceed `top`, they and their number k take its place."""
     for c in range(values.shape[0]):
@@ -182,7 +179,7 @@ def raise_to(values, k, top, high):
         high[c] = k if more else high[c]
 
 
-@kernel
+@merged
 def lower_to(values, k, bottom, low):
     for c in range(values.shape[0]):
         less = values[c] < bottom[c]

@@ -24,9 +24,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bandits_lib.numerics.kernels import largest, merged, smallest
+from bandits_lib.numerics.kernels import compiled, largest, merged, smallest
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -87,43 +86,38 @@ class Factor(NamedTuple):
     small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def geometry(arms, directions, mu):
     upper, regular = cholesky(information(arms, mu))
     if not regular:  # too close to singular for A itself
         upper = triangle(scaled_rows(arms, np.sqrt(mu)))
     inverse = inverse_triangle(upper)
     measured, rays = product(arms, inverse), product(directions, inverse)
-    g = squares(rays)
-    for k in range(len(g)):
-        g[k] = 1 / g[k]
-        for c in range(rays.shape[1]):
-            rays[k, c] *= g[k]
+    g = 1 / squares(rays)
+    rays = scaled_rows(rays, g)
     r, none = arms.shape[1], np.empty((0, 0))
     if len(arms) > MANY * (r * (r + 1) // 2):
         return Geometry(measured, rays, g, none, none, symmetric_squares(measured), symmetric_squares(rays))
     Wt = product(rays, transposed(measured))
-    for k in range(Wt.shape[0]):
-        for i in range(Wt.shape[1]):
-            Wt[k, i] *= Wt[k, i]
+    Wt = Wt * Wt
     return Geometry(measured, rays, g, transposed(Wt), Wt, none, none)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def pressures(here, v):
     if here.F.size:
         return apply(here.F, combine(v, here.G))
     return combine(v, here.Wt)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def growth(here, mu):
     if here.F.size:
         return apply(here.G, combine(mu, here.F))
     return combine(mu, here.W)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def factor(point, here):
     """The `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
@@ -138,10 +132,7 @@ def _of_few(point, here):
     across = transposed(here.measured)
     curved = product(here.measured, information(here.rays, v))
     matrix, along = lower_product(curved, across), lower_product(here.measured, across)
-    steep = np.empty(len(v))
-    for k in range(len(v)):
-        steep[k] = v[k] / s[k] - 2 * v[k] / here.g[k]
-    bent = lower_product(scaled_columns(here.W, steep), here.Wt)
+    bent = lower_product(scaled_columns(here.W, v / s - 2 * v / here.g), here.Wt)
     for i in range(len(mu)):
         for j in range(i + 1):
             matrix[i, j] = matrix[i, j] * (2 * along[i, j]) + bent[i, j]
@@ -152,15 +143,12 @@ def _of_few(point, here):
 @merged
 def _of_many(point, here):
     mu, z, s, v = point
-    tight = _tight(point)
-    scale, steep = np.empty(len(mu)), np.empty(len(v))
-    for i in range(len(mu)):
-        scale[i] = mu[i] / z[i]
-    for k in range(len(v)):
-        steep[k] = (0.0 if v[k] > TIGHT * s[k] else v[k] / s[k]) - 2 * v[k] / here.g[k]
+    tight, steep = np.flatnonzero(v > TIGHT * s), v / s
+    steep[tight] = 0.0
+    steep -= 2 * v / here.g
     K = product(scaled_columns(transposed(here.G), steep), here.G)
     add_kronecker(K, information(here.rays, v))
-    U = semidefinite_factor(_weighted_squares(here.F, scale), FLAT)
+    U = semidefinite_factor(_weighted_squares(here.F, mu / z), FLAT)
     whole = lower_product(product(U, K), transposed(U))
     for i in range(len(K)):
         whole[i, i] += 1.0
@@ -173,16 +161,6 @@ def _of_many(point, here):
 
 
 @merged
-def _tight(point):
-    tight, many = np.empty(len(point.v), np.int64), 0
-    for k in range(len(point.v)):
-        if point.v[k] > TIGHT * point.s[k]:
-            tight[many] = k
-            many += 1
-    return tight[:many].copy()
-
-
-@merged
 def _weighted_squares(rows, weights):
     """The sum of weights_i rows_i rows_i' (k, k), of which the lower triangle is to be read."""
     if rows.shape[1] < WIDE:
@@ -190,25 +168,22 @@ def _weighted_squares(rows, weights):
     return lower_product(scaled_columns(transposed(rows), weights), rows)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def regular_cholesky(matrix):
     """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
-    n = len(matrix)
-    ridge = np.empty(n)
-    for i in range(n):
-        ridge[i] = 1e-14 * matrix[i, i]
+    ridge = 1e-14 * np.diag(matrix)
     upper, regular = cholesky(matrix)
     for _ in range(7):
         if regular:
             break
-        for i in range(n):
+        for i in range(len(matrix)):
             matrix[i, i] += ridge[i]
-            ridge[i] *= 100
+        ridge *= 100
         upper, regular = cholesky(matrix)
     return upper
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def add_kronecker(out, matrix):
     """Add to `out` (m, m) the form tr(E matrix E), twice, of symmetric E (r, r), in svec(E)."""
     r = len(matrix)
@@ -222,116 +197,69 @@ def add_kronecker(out, matrix):
         a, b = first[k], second[k]
         for n in range(k + 1):
             c, d = first[n], second[n]
-            entry = 0.0
-            if a == d:
-                entry += matrix[b, c]
-            if a == c:
-                entry += matrix[b, d]
-            if b == d:
-                entry += matrix[a, c]
-            if b == c:
-                entry += matrix[a, d]
+            entry = (
+                (a == d) * matrix[b, c] + (a == c) * matrix[b, d] + (b == d) * matrix[a, c] + (b == c) * matrix[a, d]
+            )
             twice = 2 * (weight[k] * weight[n] * entry)
             out[k, n] += twice
             if n < k:
                 out[n, k] += twice
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve(factor, point, here, target_z, target_s):
     """The Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
-    p, q, tight = len(mu), len(s), factor.tight
-    excess, still = np.empty(q), np.empty(q)  # still : v + dv where t = 0
-    for k in range(q):
-        excess[k] = here.g[k] - s[k] - 1
-        still[k] = target_s[k] / s[k] - v[k] / s[k] * excess[k]
-    b = np.empty(len(tight))
+    tight, excess = factor.tight, here.g - s - 1
+    still = target_s / s - v / s * excess  # v + dv where t = 0
+    target_t, s_t, v_t = target_s[tight], s[tight], v[tight]
     for n in range(len(tight)):
-        k = tight[n]
-        still[k], b[n] = v[k], target_s[k] / v[k] - s[k] - excess[k]
-    a = pressures(here, still)
-    for i in range(p):
-        a[i] = a[i] + target_z[i] / mu[i] - 1
+        still[tight[n]] = v_t[n]
+    b = target_t / v_t - s_t - excess[tight]
+    a = pressures(here, still) + target_z / mu - 1
     if here.F.size:
         dmu, t, dv_tight = _solve_many(factor, here, point, a, b)
         ds = apply(here.G, t)
     else:
         dmu, dv_tight = solve_factored(factor.upper, a), b
         ds = growth(here, dmu)
-    dz, dv = np.empty(p), np.empty(q)
-    for i in range(p):
-        dz[i] = (target_z[i] - z[i] * dmu[i]) / mu[i] - z[i]
-    for k in range(q):
-        ds[k] += excess[k]
-        dv[k] = (target_s[k] - v[k] * ds[k]) / s[k] - v[k]
+    ds = ds + excess
+    dv = (target_s - v * ds) / s - v
+    ds_tight = target_t / v_t - s_t - s_t / v_t * dv_tight
     for n in range(len(tight)):
-        k = tight[n]
-        dv[k] = dv_tight[n]
-        ds[k] = target_s[k] / v[k] - s[k] - s[k] / v[k] * dv[k]
-    return Point(dmu, dz, ds, dv)
+        dv[tight[n]], ds[tight[n]] = dv_tight[n], ds_tight[n]
+    return Point(dmu, (target_z - z * dmu) / mu - z, ds, dv)
 
 
 @merged
 def _solve_many(factor, here, point, a, b):
     upper, K, U, tight, E, small = factor
-    p, scaled, dmu = len(a), np.empty(len(a)), np.empty(len(a))
-    for i in range(p):
-        scaled[i] = point.mu[i] / point.z[i] * a[i]
-    known = solve_transposed(upper, solve_transposed(U, combine(scaled, here.F)))
-    rest = combine(known, E)
-    for n in range(len(b)):
-        rest[n] = b[n] - rest[n]
-    dv = solve_factored(small, rest)
-    moved = apply(E, dv)
-    for k in range(len(known)):
-        moved[k] = known[k] + moved[k]
-    t = combine(solve_upper(upper, moved), U)
-    bent, back = apply(K, t), combine(dv, here.G[tight])
-    for k in range(len(bent)):
-        bent[k] -= back[k]
-    down = apply(here.F, bent)
-    for i in range(p):
-        dmu[i] = point.mu[i] / point.z[i] * (a[i] - down[i])
-    return dmu, t, dv
+    scale = point.mu / point.z
+    known = solve_transposed(upper, solve_transposed(U, combine(scale * a, here.F)))
+    dv = solve_factored(small, b - combine(known, E))
+    t = combine(solve_upper(upper, known + apply(E, dv)), U)
+    bent = apply(K, t) - combine(dv, here.G[tight])
+    return scale * (a - apply(here.F, bent)), t, dv
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def gap(point):
-    slack, arms = 0.0, 0.0
-    for k in range(len(point.s)):
-        slack += point.s[k] * point.v[k]
-    for i in range(len(point.mu)):
-        arms += point.z[i] * point.mu[i]
-    return (slack + arms) / (len(point.s) + len(point.mu))
+    return (total(point.s * point.v) + total(point.z * point.mu)) / (len(point.s) + len(point.mu))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def moved(point, step, fraction):
     """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
     dual = min(1.0, fraction * min(_room(point.z, step.z), _room(point.v, step.v)))
     return Point(
-        _along(point.mu, primal, step.mu), _along(point.z, dual, step.z),
-        _along(point.s, primal, step.s), _along(point.v, dual, step.v),
-    )  # fmt: skip
+        point.mu + primal * step.mu, point.z + dual * step.z, point.s + primal * step.s, point.v + dual * step.v
+    )
 
 
-@njit(cache=True, error_model="numpy")
-def _along(x, length, dx):
-    out = np.empty(len(x))
-    for k in range(len(x)):
-        out[k] = x[k] + length * dx[k]
-    return out
-
-
-@njit(cache=True, error_model="numpy")
+@merged
 def _room(x, dx):
-    least = np.inf
-    for k in range(len(x)):
-        part = dx[k] / x[k]
-        if part < least or part != part:
-            least = part
+    least = smallest(dx / x)
     return 2.0 if least >= -0.5 else -1 / least
 
 
@@ -374,7 +302,7 @@ def centred(arms, directions, point, tol, unit):
     return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solution(arms, directions, weights, masses, point, tol, unit, task):
     """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
     steps, least, last = 0, 0.0, task != FOLLOW
@@ -389,10 +317,7 @@ def solution(arms, directions, weights, masses, point, tol, unit, task):
     if last:
         point, g, more = _centred(arms, directions, point, tol, unit)
         steps += more
-    duals = np.empty(len(g))
-    for k in range(len(g)):
-        duals[k] = point.v[k] * (g[k] * g[k])
-    return Solution(normalised(point.mu), normalised(duals), steps, point)
+    return Solution(normalised(point.mu), normalised(point.v * (g * g)), steps, point)
 
 
 @merged
@@ -426,7 +351,7 @@ def _centred(arms, directions, point, tol, unit):
     return point, g, steps
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
@@ -441,7 +366,7 @@ def _lifted(point, tau_z, tau_s):
     return Point(mu, z, s, v)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _raised(x, y, least):
     """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
     scale, x, y = len(x) / total(x), x.copy(), y.copy()
@@ -474,12 +399,12 @@ def _harder(arms, directions, point, tau):
 def _newton(arms, directions, point, tau_z, tau_s, enough):
     """A point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and how many."""
     length, steps = np.inf, 0
-    target_z, target_s = _filled(len(point.mu), tau_z), _filled(len(point.s), tau_s)
+    target_z, target_s = np.full(len(point.mu), tau_z), np.full(len(point.s), tau_s)
     for _ in range(CENTRING):
         steps += 1
         here = geometry(arms, directions, point.mu)
         move = solve(factor(point, here), point, here, target_z, target_s)
-        before, length = length, _relative_length(move.mu, point.mu)
+        before, length = length, np.abs(move.mu / point.mu).max()
         if before < SETTLED and not length < before / 2:
             length = before
             break
@@ -490,72 +415,33 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
 
 
 @merged
-def _relative_length(move, x):
-    length = 0.0
-    for k in range(len(x)):
-        size = abs(move[k] / x[k])
-        if size > length or size != size:
-            length = size
-    return length
-
-
-@njit(cache=True, error_model="numpy")
-def _filled(n, value):
-    out = np.empty(n)
-    for k in range(n):
-        out[k] = value
-    return out
-
-
-@merged
 def _start(arms, directions, weights):
     """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
-    mu, z, s, v = np.empty(p), np.empty(p), np.empty(q), np.empty(q)
     least = smallest(g)
-    for i in range(p):
-        mu[i] = 1.5 * weights[i] / least
+    mu, s = 1.5 * weights / least, np.maximum(1.5 * g / least - 1, 0.1)
     tau = total(mu) / (p + q)
-    for i in range(p):
-        z[i] = min(tau / mu[i], 10.0)
-    for k in range(q):
-        s[k] = max(1.5 * g[k] / least - 1, 0.1)
-        v[k] = tau / s[k]
-    return Point(mu, z, s, v)
+    return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
 
 
 @merged
 def _opened(arms, directions, weights, masses):
     """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     p, q = len(weights), len(directions)
-    mu, z, s, v = np.empty(p), np.empty(p), np.empty(q), np.empty(q)
-    for i in range(p):
-        mu[i] = (1 - OPEN) * weights[i] + OPEN / p
+    mu = (1 - OPEN) * weights + OPEN / p
     here = geometry(arms, directions, mu)
     needed = (1 + OPEN) / smallest(here.g)
-    for k in range(q):
-        s[k] = here.g[k] * needed - 1
-        v[k] = masses[k] / (here.g[k] * here.g[k])
+    s, v, mu = here.g * needed - 1, masses / (here.g * here.g), mu * needed
     load = pressures(here, v)
     allowed = (1 + OPEN) * largest(load)
-    for i in range(p):
-        mu[i] *= needed
-        z[i] = 1 - load[i] / allowed
-    tau = OPEN * total(mu) / (p + q)
-    for i in range(p):
-        mu[i] = max(mu[i], tau / z[i])
-    for k in range(q):
-        v[k] = max(v[k] / allowed, tau / s[k])
-    return Point(mu, z, s, v)
+    z, tau = 1 - load / allowed, OPEN * total(mu) / (p + q)
+    return Point(np.maximum(mu, tau / z), z, s, np.maximum(v / allowed, tau / s))
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _ratio(point, here):
-    value = total(point.mu) / smallest(here.g)
-    pull, square = 0.0, 0.0
-    for k in range(len(here.g)):
-        pull += point.v[k] * here.g[k]
-        square += point.v[k] * (here.g[k] * here.g[k])
+    value, pull = total(point.mu) / smallest(here.g), total(point.v * here.g)
+    square = total(point.v * (here.g * here.g))
     return value / (pull / square * (pull / largest(pressures(here, point.v))))
 
 
@@ -563,13 +449,10 @@ def _ratio(point, here):
 def _predict_and_correct(point, here, least):
     """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
     factored, tau = factor(point, here), gap(point)
-    step, target_z, target_s = point, _filled(len(point.mu), 0.0), _filled(len(point.s), 0.0)
+    step, target_z, target_s = point, np.zeros(len(point.mu)), np.zeros(len(point.s))
     for correcting in range(2):
         if correcting:
             tau = max(least, tau * min(1.0, gap(moved(point, step, 1.0)) / tau) ** 3)
-            for i in range(len(target_z)):
-                target_z[i] = tau - step.mu[i] * step.z[i]
-            for k in range(len(target_s)):
-                target_s[k] = tau - step.s[k] * step.v[k]
+            target_z, target_s = tau - step.mu * step.z, tau - step.s * step.v
         step = solve(factored, point, here, target_z, target_s)
     return moved(point, step, TO_BOUNDARY)

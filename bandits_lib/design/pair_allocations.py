@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from bandits_lib.design.elfving import signed_program, solve_pair
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import kernel, merged
 from bandits_lib.numerics.linear_algebra import total
 
 
@@ -102,7 +102,7 @@ def _room(C, r):
     return Table(np.zeros(1, dtype=np.int64), np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
 
 
-@kernel
+@merged
 def place(table, key):
     low, high = 0, table.known[0]
     while low < high:
@@ -171,9 +171,18 @@ def key_of(arms):
 
 def allocations(arms):
     """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
-    if (key := key_of(arms)) not in _tables:
-        program, (K, r) = signed_program(arms), arms.shape
-        _tables[key] = Allocations(partial(allocate, program), K, r, program)
+    return _remembered(_signed, arms)
+
+
+def _signed(arms):
+    program, (K, r) = signed_program(arms), arms.shape
+    return Allocations(partial(allocate, program), K, r, program)
+
+
+def _remembered(make, arms):
+    """Return make(arms), the same as before where it is among the last TABLES."""
+    if (key := (make, key_of(arms))) not in _tables:
+        _tables[key] = make(arms)
         if len(_tables) > TABLES:
             _tables.popitem(last=False)
     _tables.move_to_end(key)
@@ -186,8 +195,6 @@ def allocations_clear():
 
 ROUNDED = 9  # digits to which inner products are the same
 
-_nonnegative_tables: OrderedDict = OrderedDict()
-
 
 class Directed(Allocations):
     def key(self, i, j):
@@ -197,12 +204,11 @@ class Directed(Allocations):
 
 def nonnegative_allocations(arms):
     """The allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
-    if (key := key_of(arms)) not in _nonnegative_tables:
-        _nonnegative_tables[key] = Directed(Pairs(arms).solve, len(arms), len(arms))
-        if len(_nonnegative_tables) > TABLES:
-            _nonnegative_tables.popitem(last=False)
-    _nonnegative_tables.move_to_end(key)
-    return _nonnegative_tables[key]
+    return _remembered(_directed, arms)
+
+
+def _directed(arms):
+    return Directed(Pairs(arms).solve, len(arms), len(arms))
 
 
 class Pairs:

@@ -10,7 +10,6 @@ from r; the code of azizi2022 has OD-LinBAI's designs from it (`minvol` of Todd)
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design.cache import cached
@@ -18,7 +17,7 @@ from bandits_lib.design.certificate import Design, snapped
 from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
 from bandits_lib.design.solvers import design_value
 from bandits_lib.numerics import sparse
-from bandits_lib.numerics.kernels import along_all, kernel, shrink, times
+from bandits_lib.numerics.kernels import along_all, compiled, merged, shrink, times
 from bandits_lib.numerics.linear_algebra import apply, product, squares, transposed
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
@@ -27,7 +26,7 @@ WYNN_REFRESH = 200  # steps between two fresh inversions
 FEW = 2  # arms per dimension up to which their products are kept
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def wynn(arms, tol, most):
     """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
     K, rank = arms.shape
@@ -47,7 +46,7 @@ def wynn(arms, tol, most):
     return weights, inverse_and_norms(arms, weights)[1].max(), most
 
 
-@kernel
+@merged
 def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
     """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
     rank, total, g = columns.shape[0], 1.0, np.inf
@@ -67,12 +66,10 @@ def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray
             times(inverse, columns, vertex, ray)
             along_all(columns, ray, along)
             shrink(inverse, ray, loss, 1.0)
-        for k in range(along.shape[0]):
-            norms[k] -= loss * along[k] * along[k]
+        norms -= loss * along * along
         weights[vertex] += mass
         total += mass
-    for k in range(weights.shape[0]):
-        weights[k] /= total
+    weights /= total
     return g, step
 
 
@@ -179,7 +176,7 @@ def _longest(arms):
     return Design(weights, 1.0, 1.0, 1)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def frank_wolfe_g(arms, most, grid):
     """Weights (K,), value max_x x'V^-1x and steps taken, on arms (K, r) of rank r."""
     weights = np.full(arms.shape[0], 1 / arms.shape[0])
@@ -198,20 +195,20 @@ def frank_wolfe_g(arms, most, grid):
     return weights, norms.max(), most
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
     """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
     loss = gamma / (1 - gamma + gamma * norms[vertex])
-    for k in range(arms.shape[0]):
-        norms[k] = (norms[k] - loss * squares[k]) / (1 - gamma)
-        weights[k] *= 1 - gamma
+    norms -= loss * squares
+    norms /= 1 - gamma
+    weights *= 1 - gamma
     weights[vertex] += gamma
     for i in range(ray.shape[0]):
         for j in range(ray.shape[0]):
             inverse[i, j] = (inverse[i, j] - loss * ray[i] * ray[j]) / (1 - gamma)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def value_after(norms, squares, vertex, gamma):
     """max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
     loss, most = gamma / (1 - gamma + gamma * norms[vertex]), 0.0
@@ -222,7 +219,7 @@ def value_after(norms, squares, vertex, gamma):
     return most / (1 - gamma)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _best_step(norms, squares, vertex):
     """The step that minimises `value_after`, convex in it, by golden section; 0 if none gains."""
     low, high = 0.0, 1.0
@@ -241,7 +238,7 @@ def _best_step(norms, squares, vertex):
     return gamma if reached < norms.max() * (1 - 1e-9) else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _best_on_grid(norms, squares, vertex):
     """The best step among .75^i, 1 <= i < 24; 0 if none gains. (.75^0 = 1 puts all weight on one arm.)"""
     best, least, gamma = 0.0, norms.max() * (1 - 1e-9), 1.0
@@ -312,7 +309,7 @@ def kumar_yildirim_start(arms):
     rank = arms.shape[1]
     chosen, frame = np.zeros(len(arms)), np.eye(rank)
     for j in range(rank):
-        arm = argmax(np.abs(apply(arms, frame[:, j])))
+        arm = argmax(np.abs(apply(arms, frame[:, j].copy())))
         chosen[arm] = 1.0
         z = apply(frame.T.copy(), arms[arm])  # Householder: the first j + 1 columns span the arms chosen
         z[:j] = 0.0
@@ -322,7 +319,7 @@ def kumar_yildirim_start(arms):
     return chosen / rank
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _steps(arms, weights, tol, most, away):
     rank = arms.shape[1]
     inverse, norms = inverse_and_norms(arms, weights)
@@ -339,9 +336,8 @@ def _steps(arms, weights, tol, most, away):
         ray = apply(inverse, arms[arm])
         along = apply(arms, ray)
         loss = gamma / (1 - gamma + gamma * norms[arm])
-        for k in range(len(norms)):
-            norms[k] = (norms[k] - loss * along[k] * along[k]) / (1 - gamma)
-            weights[k] *= 1 - gamma
+        norms = (norms - loss * along * along) / (1 - gamma)
+        weights *= 1 - gamma
         weights[arm] = left
         for i in range(rank):
             for j in range(rank):
@@ -351,7 +347,7 @@ def _steps(arms, weights, tol, most, away):
     return weights, most
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _step(norm, weight, rank):
     """The step gamma towards an arm of this norm (below 0: away from it), and the weight that it has then."""
     drop = -weight / (1 - weight) if weight < 1 else -np.inf

@@ -193,12 +193,8 @@ def floored(
         A design on the arms.
     floor : float
         Share of the pulls, in [0, 1), that all arms get evenly; 0 gives the design back.
-    arms : (K, d) array_like
-        Arms, one per row.
-    directions : (n, d) array_like or Pairs
-        What the value of the design is a maximum over (of a G-design the arms).
-    sigma : float or (K,) array_like, default 1.0
-        Positive standard deviation of the noise, one for all arms or one per arm.
+    arms, directions, sigma : array_like or Pairs
+        As for `weighted_design`; of a G-design the directions are the arms.
 
     Returns
     -------

@@ -15,7 +15,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.design.certificate import Design, fewer_atoms, inverse_root, lower_bound, snapped, value_of
 from bandits_lib.design.directions import Listed
@@ -23,6 +22,7 @@ from bandits_lib.design.elfving import single_direction
 from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
 from bandits_lib.design.g_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, chosen_from, interior_point
+from bandits_lib.numerics.kernels import compiled
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
     information,
@@ -209,7 +209,7 @@ def _attempt(arms, directions, chosen, rows, solution):
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _tested(arms, root, rows, masses):
     """Of an `inverse_root`: squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))
@@ -224,7 +224,8 @@ def _chosen(arms, directions, found, bound, tol):
         chosen = _union(found.pressure > NEAR * found.pressure.max(), chosen)
     kept = (found.solution.masses > SLIGHT / len(found.rows)) | (found.norms > NEAR * found.norms.max())
     rows, masses, here, steps = found.rows[kept], found.solution.masses[kept], found, 0
-    near: Point | None = _restricted(found.solution.point, kept) if len(chosen) == len(found.chosen) else None
+    point = found.solution.point
+    near: Point | None = point._replace(s=point.s[kept], v=point.v[kept]) if len(chosen) == len(found.chosen) else None
     for _ in range(PASSES):
         if near is None:
             solution = chosen_from(arms[chosen], rows, here.weights[chosen], masses, tol, directions.unit())
@@ -239,10 +240,6 @@ def _chosen(arms, directions, found, bound, tol):
             break
         rows, masses = np.vstack([rows, here.beyond]), np.append(solution.masses, np.zeros(len(here.beyond)))
     return (here if here.value <= (1 + tol) * bound else found), bound, steps
-
-
-def _restricted(point, rows):
-    return point._replace(s=point.s[rows], v=point.v[rows])
 
 
 def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):

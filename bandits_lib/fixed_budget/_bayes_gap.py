@@ -14,12 +14,11 @@ The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
-from bandits_lib.numerics.kernels import forward, inlined, record, regularised_cholesky
+from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
@@ -47,7 +46,7 @@ def posterior(prior, noise, sample):
     return fit
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def refresh(fit, counts):
     """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
     K, factor, roots = len(counts), np.empty_like(fit.prior), np.sqrt(counts)
@@ -65,7 +64,7 @@ def refresh(fit, counts):
             fit.mean[k] += fit.covariance[i, k] * (fit.sums[i] / fit.noise)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def learn(state, arm, reward):
     """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now
@@ -78,7 +77,7 @@ def learn(state, arm, reward):
         shift(fit, arm, reward)
 
 
-@inlined
+@merged
 def shift(fit, arm, reward):
     """One reward of `arm` by a rank-one update."""
     mean, covariance, column = fit.mean, fit.covariance, fit.column
@@ -246,7 +245,7 @@ def bayes_gap(
     return Result(int(state.now.answer), history)
 
 
-@inlined
+@merged
 def choose(state):
     """The less certain of J and j; -1 at the budget or a look."""
     now, spread = state.now, state.spread
@@ -256,7 +255,7 @@ def choose(state):
     return now.rival if spread[now.rival] > spread[now.leader] * (1 + TIE) else now.leader
 
 
-@inlined
+@merged
 def take_index(state):
     """J, j and B_J at this moment; the J of least B_J so far is the answer."""
     now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
@@ -274,7 +273,7 @@ def take_index(state):
         now.least, now.answer = now.index, now.leader
 
 
-@inlined
+@merged
 def beta(state):
     """The factor of the standard deviations, from the estimated gaps."""
     mean, spread, epsilon = state.fit.mean, state.spread, state.epsilon
@@ -289,7 +288,7 @@ def beta(state):
     return squared if state.code else np.sqrt(squared)
 
 
-@inlined
+@merged
 def two_largest(mean, spread, factor, bounds):
     """The arms of largest and second largest mean + factor spread, ties to the first; bounds : (K,), scratch."""
     for k in range(bounds.shape[0]):

@@ -14,13 +14,20 @@ With RR' = V^-1, V = sum xx', arms and items are held as R'x and R'z, and the es
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.checks import check_budget, check_items, check_noisy, check_told
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.design.gaussian_width import points_in
-from bandits_lib.numerics.kernels import along_all, forward, inlined, record, regularised_cholesky, weighted_gram
+from bandits_lib.numerics.kernels import (
+    along_all,
+    compiled,
+    forward,
+    merged,
+    record,
+    regularised_cholesky,
+    weighted_gram,
+)
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import ELSEWHERE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, one_pull, rule, spend
@@ -51,7 +58,7 @@ def whitened(arms, points, sample):
     return fit
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def refresh(fit, counts):
     """Compute R = L^-T, V = LL', and all that is held in its coordinates, afresh from counts (K,) and response."""
     arms, points, theta = fit.arms, fit.points, fit.theta
@@ -69,7 +76,7 @@ def refresh(fit, counts):
         theta[i] /= factor[i, i]
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def learn(state, arm, reward):
     """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
     fit, now = state.fit, state.now
@@ -83,7 +90,7 @@ def learn(state, arm, reward):
         shift(fit, arm, reward)
 
 
-@inlined
+@merged
 def shift(fit, arm, reward):
     """One reward of `arm`: R <- R (I - a bb'), b = R'x, a = (1 - (1 + b'b)^-1/2) / b'b."""
     b, theta, square, along = fit.pulled, fit.theta, 0.0, 0.0
@@ -99,7 +106,7 @@ def shift(fit, arm, reward):
     shrink(fit.points, b, share, fit.along_points)
 
 
-@inlined
+@merged
 def shrink(columns, b, share, along):
     """columns (r, n) <- (I - share bb') columns, in place; along : (n,), scratch."""
     along_all(columns, b, along)
@@ -178,7 +185,7 @@ def peps(
     return Result(int(state.now.leader), history)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def choose(state):
     """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
     now = state.now
@@ -195,7 +202,7 @@ def choose(state):
     return K - 1
 
 
-@inlined
+@merged
 def compare(state):
     """The leader, its rival of least standardised lead, and that lead squared."""
     now, points, values, squares = state.now, state.fit.points, state.values, state.others
@@ -213,7 +220,7 @@ def compare(state):
     now.leader, now.distance = leader, closest / state.sigma**2
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def find_other(state):
     """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others
@@ -236,7 +243,7 @@ def find_other(state):
         apart[i] *= (state.values[now.leader] - state.values[now.rival]) / square
 
 
-@inlined
+@merged
 def reweigh(state):
     """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
     now, weights, gains, total = state.now, state.weights, state.gains, 0.0

@@ -24,7 +24,7 @@ from bandits_lib.checks import (
 )
 from bandits_lib.fixed_budget._linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
-from bandits_lib.numerics.kernels import along_all, inlined, record
+from bandits_lib.numerics.kernels import along_all, merged, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
@@ -142,14 +142,14 @@ def _look(state):
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 
-@inlined
+@merged
 def refit(state):
     """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
     newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
     along_all(state.fit.columns, state.theta, state.values)
 
 
-@inlined
+@merged
 def choose(state):
     """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
     now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
@@ -158,7 +158,7 @@ def choose(state):
     return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
 
 
-@inlined
+@merged
 def update(state, arm, reward):
     """Tell one reward: refit the logistic regression, rank-one update of the norms."""
     if reward != 0.0 and reward != 1.0:

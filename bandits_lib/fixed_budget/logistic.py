@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_positive
-from bandits_lib.numerics.kernels import inlined, kernel
+from bandits_lib.numerics.kernels import kernel, merged
 
 MOST_STEPS = 100
 DECREMENT = 1e-12  # squared length of the Newton step, in the norm of the Hessian, at which it ends
@@ -36,7 +36,7 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     check_successes(sample)
     arms, ridge = np.ascontiguousarray(arms), check_positive("ridge", ridge)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
-    counts, sums = np.asarray(sample.counts, dtype=float), np.asarray(sample.sums, dtype=float)
+    counts, sums = np.asarray(sample.counts, dtype=np.int64), np.asarray(sample.sums, dtype=float)
     room = room_for(arms)
     steps = newton(arms, counts, sums, ridge, theta, room)
     differentiate(arms, counts, sums, ridge, theta, room)
@@ -91,7 +91,7 @@ def newton(arms, counts, sums, ridge, theta, room):
     return MOST_STEPS
 
 
-@inlined
+@merged
 def solve_step(room):
     """H^-1 gradient in place of the gradient, by Cholesky's factor L of H, and the decrement |L^-1 gradient|^2."""
     step, factor, decrement = room.gradient, room.factor, 0.0
@@ -115,7 +115,7 @@ def solve_step(room):
     room.decrement[0] = decrement
 
 
-@inlined
+@merged
 def reach_of(arms, counts, step):
     """R, the largest |x'step| of the arms that were pulled."""
     reach = 0.0

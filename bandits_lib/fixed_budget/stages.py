@@ -34,9 +34,13 @@ class Stage(NamedTuple):
     basis: np.ndarray
 
 
-@cached
 def project(arms, projection="span"):
     """The `Stage` of arms (m, d): on what they span, or its first 3 axes ("cumulative": if they do not span R^d)."""
+    return Stage(*(field.copy() for field in _project(arms, projection)))  # not read-only, for kernels
+
+
+@cached
+def _project(arms, projection):
     axes = basis(arms)
     short = axes.shape[1] < arms.shape[1]
     if projection == "first3" or (projection == "cumulative" and short):

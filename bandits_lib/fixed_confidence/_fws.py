@@ -12,15 +12,23 @@ all z, and the arm is pulled that its counts lag behind most. Departures:
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
-from bandits_lib.numerics.kernels import add_outer, along_all, inverse_of, kernel, shrink, times_vector
+from bandits_lib.numerics.kernels import (
+    add_outer,
+    along_all,
+    compiled,
+    inverse_of,
+    kernel,
+    merged,
+    shrink,
+    times_vector,
+)
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def maximin(payoffs, z):
     """Into z (K,), the mixture of columns that maximises the least of payoffs @ z over the rows of payoffs (J, K)."""
     J, K = payoffs.shape
@@ -44,7 +52,7 @@ def maximin(payoffs, z):
     z /= total
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def simplex_table(payoffs):
     """The condensed tableau (K + 1, J + 1): constraints with bounds in the last column, objective in the last row."""
     J, K = payoffs.shape
@@ -59,7 +67,7 @@ def simplex_table(payoffs):
     return table
 
 
-@kernel
+@merged
 def leaving(table, rows, enter):
     """The row that leaves: the least ratio of bound to coefficient, the variable of least name among equals."""
     J, leave, least = table.shape[1] - 1, -1, np.inf
@@ -71,7 +79,7 @@ def leaving(table, rows, enter):
     return leave
 
 
-@kernel
+@merged
 def exchange(table, row, column):
     """Exchange a basic and a non-basic variable in a condensed simplex tableau, in place."""
     p = table[row, column]
@@ -141,7 +149,7 @@ def fws(
     return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, history=history, trace=trace))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@merged
 def choose(state):
     """One Frank-Wolfe step, then the arm whose count lags behind the iterate most; -1 when done or at a look."""
     evidence = state.evidence
@@ -159,7 +167,7 @@ def choose(state):
     return argmax(state.along)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def frank_wolfe_step(state, leader, t):
     """z into `step`: the best vertex for one gradient, or the maximin mixture for those of all f_j near the least."""
     K, along, step = state.step.shape[0], state.along, state.step

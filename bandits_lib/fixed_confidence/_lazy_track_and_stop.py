@@ -186,7 +186,7 @@ def track(state, w):
     W = state.W + (t - state.now.since) * state.w
     state.now.since = t
     support = np.flatnonzero((W > 0) | (w > 0) if state.averaging else w)
-    return state._replace(support=support, W=W, w=w, lag=np.empty(len(support)))
+    return state._replace(support=support, W=W, w=np.array(w), lag=np.empty(len(support)))
 
 
 class State(NamedTuple):

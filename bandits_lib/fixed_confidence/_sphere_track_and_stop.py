@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
-from bandits_lib.numerics.kernels import inlined, kernel, record
+from bandits_lib.numerics.kernels import kernel, merged, record
 from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, After, Algorithm, Loop, Result, Row, Trace, rule
 
 STOPS = ("direct", "safe", "paper")
@@ -207,7 +207,7 @@ def boundary(n, rule):
     return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
 
 
-@inlined
+@merged
 def choose(state):
     """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
     sums, now = state.sums, state.now
@@ -223,7 +223,7 @@ def choose(state):
     return now.turn
 
 
-@inlined
+@merged
 def update(state, arm, reward):
     """Tell one reward."""
     now = state.now

@@ -5,26 +5,25 @@ Inner loops run along rows, over independent entries: they vectorise, and no sum
 
 import numpy as np
 
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import kernel, merged
 
-SQRT2 = np.sqrt(2.0)
 COLUMNS = 256  # columns worked on at a time: they stay in the first cache
 
 
-@kernel
+@merged
 def add(out, x, a):
     for j in range(out.shape[0]):
         out[j] += a * x[j]
 
 
-@kernel
+@merged
 def add_four(out, x, y, z, w, a, b, c, d):
     """out += a x + b y + c z + d w, in this order."""
     for j in range(out.shape[0]):
         out[j] = (((out[j] + a * x[j]) + b * y[j]) + c * z[j]) + d * w[j]
 
 
-@kernel
+@merged
 def add_four_to_two(out, next, x, y, z, w, a, b, c, d, A, B, C, D):
     """`add_four` to `out` with a, b, c, d and to `next` with A, B, C, D."""
     for j in range(out.shape[0]):
@@ -123,7 +122,7 @@ def factor(upper, least):
     return skipped
 
 
-@kernel
+@merged
 def _factor_rows(upper, start, stop, least):
     skipped = 0
     for k in range(start, stop):
@@ -139,7 +138,7 @@ def _factor_rows(upper, start, stop, least):
     return skipped
 
 
-@kernel
+@merged
 def _take_four(upper, start):
     n = upper.shape[0]
     x, y, z, w = upper[start], upper[start + 1], upper[start + 2], upper[start + 3]
@@ -211,20 +210,7 @@ def take_away(columns, unit, lengths, along):
             add_squares(left, columns[c, low:high])
 
 
-@kernel
-def symmetric_squares(rows, out):
-    """Into `out` (n, r(r+1)/2): x_i x_j for i >= j of every row x (r,), times sqrt(2) off the diagonal."""
-    for n in range(rows.shape[0]):
-        k = 0
-        for i in range(rows.shape[1]):
-            for j in range(i):
-                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
-                k += 1
-            out[n, k] = rows[n, i] * rows[n, i]
-            k += 1
-
-
-@kernel
+@merged
 def add_squares(out, x):
     for j in range(out.shape[0]):
         out[j] += x[j] * x[j]

@@ -22,7 +22,7 @@ PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
 KEPT = 4  # folders of other sources than this one that stay, the newest
-COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(kernel|inlined|njit)\b)", re.MULTILINE)  # in a file with kernels
+COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|merged|njit)\b)", re.MULTILINE)
 IDLE = 3600  # seconds since a process last began to use a folder before it may go
 
 

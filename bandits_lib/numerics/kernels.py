@@ -1,7 +1,9 @@
 """Decorators for compiled functions, and what the compiled loops of the per-pull rules share.
 
-A `kernel` does not count references and cannot make arrays: with counts a pull of LinGapE takes seven times as long at
-d = 5. `inlined` kernels and `merged` functions become part of their callers.
+A `compiled` function may make arrays. A `kernel` cannot, and does not count references: with counts a pull of LinGapE
+takes seven times as long at d = 5. An `inlined` kernel is compiled, and then taken into its callers.
+A `merged` function is taken into its callers before they are compiled, which compiles faster. In the loop of a rule it
+is slower: long functions are optimised less well.
 
 The state of a rule is a NamedTuple: arrays, constants, and one `record` of the numbers that change.
 
@@ -18,10 +20,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-kernel: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", _nrt=False)
+compiled: Callable[..., Any] = partial(njit, cache=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=True)
+kernel: Callable[..., Any] = partial(compiled, _nrt=False)
 inlined: Callable[..., Any] = partial(kernel, forceinline=True)
-# Taken into its callers before they are compiled: a function of its own would be compiled again in every one of them.
-merged: Callable[..., Any] = partial(njit, inline="always", error_model="numpy")
+merged: Callable[..., Any] = partial(compiled, inline="always")
 
 
 def record(**values):
@@ -143,7 +145,7 @@ def invert(matrix):
     return logdet
 
 
-@kernel
+@merged
 def inverse_of(matrix, inverse):
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[0]):
@@ -176,7 +178,7 @@ def shrink_squares(squares, along, gain):
         squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def rank_one_update(inverse, theta, arm, reward, u):
     """Add a pull to `inverse` (d, d) and `theta` (d,), in place; inverse @ arm of before into `u`, returns the gain."""
     gain, residual = 1.0, reward
@@ -190,7 +192,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
     return gain
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def cholesky(matrix, scale, shift, factor):
     """Into `factor` (d, d), lower: Cholesky's of matrix / scale + shift I; log-determinant, -inf if indefinite."""
     d = matrix.shape[0]
@@ -227,7 +229,7 @@ def regularised_cholesky(matrix, factor):
     return logdet
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def inverse_from(factor, inverse):
     """Into `inverse` (d, d): that of the matrix whose Cholesky factor, lower triangular, is given."""
     d = factor.shape[0]
@@ -244,7 +246,7 @@ def inverse_from(factor, inverse):
             inverse[i, k] = rest / factor[i, i]
 
 
-@kernel
+@merged
 def forward(factor, columns):
     """L^-1 columns, L the lower triangular `factor` (d, d), in the place of `columns` (d, n)."""
     for i in range(factor.shape[0]):
@@ -255,7 +257,7 @@ def forward(factor, columns):
             columns[i, k] /= factor[i, i]
 
 
-@kernel
+@merged
 def weighted_gram(columns, weights, gram):
     """The sum of weights_k x_k x_k' over the columns x of `columns` (d, n), into `gram` (d, d): its lower triangle."""
     for i in range(columns.shape[0]):

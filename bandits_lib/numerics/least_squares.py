@@ -62,7 +62,7 @@ def information_inverse(rows, weights):
 
 def norms(inverse, directions):
     directions = np.ascontiguousarray(directions, dtype=float)
-    return row_products(product(directions, np.ascontiguousarray(inverse)), directions)
+    return row_products(product(directions, np.array(inverse, order="C")), directions)
 
 
 def basel_delta(delta, t):

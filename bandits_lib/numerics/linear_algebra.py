@@ -9,32 +9,32 @@ what the ones before span, so that they are a function of the matrix. The larges
 """
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.numerics import in_place
-from bandits_lib.numerics.kernels import largest
+from bandits_lib.numerics.kernels import compiled, largest, merged
 from bandits_lib.numerics.ties import argmax, ranked
 
 INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
 MILD = 1e3
+SQRT2 = np.sqrt(2.0)
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def product(left, right):
     if right.shape[1] < min(left.shape[0], NARROW):
         return transposed(_product(transposed(right), transposed(left)))
     return _product(left, right)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _product(left, right):
     out = np.zeros((left.shape[0], right.shape[1]))
     in_place.add_product(out, left, right, False)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def lower_product(left, right):
     """The lower triangle of left (n, k) times right (k, n); above the diagonal entries are not to be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
@@ -42,7 +42,7 @@ def lower_product(left, right):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def transposed(matrix):
     out = np.empty((matrix.shape[1], matrix.shape[0]))
     for i in range(matrix.shape[0]):
@@ -51,7 +51,7 @@ def transposed(matrix):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def scaled_rows(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -60,7 +60,7 @@ def scaled_rows(matrix, factors):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def scaled_columns(matrix, factors):
     out = np.empty(matrix.shape)
     for i in range(matrix.shape[0]):
@@ -69,7 +69,7 @@ def scaled_columns(matrix, factors):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def apply(matrix, vector):
     out = np.empty(matrix.shape[0])
     in_place.apply(matrix, vector, out)
@@ -81,14 +81,14 @@ def along(rows, vector):
     return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def combine(vector, matrix):
     out = np.zeros(matrix.shape[1])
     in_place.add_combination(out, vector, matrix)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def total(values):
     out = 0.0
     for value in values:
@@ -96,20 +96,17 @@ def total(values):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def normalised(values):
-    out, whole = np.empty(len(values)), total(values)
-    for k in range(len(values)):
-        out[k] = values[k] / whole
-    return out
+    return values / total(values)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def squares(rows):
     return row_products(rows, rows)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def row_products(left, right):
     """Inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
     out = np.empty(left.shape[0])
@@ -117,10 +114,10 @@ def row_products(left, right):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def information(rows, weights):
     """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
-    r, n = rows.shape[1], np.count_nonzero(weights)
+    r, n = rows.shape[1], len(np.flatnonzero(weights))
     inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
     for i in range(len(weights)):
         if weights[i] != 0.0:
@@ -131,22 +128,14 @@ def information(rows, weights):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def row_gram(rows):
     out = np.empty((rows.shape[0], rows.shape[0]))
     in_place.symmetric_products(rows, rows, out)
     return out
 
 
-@njit(cache=True, error_model="numpy")
-def identity(n):
-    out = np.zeros((n, n))
-    for i in range(n):
-        out[i, i] = 1.0
-    return out
-
-
-@njit(cache=True, error_model="numpy")
+@compiled
 def cholesky(matrix):
     """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
     upper = transposed(matrix)
@@ -154,7 +143,7 @@ def cholesky(matrix):
     return upper, skipped == 0
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def semidefinite_factor(matrix, flat):
     """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
     upper = transposed(matrix)
@@ -162,22 +151,29 @@ def semidefinite_factor(matrix, flat):
     return upper
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def symmetric_squares(rows):
     """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
     out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
-    in_place.symmetric_squares(rows, out)
+    for n in range(rows.shape[0]):
+        k = 0
+        for i in range(rows.shape[1]):
+            for j in range(i):
+                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
+                k += 1
+            out[n, k] = rows[n, i] * rows[n, i]
+            k += 1
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_triangle(upper):
     out = np.zeros(upper.shape)
     in_place.invert_triangle(upper, out)
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_transposed(upper, vector):
     """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
     x = vector.copy()
@@ -185,19 +181,19 @@ def solve_transposed(upper, vector):
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_upper(upper, vector):
     x = vector.copy()
     in_place.solve_upper(upper, x)
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def solve_factored(upper, vector):
     return solve_upper(upper, solve_transposed(upper, vector))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve(matrix, vector):
     """x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if there is none."""
     n = matrix.shape[0]
@@ -227,7 +223,7 @@ def solve(matrix, vector):
     return x
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def triangle(rows):
     """Upper triangular R (r, r), non-negative diagonal, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
     a = transposed(rows)  # columns lie along memory
@@ -240,7 +236,7 @@ def triangle(rows):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def independent(rows, tol):
     """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
@@ -258,16 +254,14 @@ def independent(rows, tol):
     return chosen, basis
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def mild(upper):
     """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
-    least, most = np.inf, 0.0
-    for i in range(len(upper)):
-        least, most = min(least, abs(upper[i, i])), max(most, abs(upper[i, i]))
-    return most < MILD * least
+    pivots = np.abs(np.diag(upper))
+    return pivots.max() < MILD * pivots.min()
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def outside_projector(columns):
     """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
     n, k = columns.shape
@@ -284,11 +278,7 @@ def outside_projector(columns):
         basis = product(basis, inverse_triangle(upper))
         if mild(upper):
             break
-    projector = product(basis, transposed(basis))
-    for i in range(n):
-        for j in range(n):
-            projector[i, j] = (1.0 if i == j else 0.0) - projector[i, j]
-    return projector, n - basis.shape[1]
+    return np.eye(n) - product(basis, transposed(basis)), n - basis.shape[1]
 
 
 SWEEPS = 60
@@ -296,7 +286,7 @@ SAME = 1e-9  # relative difference below which two eigenvalues are one
 SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def jacobi(matrix):
     """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
     r = len(matrix)
@@ -313,7 +303,7 @@ def jacobi(matrix):
     return np.diag(a).copy(), rows
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def _rotate(a, rows, i, j):
     """Make a[i, j] zero (Rutishauser's formulas), in place."""
     half = (a[j, j] - a[i, i]) / (2 * a[i, j])
@@ -355,7 +345,7 @@ def principal_axes(rows, most):
     return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def axes_in_order(projector, rank):
     """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
     axes, m = np.zeros((rank, len(projector))), 0
@@ -363,14 +353,8 @@ def axes_in_order(projector, rank):
         rest = row.copy()
         for _ in range(2):
             for axis in axes[:m]:
-                inside = 0.0
-                for k in range(len(rest)):
-                    inside += rest[k] * axis[k]
-                for k in range(len(rest)):
-                    rest[k] -= inside * axis[k]
-        length = 0.0
-        for value in rest:
-            length += value * value
+                rest -= total(rest * axis) * axis
+        length = total(rest * rest)
         if m < rank and length > SHORT:
             axes[m] = rest / np.sqrt(length)
             m += 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.numerics.in_place import add, add_four, inner
-from bandits_lib.numerics.kernels import along_all, inlined, kernel
+from bandits_lib.numerics.kernels import along_all, inlined, kernel, merged
 
 REFRESH = 1_000  # pulls between two fresh solutions
 
@@ -122,7 +122,7 @@ def products(fit, arm, along):
             i += 1
 
 
-@inlined
+@merged
 def learn(state, arm, reward):
     """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
     fit, now = state.fit, state.now

@@ -8,11 +8,10 @@ R'R = (XV)'(XV). The arms then have orthonormal columns, so a change of basis or
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     cholesky,
-    identity,
     independent,
     inverse_triangle,
     product,
@@ -31,7 +30,7 @@ CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
 GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def graded_triangle(rows):
     """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
     longest = row_maxima(rows)
@@ -53,10 +52,10 @@ def _writable(matrix):
     return matrix if matrix.flags.writeable else matrix.copy()
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def basis_of(vectors):
     lengths, (many, d), n = squares(vectors), vectors.shape, 0
-    unit = np.empty((np.count_nonzero(lengths), d))
+    unit = np.empty((len(np.flatnonzero(lengths)), d))
     for i in range(many):
         if lengths[i] > 0:
             length = np.sqrt(lengths[i])
@@ -66,12 +65,12 @@ def basis_of(vectors):
     if n == 0:
         return np.zeros((d, 0))
     if n >= d and clearly_independent(unit):
-        return identity(d)
+        return np.eye(d)
     axes = independent(unit, RANK_TOL)[1]
-    return identity(d) if len(axes) == d else transposed(axes)
+    return np.eye(d) if len(axes) == d else transposed(axes)
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def clearly_independent(unit):
     """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
     across = transposed(unit)
@@ -133,18 +132,11 @@ def outside(vectors, axes):
     return outside_of(_writable(vectors), _writable(axes))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def outside_of(vectors, axes):
     if axes.shape[0] == axes.shape[1]:
         return np.zeros(len(vectors))
-    rest = product(product(vectors, axes), transposed(axes))
-    for i in range(rest.shape[0]):
-        for c in range(rest.shape[1]):
-            rest[i, c] = vectors[i, c] - rest[i, c]
-    out = squares(rest)
-    for i in range(len(out)):
-        out[i] = np.sqrt(out[i])
-    return out
+    return np.sqrt(squares(vectors - product(product(vectors, axes), transposed(axes))))
 
 
 def inverse_root(rows, weights):
@@ -153,17 +145,14 @@ def inverse_root(rows, weights):
     return _root(rows, weights, axes), axes
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _root(rows, weights, axes):
     weighted = scaled_rows(product(rows, axes), np.sqrt(weights))
-    shortness = row_maxima(weighted)
-    for i in range(len(shortness)):
-        shortness[i] = -shortness[i]
-    upper = triangle(weighted[ranked(shortness)])
+    upper = triangle(weighted[ranked(-row_maxima(weighted))])
     return transposed(product(axes, inverse_triangle(upper)))
 
 
-@njit(cache=True, error_model="numpy")
+@merged
 def row_maxima(rows):
     out = np.zeros(len(rows))
     for i in range(rows.shape[0]):

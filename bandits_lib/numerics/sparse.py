@@ -1,16 +1,15 @@
 """`linear_algebra` for matrices with many zeros, which are passed by: the same bits, fewer terms."""
 
 import numpy as np
-from numba import njit
 
 from bandits_lib.numerics import in_place, linear_algebra
-from bandits_lib.numerics.kernels import kernel
+from bandits_lib.numerics.kernels import compiled, kernel, merged
 
 SPARSE = 4  # entries to one that is not zero, from which on zeros are passed by
 LANES = 8  # sums of `in_place.inner`
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def product(left, right):
     if not sparse(left):
         return linear_algebra.product(left, right)
@@ -20,7 +19,7 @@ def product(left, right):
     return out
 
 
-@kernel
+@merged
 def sparse(matrix):
     count = 0
     for i in range(matrix.shape[0]):
@@ -36,7 +35,7 @@ def add_rows(out, factors, rows):
             in_place.add(out, rows[c], factors[c])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def inverse_factor(arms, weights):
     """(r, r) upper triangular S with SS' = A(weights)^-1, for arms (K, r)."""
     if not sparse(arms):
@@ -64,7 +63,7 @@ def upper_products(left, right, there, lanes, out):
             out[j, i] = inner_at(there[:count], left[i], right[j], lanes)
 
 
-@kernel
+@merged
 def inner_at(there, x, y, lanes):
     """x'y over the entries `there`, where x is not zero, with the sums of `in_place.inner`."""
     n = x.shape[0]

@@ -4,7 +4,8 @@ Every rule, in numpy and in numba, breaks ties by `argmax`; argmin is argmax(-va
 """
 
 import numpy as np
-from numba import njit
+
+from bandits_lib.numerics.kernels import compiled, inlined, kernel, merged
 
 TIE = 1e-9  # relative slack within which two values are the same
 
@@ -12,7 +13,7 @@ TIE = 1e-9  # relative slack within which two values are the same
 BLOCK = 8  # entries compared side by side
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def highest(values):
     """The largest of finite `values` (n,), n >= 1, as that of every eighth: eight comparisons do not wait in line."""
     n, top = values.shape[0], values[0]
@@ -36,7 +37,7 @@ def highest(values):
     return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inlined
 def argmax(values):
     """First index k with values[k] >= max(values) - 1e-9 |max(values)|, of finite floats (n,), n >= 1."""
     top = highest(values)
@@ -47,7 +48,7 @@ def argmax(values):
     return 0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def top(values, k):
     """Indices (k,) of the k largest values (n,), in increasing order; ties as in `argmax`, lowest index first."""
     left, chosen = values.copy(), np.empty(k, np.int64)
@@ -57,7 +58,7 @@ def top(values, k):
     return np.sort(chosen)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ranks(values):
     """The `values` (n,) in steps of 1e-9 of the largest in size: whole numbers as floats, equal where they tie."""
     largest = 1e-290
@@ -66,18 +67,36 @@ def ranks(values):
     return np.rint(values * (1 / TIE / largest))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ranked(values):
     """Indices of `values` (n,) in increasing order; those equal to 1e-9 of the largest: by index."""
     return np.argsort(ranks(values), kind="mergesort")
 
 
-@njit(cache=True, error_model="numpy")
+@merged
+def kth_smallest(values, k):
+    """As np.partition(values, k)[k], which numba compiles in two seconds; `values` (n,) are sorted in part."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while pivot < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        low, high = (low, j) if k <= j else (i, high) if k >= i else (k, k)
+    return values[k]
+
+
+@compiled
 def largest_first(values, count):
     """The first `count` of `ranked(-values)`, of which the others are not ranked."""
     steps = ranks(-values)
     if count < len(values):
-        index = np.flatnonzero(steps <= np.partition(steps, count)[count])
+        index = np.flatnonzero(steps <= kth_smallest(steps.copy(), count))
     else:
         index = np.arange(len(values))
     return index[np.argsort(steps[index], kind="mergesort")[:count]]

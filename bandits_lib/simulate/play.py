@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from bandits_lib.numerics.kernels import kernel
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Run, checked_batch
 
@@ -121,7 +122,7 @@ def runner(choose, update, draw):
     addresses = [_address(part) for part in parts.values()]
     copy = FunctionType(_loop.__code__, globals() | parts)
     copy.__name__ = copy.__qualname__ = "-".join(["_loop", *map(str, addresses)])
-    return njit(cache=all(addresses), error_model="numpy")(copy)
+    return (kernel if all(addresses) else njit(error_model="numpy"))(copy)
 
 
 def _address(function):

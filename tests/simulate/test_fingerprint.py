@@ -435,5 +435,6 @@ def test_kernels_are_keyed_by_what_they_are_made_of_and_by_nothing_else(tmp_path
 
 
 def test_every_file_with_a_kernel_counts():
-    decorated = {file for file in HOME.rglob("*.py") if re.search(r"^@\w*(kernel|inlined|jit)", file.read_text(), re.M)}
+    decorator = re.compile(r"^@\w*(compiled|kernel|inlined|merged|jit)", re.M)
+    decorated = {file for file in HOME.rglob("*.py") if decorator.search(file.read_text())}
     assert len(decorated) > 30 and decorated <= set(kernel_sources(HOME))

@@ -387,5 +387,5 @@ def farthest(program):
         prices[program.basis[b]] = 0.0
     for k in range(prices.shape[0]):
         if abs(prices[k]) > abs(prices[arm]) * (1 + SLACK):
-            arm = k
+            arm = np.int64(k)
     return arm

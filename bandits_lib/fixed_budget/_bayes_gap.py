@@ -49,12 +49,19 @@ def posterior(prior, noise, sample):
 @compiled
 def refresh(fit, counts):
     """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
-    K, factor, roots = len(counts), np.empty_like(fit.prior), np.sqrt(counts)
-    W = roots.reshape(-1, 1) * fit.prior
-    regularised_cholesky(W * roots + fit.noise * np.eye(K), factor)
+    prior, K = fit.prior, len(counts)
+    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
+    for i in range(K):
+        for k in range(K):
+            W[i, k] = np.sqrt(counts[i]) * prior[i, k]
+            inner[i, k] = W[i, k] * np.sqrt(counts[k])
+        inner[i, i] += fit.noise
+    regularised_cholesky(inner, factor)
     forward(factor, W)
-    fit.mean[:] = 0.0
-    fit.covariance[:] = fit.prior
+    for i in range(K):
+        fit.mean[i] = 0.0
+        for k in range(K):
+            fit.covariance[i, k] = prior[i, k]
     for j in range(K):
         for i in range(K):
             for k in range(K):

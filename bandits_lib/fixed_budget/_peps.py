@@ -64,7 +64,11 @@ def refresh(fit, counts):
     arms, points, theta = fit.arms, fit.points, fit.theta
     r = len(theta)
     V, factor = np.empty((r, r)), np.empty((r, r))
-    arms[:], points[:] = fit.given_arms.T, fit.given_points.T
+    for i in range(r):  # in numba the assignment of a whole array takes 40 functions
+        for k in range(arms.shape[1]):
+            arms[i, k] = fit.given_arms[k, i]
+        for m in range(points.shape[1]):
+            points[i, m] = fit.given_points[m, i]
     weighted_gram(arms, counts, V)
     regularised_cholesky(V, factor)
     forward(factor, arms)

@@ -1,38 +1,42 @@
 """Rows that were told before: a file read twice, yesterday's rows in today's file, a sorted copy, a part.
 
 The log keeps the arm and a hash of every row. A Lab warns of rows that agree with earlier ones if chance does not
-explain them. Two bounds on that chance hold for rewards of an arm that are independent:
+explain them, in one of two ways. Both suppose that the rewards of an arm are independent.
 
-By number. In any order, so many of m rows agree with a binomial probability. A row agrees with one of n earlier rows of
-its arm with probability at most 1 - exp(-n p), where p = step / (sqrt(2 pi) s) bounds the chance of any one value: the
-rewards are whole multiples of `step`, and s is the smaller of the rule's sigma and the standard deviation of the
-replicates. Rows of reward 0, and those for which p is above COARSE, do not count. If rows of one arm agree within a
-file, p is at least (ties + 1) / (pairs + 1). Unequal chances have a smaller tail than equal ones with their mean
-(Hoeffding 1956).
+By number. A row agrees with one of n others of its arm with probability at most 1 - exp(-n p), where p = step / (sqrt(2
+pi) s) bounds the chance of any one value: the rewards are whole multiples of `step`, and s is the smaller of the rule's
+sigma and the standard deviation of the replicates (of a sum of n pulls sqrt(n) times that of these). Rows of reward 0,
+and those for which p is above COARSE (of sums: 5 COARSE), do not count. If rows of one arm agree within a file, p is at
+least (ties + 1) / (pairs + 1). So the number of rows that agree, in any order, has a binomial bound (unequal chances
+have a smaller tail than equal ones with their mean, Hoeffding 1956): of the rows of the new file those that agree with
+any earlier one, or with one file; and of the rows of one file those that agree with the new.
 
-By order. An earlier file in the new one, or the new one in it, row by row. Whatever the distributions, the chance of
-this file is at most that under the frequencies of the values of each arm in it; it is multiplied by the number of
-places at which it could lie.
+By order. An earlier file in the new one, or the new one in it, row by row. Given the earlier one, the chance of its
+values follows from Dirichlet priors of each arm around the frequencies of all arms, with concentrations SPREADS: arms
+whose rewards never change keep to themselves. It is shared out to the places at which a file could lie, half of it to
+those where both begin.
 """
 
 from collections import Counter, defaultdict
-from math import exp, log, pi, sqrt
+from math import pi, sqrt
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from scipy.special import bdtrc
+from scipy.special import bdtrc, gammaln, logsumexp
 
 from bandits_lab.noise import within
 from bandits_lib.protocol import Sample, total
 
-CHANCE = 1e-3  # of a warning without a cause, of each file; half of it for each bound
+CHANCE = 1e-3  # of a warning without a cause, for each file
 LEAST = 3  # pulls in the rows that agree
 COARSE = 0.1  # chance that two rows agree, above which only their order tells
 RUN = 6  # rows of the shortest file that is looked for by its order
 TENS = 10.0 ** np.arange(16)
 PARTS = np.concatenate([[1e-3, 1e-2, 0.1, 0.2, 0.5], np.arange(1.0, 1001.0), TENS[4:]])
 MANY = 500  # values that are enough to find their step
+SPREADS = np.array([[0.01], [0.1], [1.0], [3.0], [10.0], [100.0]])
+NEAREST = 10  # of the files, those that share most rows with the new one
 
 
 class Raw(NamedTuple):
@@ -69,10 +73,10 @@ class Told:
     """All rows that were told and not taken back."""
 
     def __init__(self):
-        self.requests = defaultdict(list)  # {mark: numbers of the requests that its rows answered}
+        self.of = defaultdict(list)  # {mark: files of its rows}
         self.rows: Counter[int] = Counter()  # {arm: its rows}
         self.pairs = self.ties = 0  # of rows of one arm in one file; those that agree
-        self.files: list[tuple[int, list[str]]] = []  # request and marks
+        self.files: list[tuple[int, list[str]]] = []  # number of the request and marks
         self.places = defaultdict(list)  # {hash of RUN marks: (file, first row)}
         self.lengths: Counter[int] = Counter()  # {rows: files}
         self.sample = None  # Sample of everything
@@ -88,12 +92,11 @@ class Told:
         self.pairs += twos(arms)
         self.ties += twos(Counter(marks))
         for mark in marks:
-            self.requests[mark].append(request)
-        if len(marks) >= RUN:
-            for i, run in enumerate(runs(marks)):
-                self.places[run].append((len(self.files), i))
-            self.files.append((request, list(marks)))
-            self.lengths[len(marks)] += 1
+            self.of[mark].append(len(self.files))
+        for i, run in enumerate(runs(marks)):
+            self.places[run].append((len(self.files), i))
+        self.files.append((request, list(marks)))
+        self.lengths[len(marks)] += 1
 
 
 def arm_of(mark):
@@ -113,21 +116,20 @@ def told_before(rows, sample, told, sigma):
     """Return a warning if rows were told before, which chance does not explain; or an empty text."""
     marks = [row.mark for row in rows]
     new: Counter[str] = Counter()
-    agree = np.zeros(len(rows), bool)
-    requests: set[int] = set()
+    agree, files = np.zeros(len(rows), bool), set()
     for i, mark in enumerate(marks):
         new[mark] += 1
-        agree[i] = new[mark] <= len(told.requests.get(mark, ()))
-        if agree[i]:
-            requests.add(told.requests[mark][new[mark] - 1])
+        if new[mark] <= len(told.of.get(mark, ())):
+            agree[i] = True
+            files.add(told.of[mark][new[mark] - 1])
     if sum(row.count for row, again in zip(rows, agree, strict=True) if again) < LEAST:
         return ""
-    if by_number(rows, agree, sample, told, sigma) > CHANCE / 2:
-        agree, requests = by_order(rows, marks, told)
+    if by_number(rows, agree, sample, told, sigma) > CHANCE:
+        agree, files = by_order(rows, marks, told)
     if not agree.any():
         return ""
     return (
-        f"{agree.sum()} of these {len(rows)} rows were told before ({answered(requests)}): "
+        f"{agree.sum()} of these {len(rows)} rows were told before ({answered({told.files[f][0] for f in files})}): "
         "has the same file been read twice? Then lab.undo() takes them back"
     )
 
@@ -142,20 +144,35 @@ def answered(requests):
 
 def by_number(rows, agree, sample, told, sigma):
     """Return the chance that so many rows agree with earlier ones, in any order."""
-    counts, sums = (np.array([getattr(row, name) for row in rows], float) for name in ("count", "sum"))
-    s = spread(sample, told, sigma)
-    if not s:
+    counts, sums, squares = np.array([row[1:4] for row in rows], float).T
+    if not (s := spread(sample, told, sigma)):
         return 1.0
-    p = step(sums) / (sqrt(2 * pi) * s * np.sqrt(counts))
+    own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
+    width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
+    p = step(sums) / np.maximum(width, 1e-300)
+    fine = (p <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
+    if counts[fine & agree].sum() < LEAST:
+        return 1.0
     arms = Counter(row.arm for row in rows)
-    fine = (p <= COARSE) & (sums != 0)
     if ties := told.ties + twos(Counter(row[:4] for row in rows)):
         p = np.maximum(p, (ties + 1) / (told.pairs + twos(arms) + 1))
-    pulls = counts[fine & agree].sum()
-    if pulls < LEAST:
-        return 1.0
-    met = -np.expm1(-p * [told.rows[row.arm] for row in rows])
-    return float(bdtrc(int((fine & agree).sum()) - 1, int(fine.sum()), met[fine].mean()))
+    rest, p = [row for row, counts_here in zip(rows, fine, strict=True) if counts_here], p[fine]
+    chance = 2 * _tail((fine & agree).sum(), p, [told.rows[row.arm] for row in rest])
+    new = Counter(row.mark for row in rest)
+    shared = Counter(file for mark in new for file in told.of.get(mark, ()))
+    for file, _ in shared.most_common(NEAREST):
+        earlier = told.files[file][1]
+        there, same = Counter(map(arm_of, earlier)), (new & Counter(earlier)).total()
+        one = _tail(same, p, [there[row.arm] for row in rest])
+        other = _tail(same, p.max(), [arms[arm_of(mark)] for mark in earlier])
+        chance = min(chance, 4 * len(told.files) * one, 4 * len(told.files) * other)
+    return chance
+
+
+def _tail(same, p, others):
+    """The chance that so many rows agree with others of their arms, of which there are `others`."""
+    met = -np.expm1(-p * np.array(others))
+    return float(bdtrc(int(same) - 1, len(met), met.mean()))
 
 
 def spread(sample, told, sigma):
@@ -184,25 +201,34 @@ def _off(values, parts):
 
 
 def by_order(rows, marks, told):
-    """Return which rows lie in a file told before, or hold one, in its order; and the requests these answered."""
+    """Return which rows lie in a file told before, or hold one, in its order; and these files."""
     found = np.zeros(len(rows), bool)
-    requests: set[int] = set()
-    if len(rows) < RUN or likelihood(rows) > CHANCE / 2:
-        return found, requests
-    places = sum(files * (abs(len(rows) - length) + 1) for length, files in told.lengths.items())
+    files: set[int] = set()
+    if len(rows) < RUN or likelihood(rows) > CHANCE:
+        return found, files
+    places = sum(number * (abs(len(rows) - length) + 1) for length, number in told.lengths.items())
     for i, run in enumerate(runs(marks)):
         for file, first in told.places.get(run, ()):
-            request, earlier = told.files[file]
-            inside = earlier[first : first + len(marks)] == marks if i == 0 else False
-            around = marks[i : i + len(earlier)] == earlier if first == 0 else False
+            _, earlier = told.files[file]
+            inside = i == 0 and earlier[first : first + len(marks)] == marks
+            around = first == 0 and marks[i : i + len(earlier)] == earlier
             end = len(marks) if inside else i + len(earlier)
-            if (inside or around) and places * likelihood(rows[i:end]) < CHANCE / 2:
+            share = 2 * (len(told.files) if i == first == 0 else places)
+            if (inside or around) and share * likelihood(rows[i:end]) < CHANCE:
                 found[i:end] = True
-                requests.add(request)
-    return found, requests
+                files.add(file)
+    return found, files
 
 
 def likelihood(rows):
-    """Return the chance of the rewards of rows, under the frequencies with which they occur in each arm."""
-    arms, values = Counter(row.arm for row in rows), Counter(row[:4] for row in rows)
-    return exp(sum(n * log(n) for n in values.values()) - sum(n * log(n) for n in arms.values()))
+    """Return the chance that the rewards of rows come once more in their order, given that they came once."""
+    arms, cells = Counter(row.arm for row in rows), Counter(row[:4] for row in rows)
+    values = Counter(row[1:4] for row in rows)
+    n, c = np.array([*arms.values()]), np.array([*cells.values()])
+    base = SPREADS * np.array([values[cell[1:]] / len(rows) for cell in cells])
+
+    def chance(times):  # that they come so many times
+        inside = (gammaln(base + times * c) - gammaln(base)).sum(axis=1)
+        return logsumexp(inside + (gammaln(SPREADS) - gammaln(SPREADS + times * n)).sum(axis=1))
+
+    return float(np.exp(chance(2) - chance(1)))

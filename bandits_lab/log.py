@@ -301,6 +301,8 @@ def read(path: str | os.PathLike) -> Log:
         )
     try:
         return parse(path.read_bytes())
+    except PermissionError:
+        raise PermissionError(f"{path} may not be read: ask its owner to permit it") from None
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
 

@@ -6,10 +6,10 @@ explain them, in one of two ways. Both suppose that the rewards of an arm are in
 By number. A row agrees with one of n others of its arm with probability at most 1 - exp(-n p), where p = step / (sqrt(2
 pi) s) bounds the chance of any one value: the rewards are whole multiples of `step`, and s is the smaller of the rule's
 sigma and the standard deviation of the replicates (of a sum of n pulls sqrt(n) times that of these). Rows of reward 0,
-and those for which p is above COARSE (of sums: 5 COARSE), do not count. If rows of one arm agree within a file, p is at
-least (ties + 1) / (pairs + 1). So the number of rows that agree, in any order, has a binomial bound (unequal chances
-have a smaller tail than equal ones with their mean, Hoeffding 1956): of the rows of the new file those that agree with
-any earlier one, or with one file; and of the rows of one file those that agree with the new.
+and those for which p is above COARSE (of sums: 5 COARSE), do not count. If rows of one arm agree within one of the
+files compared, p is at least (ties + 1) / (pairs + 1). So the number of rows that agree, in any order, has a binomial
+bound (unequal chances have a smaller tail than equal ones with their mean, Hoeffding 1956): of the rows of the new file
+those that agree with any earlier one, or with one file; and of the rows of one file those that agree with the new.
 
 By order. An earlier file in the new one, or the new one in it, row by row. Given the earlier one, the chance of its
 values follows from Dirichlet priors of each arm around the frequencies of all arms, with concentrations SPREADS: arms
@@ -34,7 +34,7 @@ COARSE = 0.1  # chance that two rows agree, above which only their order tells
 RUN = 6  # rows of the shortest file that is looked for by its order
 TENS = 10.0 ** np.arange(16)
 PARTS = np.concatenate([[1e-3, 1e-2, 0.1, 0.2, 0.5], np.arange(1.0, 1001.0), TENS[4:]])
-MANY = 500  # values that are enough to find their step
+FEW, MANY = 3, 500  # values that may be tens by chance, and that are enough to find their step
 SPREADS = np.array([[0.01], [0.1], [1.0], [3.0], [10.0], [100.0]])
 NEAREST = 10  # of the files, those that share most rows with the new one
 
@@ -75,7 +75,6 @@ class Told:
     def __init__(self):
         self.of = defaultdict(list)  # {mark: files of its rows}
         self.rows: Counter[int] = Counter()  # {arm: its rows}
-        self.pairs = self.ties = 0  # of rows of one arm in one file; those that agree
         self.files: list[tuple[int, list[str]]] = []  # number of the request and marks
         self.places = defaultdict(list)  # {hash of RUN marks: (file, first row)}
         self.lengths: Counter[int] = Counter()  # {rows: files}
@@ -87,10 +86,7 @@ class Told:
 
     def add(self, marks, request):
         """Add the rows of a file."""
-        arms = Counter(arm_of(mark) for mark in marks)
-        self.rows += arms
-        self.pairs += twos(arms)
-        self.ties += twos(Counter(marks))
+        self.rows.update(map(arm_of, marks))
         for mark in marks:
             self.of[mark].append(len(self.files))
         for i, run in enumerate(runs(marks)):
@@ -153,18 +149,18 @@ def by_number(rows, agree, sample, told, sigma):
     fine = (p <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
     if counts[fine & agree].sum() < LEAST:
         return 1.0
-    arms = Counter(row.arm for row in rows)
-    if ties := told.ties + twos(Counter(row[:4] for row in rows)):
-        p = np.maximum(p, (ties + 1) / (told.pairs + twos(arms) + 1))
-    rest, p = [row for row, counts_here in zip(rows, fine, strict=True) if counts_here], p[fine]
-    chance = 2 * _tail((fine & agree).sum(), p, [told.rows[row.arm] for row in rest])
-    new = Counter(row.mark for row in rest)
+    rest, p = [row for row, is_fine in zip(rows, fine, strict=True) if is_fine], p[fine]
+    arms, new = Counter(row.arm for row in rest), Counter(row.mark for row in rest)
     shared = Counter(file for mark in new for file in told.of.get(mark, ()))
-    for file, _ in shared.most_common(NEAREST):
-        earlier = told.files[file][1]
-        there, same = Counter(map(arm_of, earlier)), (new & Counter(earlier)).total()
+    nearest = [told.files[file][1] for file, _ in shared.most_common(NEAREST)]
+    if ties := twos(Counter(row[:4] for row in rest)) + sum(twos(Counter(marks)) for marks in nearest):
+        pairs = twos(arms) + sum(twos(Counter(map(arm_of, marks))) for marks in nearest)
+        p = np.maximum(p, (ties + 1) / (pairs + 1))
+    chance = 2 * _tail((fine & agree).sum(), p, [told.rows[row.arm] for row in rest])
+    for marks in nearest:
+        there, same = Counter(map(arm_of, marks)), (new & Counter(marks)).total()
         one = _tail(same, p, [there[row.arm] for row in rest])
-        other = _tail(same, p.max(), [arms[arm_of(mark)] for mark in earlier])
+        other = _tail(same, p.max(), [arms[arm_of(mark)] for mark in marks])
         chance = min(chance, 4 * len(told.files) * one, 4 * len(told.files) * other)
     return chance
 
@@ -190,8 +186,9 @@ def step(values):
         return 1.0
     exact = (_off(values, TENS) <= 0).all(axis=0)
     blur = 0.5 / TENS[np.argmax(exact)] if exact.any() else 0.0  # half a unit of the last digit
-    fits = (_off(values, PARTS) <= PARTS * blur).all(axis=0)
-    return float(1 / PARTS[np.argmax(fits)]) if fits.any() else float(np.spacing(values[-1]))
+    parts = PARTS if len(values) >= FEW else PARTS[PARTS >= 1]
+    fits = (_off(values, parts) <= np.where(parts * blur < 0.2, parts * blur, 0.0)).all(axis=0)
+    return float(1 / parts[np.argmax(fits)]) if fits.any() else float(np.spacing(values[-1]))
 
 
 def _off(values, parts):

@@ -244,12 +244,12 @@ def told_by(path):
 def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     path = tmp_path / "log.csv"
     Lab(long()).save(path)
-    writers = [start(path, me, 12) for me in (1, 2, 3)]
+    writers = [start(path, me, 12) for me in (1, 1, 2)]  # two of them have equal results
     for writer in writers:
         writer.stdin.write("go\n")
         writer.stdin.flush()
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
-    assert told_by(path) == {1: 12, 2: 12, 3: 12}
+    assert told_by(path) == {1: 24, 2: 12}
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
 
 

@@ -137,8 +137,9 @@ def test_the_same_order_comes_by_chance_no_more_often_than_it_is_said_to(kind):
 
 @pytest.mark.parametrize(
     ("values", "found"),
-    [([0.37, 1.2, 0.05, 0.91], 0.01), ([1, 0, 1], 1), ([10, 30], 10), ([0.125, 0.25], 1 / 8), ([5 / 96, 7 / 96], 1 / 96),
-     ([0.0521, 0.0729, 0.9896, 0.3438], 1 / 96), ([0.12345, 0.2], 1e-5), ([], 1), ([0.1 + 0.2, 0.7, 0.1, 1.9], 0.1)],
+    [([], 1), (np.arange(1, 60) / 100, 0.01), (np.arange(1, 60) * 0.1, 0.1), ([1, 0, 1], 1), ([10, 30, 50], 10),
+     ([0.125, 0.25], 1 / 8), ([5 / 96, 7 / 96], 1 / 96), ([0.0521, 0.0729, 0.9896, 0.3438], 1 / 96),
+     ([0.12345, 0.2], 1e-5), ([20], 1)],
 )  # fmt: skip
 def test_the_step_of_rewards(values, found):
     assert step(np.array(values, float)) == pytest.approx(found)
@@ -146,6 +147,19 @@ def test_the_step_of_rewards(values, found):
 
 def test_of_numbers_with_all_digits_the_step_is_tiny():
     assert step(np.random.default_rng(0).standard_normal(3)) < 1e-12
+
+
+def test_whole_numbers_told_twice_are_seen_unless_chance_explains_them():
+    def rows(n, x):
+        return raw_rows(Sample(np.full(8, n), np.full(8, 1.0 * x), np.full(8, 1.0 * x)))
+
+    few = raw_rows(Sample.of([0, 0, 1, 1, 2], [1.0, 0, 1, 0, 1], 8))
+    assert "8 of these 8 rows were told before (in answer to request 1)" in warned(
+        rows(50, 20), telling([rows(50, 20)], 8), 8
+    )
+    assert warned(few, telling([few], 8), 8) == ""
+    assert warned(rows(50, 20), telling([rows(50, 21)], 8), 8) == ""
+    assert warned(rows(50, 0), telling([rows(50, 0)], 8), 8) == ""  # no successes: nothing to go by
 
 
 # --- with a Lab, files and a log

@@ -405,7 +405,7 @@ class Lab(Drive):
         Parameters
         ----------
         path : path or str
-            The file. Its entries are never replaced: it gets those that it lacks.
+            The file. Its entries are never replaced. It gets those that it lacks, or none if it holds all of this Lab.
 
         Raises
         ------

@@ -129,9 +129,13 @@ def changes(request, more, dropped=()):
 
 def undoing(undone, reason=""):
     """Return the Entry that undoes the last entries of a log, given in their order."""
-    rows = (row for e in reversed(undone) for row in _rows(e))
-    turned = (Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
-    return new(changed=tuple(turned), undone=len(undone), reason=reason)
+    return new(changed=_turned(undone), undone=len(undone), reason=reason)
+
+
+def _turned(entries):
+    """The rows of entries, the last first, with their signs turned."""
+    rows = (row for e in reversed(entries) for row in _rows(e))
+    return tuple(Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
 
 
 def standing(entries):
@@ -142,7 +146,8 @@ def standing(entries):
             left.append(e)
             continue
         last = left[len(left) - e.undone :] if e.undone < len(left) else []
-        if [row[1:] for row in undoing(last).changed] != [row[1:] for row in e.changed]:
+        differ = [row[1:] for row in _turned(last)] != [row[1:] for row in e.changed]
+        if differ and not any(x.changed_since for x in last):
             raise ValueError(f"line {e.changed[0].line}: takes back what is not in the last {e.undone} entries")
         del left[len(left) - e.undone :]
     return left

@@ -580,6 +580,17 @@ def test_an_entry_that_was_changed_counts_as_it_stands_with_one_warning(tmp_path
             Lab(patient(ARMS), tmp_path / "other.csv")
 
 
+def test_what_was_changed_by_hand_may_be_undone(tmp_path):
+    path, lab = tmp_path / "log.csv", Lab(patient(ARMS))
+    lab.tell(Sample.of([0], [18.0], 3))
+    lab.save(path)
+    path.write_text(path.read_text().replace("1,0,0,1,18,324", "1,0,0,1,1.8,3.24"))
+    lab.undo()  # by a Lab that has not read the change
+    lab.save(path)
+    with pytest.warns(ReplayWarning, match="was changed"):
+        assert Lab(patient(ARMS), path).ask().tolist() == [5, 0, 3]
+
+
 def test_rows_that_are_in_no_entry_are_named_by_their_line(tmp_path):
     path, lab = tmp_path / "log.csv", half_way()
     lab.save(path)

@@ -33,10 +33,8 @@ def replay(lab, log, path):
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
-        known = lab.experiment
-        lab.experiment = known._replace(
-            names=known.names or log.experiment.names, unit=known.unit or log.experiment.unit
-        )
+        here, there = lab.experiment, log.experiment
+        lab._name(here._replace(names=here.names or there.names, unit=here.unit or there.unit))
         standing = logs.standing(log.entries)
         for entry in standing:
             story.take(entry)
@@ -251,9 +249,9 @@ class Lab(Drive):
     log : iterable of Sample, or path, default ()
         Samples told before, or the path of a csv written by `save`. They are replayed into the rule.
     names : sequence of str, optional
-        Labels of the K arms. The log keeps them, and is not opened with others.
+        Labels of the K arms. A log that begins with them keeps them, and is not opened with others.
     unit : str, default ""
-        Unit of the reward. The log keeps it, and is not opened with another.
+        Unit of the reward. A log that begins with it keeps it, and is not opened with another.
 
     Attributes
     ----------
@@ -324,14 +322,6 @@ class Lab(Drive):
             self._write()
             for sample in log:
                 self.tell(sample)
-
-    @property
-    def names(self) -> list[str] | None:
-        return list(self.experiment.names) or None
-
-    @property
-    def unit(self) -> str:
-        return self.experiment.unit
 
     def ask(self) -> Any:  # a union with None would ask every caller for a check
         """Return what to pull next.

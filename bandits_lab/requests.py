@@ -12,7 +12,7 @@ import numpy as np
 
 from bandits_lab import log as logs
 from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
-from bandits_lab.experiment import identify
+from bandits_lab.experiment import Experiment, identify
 from bandits_lab.log import Row
 from bandits_lab.measurements import nothing
 from bandits_lab.noise import Watch
@@ -27,7 +27,7 @@ class Drive:
     """A rule on its way, and its log."""
 
     def __init__(self, algorithm: Rule, experiment=None):
-        self.experiment = experiment or identify(algorithm)
+        self._name(experiment or identify(algorithm))
         self.log: list[Sample] = []
         self.requests: list[int] = []
         self.result: Result | None = None
@@ -51,6 +51,11 @@ class Drive:
         self._head, self._texts = logs.head(self.experiment), list[str]()
         self._watch, self._told = Watch(self.experiment.arguments), Told()
         self._advance(None)
+
+    def _name(self, experiment):
+        self.experiment: Experiment = experiment
+        self.names: list[str] | None = list(experiment.names) or None
+        self.unit: str = experiment.unit
 
     def _write(self, request=0, sample=None, **more):
         """Write a Sample or another step into the log, with the request or the end that it led to."""

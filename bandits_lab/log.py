@@ -376,7 +376,7 @@ def parse(data):
     lines = [_repaired(line, mark) for line in lines]
     first, at = lines[0] if lines else "", next((i for i, line in enumerate(lines) if line[:1] not in ("", "#")), None)
     opened = any(map(ENTRY.fullmatch, lines))
-    if not opened and (BEGINNING.startswith(first) or first.startswith(BEGINNING)):
+    if not opened and (first.startswith(BEGINNING) or BEGINNING.startswith(first) and not any(lines[1:])):
         if at is None or at + 1 == len(lines) and not whole and COLUMNS.startswith(lines[at]) and lines[at] != COLUMNS:
             raise CutShort("line 1: the first save was cut short, and nothing was in it: the next save writes it anew")
     if not first.startswith(HEAD):

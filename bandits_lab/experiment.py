@@ -37,6 +37,8 @@ class Experiment(NamedTuple):
     rule: str  # name of the generator function
     arguments: dict[str, Any]  # all of them, arrays as lists
     defaults: dict[str, Any] = {}  # of those that have one
+    names: tuple[str, ...] = ()  # of the arms, if they are known
+    unit: str = ""  # of the reward, if it is known
 
 
 def identify(algorithm):
@@ -61,7 +63,19 @@ def differences(logged, here):
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
     gone = _describe(GONE.get(here.rule, {}))
     known, now = gone | here.defaults | logged.arguments, gone | here.arguments
-    return [clause for name in {**known, **now} for clause in _compare(name, known, now)]
+    return _labels_differ(logged, here) + [c for name in {**known, **now} for c in _compare(name, known, now)]
+
+
+def _labels_differ(logged, here):
+    """Return clauses on the first name that differs and on the unit, where both are known."""
+    clauses, one, other = [], logged.names, here.names
+    if one and other and one != other:
+        k = next((k for k, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+        clauses += [f"it names {len(one)} arms in the log and {len(other)} here"] if k is None else []
+        clauses += [] if k is None else [f"arm {k} is {one[k]!r} in the log and {other[k]!r} here"]
+    if logged.unit and here.unit and logged.unit != here.unit:
+        clauses.append(f"rewards are in {logged.unit!r} in the log and in {here.unit!r} here")
+    return clauses
 
 
 # --- in what two arguments differ

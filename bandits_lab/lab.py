@@ -16,40 +16,15 @@ from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
-from bandits_lab.measurements import rows_of
+from bandits_lab.experiment import identify
+from bandits_lab.measurements import label, positions
 from bandits_lab.noise import SigmaWarning
-from bandits_lab.requests import Drive, checked_sample
-from bandits_lib.protocol import Rule, Sample
+from bandits_lab.repeats import raw_rows, told_before
+from bandits_lab.requests import Drive, rows_of
+from bandits_lib.protocol import Rule, Sample, total
 
 if TYPE_CHECKING:
     from bandits_lab.anytime_intervals import Standings
-
-FEW = 3  # pulls of which the same sums may come twice by chance
-CHANCE = 0.1  # that whole numbers do, above which nothing is said
-
-
-def told_before(sample, log, requests):
-    """Return a warning if a Sample was told before, digit by digit, as when a file is read twice; or an empty text."""
-    if sample.counts.sum() < FEW:
-        return ""
-    chance = chance_of_the_same(sample) if not (sample.sums % 1).any() else 0.0
-    if chance > CHANCE:
-        return ""
-    likely = f" (other whole numbers would agree with probability {chance:.2g})" if chance else ""
-    for told, request in zip(log, requests, strict=False):
-        if all(map(np.array_equal, told, sample)):
-            return (
-                f"these {sample.counts.sum()} pulls are those told in answer to request {request}, digit by digit: "
-                f"has the same file been read twice{likely}? Then lab.undo() takes them back"
-            )
-    return ""
-
-
-def chance_of_the_same(sample):
-    """Return about the probability that other whole numbers have the same sums: for each arm 1 / sqrt(4 pi n v)."""
-    n, sums, squares = (field[sample.counts > 0] for field in sample)
-    spread = 4 * np.pi * np.maximum(squares - sums * (sums / n), 0.0)
-    return float(np.prod(1 / np.sqrt(np.maximum(spread, 1.0))))
 
 
 def replay(lab, log, path):
@@ -57,6 +32,8 @@ def replay(lab, log, path):
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
+        here, there = lab.experiment, log.experiment
+        lab._name(here._replace(names=here.names or there.names, unit=here.unit or there.unit))
         standing = logs.standing(log.entries)
         for entry in standing:
             story.take(entry)
@@ -94,8 +71,9 @@ class _Story:
         elif entry.asked:
             self.outlived = self.outlived or 0
         self.undone = entry.done is not None and lab.result is None
-        if entry != logs.Entry(()):
-            lab._texts.append(logs.text(entry))
+        if entry.marks:
+            lab._told.add(entry.marks, entry.told[0].request if entry.told else 0)
+        lab._texts.append(logs.text(entry))
 
     def _tell(self, rows):
         self._check_request(rows)
@@ -161,13 +139,22 @@ class _Story:
         elif lab.result is not None and lab._request and not any(e.done is not None for e in self.log.entries):
             if self.outlived is None:
                 lab._texts.append(logs.text(logs.entry(lab._request, done=True)))
-        return [message for message in (self._torn(), self._differs(), self._ends()) if message]
+        return [message for message in (self._torn(), self._changed(), self._differs(), self._ends()) if message]
+
+    def _changed(self):
+        lines = [str(entry.line) for entry in self.log.entries if entry.changed_since]
+        if not lines:
+            return ""
+        return (
+            f"the entry in line {', '.join(lines)} was changed after it was written, by hand or by a spreadsheet that "
+            "rounds: it counts as it stands"
+        )
 
     def _torn(self):
         if not self.log.torn:
             return ""
         return (
-            f"its end, {self.log.torn!r}, is left out: no empty line follows, so the save that wrote it was cut short. "
+            f"its end, {self.log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
             "Tell again what ask() still wants; the next save makes a remark of this"
         )
 
@@ -221,7 +208,9 @@ def _told(steps):
 
 
 def _one_line(reason):
-    return " ".join(str(reason).split())
+    """A reason as a line that no spreadsheet changes."""
+    text = label(" ".join(str(reason).split())).replace('"', "'").rstrip(",; ")
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class ReplayWarning(UserWarning):
@@ -258,6 +247,10 @@ class Lab(Drive):
         A rule, for example `rage(arms, delta=0.05)`; a function of your own needs the decorator `bandits_lib.rule`.
     log : iterable of Sample, or path, default ()
         Samples told before, or the path of a csv written by `save`. They are replayed into the rule.
+    names : sequence of str, optional
+        Labels of the K arms. A log that begins with them keeps them, and is not opened with others.
+    unit : str, default ""
+        Unit of the reward. A log that begins with it keeps it, and is not opened with another.
 
     Attributes
     ----------
@@ -273,6 +266,10 @@ class Lab(Drive):
         Why there will be no result, if arms were dropped and the others do not do; empty otherwise.
     experiment : Experiment
         Rule and arguments.
+    names : list of str or None
+        Labels of the arms, as they were given or as the log has them.
+    unit : str
+        Unit of the reward.
 
     Raises
     ------
@@ -303,8 +300,18 @@ class Lab(Drive):
     [78, 77]
     """
 
-    def __init__(self, algorithm: Rule, log: "Iterable[Sample] | str | os.PathLike" = ()) -> None:
-        super().__init__(algorithm)
+    def __init__(
+        self,
+        algorithm: Rule,
+        log: "Iterable[Sample] | str | os.PathLike" = (),
+        *,
+        names: Sequence | None = None,
+        unit: str = "",
+    ) -> None:
+        labels = () if names is None else tuple(positions(names))
+        super().__init__(algorithm, identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
+        if labels and self._missing is not None and len(labels) != self._K:
+            raise ValueError(f"names must be one for each of the {self._K} arms; got {len(labels)}")
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
@@ -352,7 +359,7 @@ class Lab(Drive):
         LinearityWarning
             With the last Sample, if the measurements contradict a linear model, or could not have done so.
         UserWarning
-            If the same pulls were told before, digit by digit: a file that was read twice? If the experiment ends
+            If rows were told before and chance does not explain it: a file that was read twice? If the experiment ends
             without a result.
 
         Examples
@@ -365,11 +372,14 @@ class Lab(Drive):
         >>> lab.result.recommendation
         0
         """
-        sample, request = self._check(sample), self._request
-        message = told_before(sample, self.log, self.requests)
+        given, sample, request = sample, self._check(sample), self._request
+        rows = raw_rows(given)
+        message = told_before(rows, sample, self._told, self._watch.sigma)
         self._take(sample)
         if sample.counts.any():
-            self._write(request, sample)
+            marks = tuple(row.mark for row in rows)
+            self._told.add(marks, request)
+            self._write(request, sample, marks=marks)
             self._by_hand = True
             if message:
                 warnings.warn(message, stacklevel=2)
@@ -384,7 +394,7 @@ class Lab(Drive):
         Parameters
         ----------
         path : path or str
-            The file. What stands in it is never replaced, and must be the beginning of this log.
+            The file. Its entries are never replaced. It gets those that it lacks, or none if it holds all of this Lab.
 
         Raises
         ------
@@ -647,12 +657,19 @@ class Lab(Drive):
         self._check_open()
         if self._by_hand:
             raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
-        rows = rows_of(samples, self._K, planned, checked_sample)
+        if not isinstance(samples, Iterable):
+            raise ValueError(f"what was measured before must be a Sample or several; got {type(samples).__name__}")
+        several = [samples] if isinstance(samples, Sample) else list(samples)
+        rows = rows_of(several, self._K, planned)
         if not rows:
             raise ValueError("there is no measurement in what was handed over")
-        lab = self._again(logs.text(logs.Entry((), stock=rows)))
+        raw = [row for sample in several for row in raw_rows(sample)]
+        message = told_before(raw, total(several), self._told, self._watch.sigma)
+        lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
         lab._fill()
         self._become(lab)
+        if message:
+            warnings.warn(message, stacklevel=2)
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one pull at a time and cannot use sums of several: they are kept, "
@@ -663,7 +680,7 @@ class Lab(Drive):
     # --- steps on a copy, which takes this Lab's place when all went well
 
     def _log_so_far(self, more=""):
-        return logs.parse((self._head + "".join(self._texts) + more).encode())
+        return logs.parse(logs.to_bytes(self._head + "".join(self._texts) + more))
 
     def _again(self, more=""):
         """This Lab once more, from its log and perhaps an entry more."""

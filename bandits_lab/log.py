@@ -1,51 +1,71 @@
 """The log of a Lab: a csv that a person can read, to which entries are added and from which nothing is removed.
 
-# bandits_lib log 2 of rage
+# bandits_lab log 3 of rage
+# names of the arms = ["plain", "bold"]
+# unit of the reward = "mV"
 # delta = 0.05
 # arms = [[1.0, 0.0], [0.0, 1.0]]
 request,arm,asked,count,sum,squares
 
-1,0,86,0,0,0                                    request 1 asks for 86 pulls of arm 0 ...
-1,1,86,0,0,0                                    ... and 86 pulls of arm 1
+# entry 5f1c09a2b3d4e6f7 2026-11-23T15:00:00Z       an entry has an id of its own and a time (UTC)
+1,0,86,0,0,0                                        request 1 asks for 86 pulls of arm 0 ...
+1,1,86,0,0,0                                        ... and 86 pulls of arm 1
+# end 6b1a3c9d                                      checksum (crc32) of the entry, numbers to 17 digits
 
-1,0,0,86,103.24,185.1                           these pulls were made and told together
+# entry 0d4e6f75f1c09a2b 2026-11-24T09:12:41Z
+# rows 0:0f3a9c11 1:77ab03d2 0:91c0aa5e             arm and hash of every row of the file, in its order
+1,0,0,86,103.24,185.1                               these pulls were made and told together
 1,1,0,86,2.1,80.3
-# done after request 1                          the algorithm ended; else the rows of request 2
+# done after request 1                              the algorithm ended; else the rows of request 2
+# end 20e94b7f
 
-An entry ends with an empty line. Text after the last empty line was cut short by a kill: it does not count, and the
-next save turns it into a remark. Other lines that begin with # are remarks. The first entry asks. Each of the others
-is one Sample, with the next request if the Sample completed the last one, or one of these steps:
+Empty lines are for the eye, and other lines that begin with # are remarks. A last entry without its end was cut short
+by a kill: it does not count, and the next save turns it into remarks. An entry whose checksum differs was changed after
+it was written: it counts as it stands, with a warning. What a spreadsheet does to the file is repaired: other
+delimiters, line ends and encodings, quotes, padding, decimal commas.
 
-# dropped arms 3: no more of it                 arm 3 is not asked for any more; the open request is planned again,
-1,3,-40,0,0,0                                   with 40 pulls of arm 3 less
-1,1,12,0,0,0                                    and 12 pulls of arm 1 more
+The first entry asks. Each of the others is one Sample, with the next request if the Sample completed the last one, or
+one of these steps (without their first and last lines):
 
-# undone: the last entry                        the rows of that entry with their signs turned
+# dropped arms 3: no more of it                     arm 3 is not asked for any more; the open request is planned again,
+1,3,-40,0,0,0                                       with 40 pulls of arm 3 less
+1,1,12,0,0,0                                        and 12 pulls of arm 1 more
+
+# undone: the last entry                            the rows of that entry with their signs turned
 1,0,0,-86,-103.24,-185.1
 
-0,0,0,25,30.1,54.2                              request 0: 25 pulls of arm 0, measured before the experiment
+0,0,0,25,30.1,54.2                                  request 0: 25 pulls of arm 0, measured before the experiment
 
-1,0,0,25,30.1,54.2                              these pulls answer request 1
-0,0,0,-25,-30.1,-54.2                           and leave the measurements made before
+1,0,0,25,30.1,54.2                                  these pulls answer request 1
+0,0,0,-25,-30.1,-54.2                               and leave the measurements made before
 
 So `asked` and `count` add up for every request and arm. `pandas.read_csv(path, comment="#")` reads the file, and
 `Lab(rage(**arguments(path)), path)` continues the experiment; pass functions and random generators again.
 """
 
+import csv
 import json
 import os
 import re
+import secrets
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
 from bandits_lab.experiment import GONE, Experiment, differences
+from bandits_lab.measurements import COMMA, decoded
 from bandits_lib.files import append, locked, replace
 from bandits_lib.protocol import Sample
 
 COLUMNS = "request,arm,asked,count,sum,squares"
+ENTRY = re.compile(r"# entry ([0-9a-f]{16}) (\S+)")
+END = re.compile(r"# end ([0-9a-f]{8})")
+MARKS = re.compile(r"# rows ((?:\d+:[0-9a-f]{8} ?)+)")
+IN_A_LINE = 10  # marks
 DONE = re.compile(r"# done after request (\d+)")
 DROPPED = re.compile(r"# dropped arms (\d+(?: \d+)*)(?:: (.*))?")
 CLOSED = re.compile(r"# closed as it is(?:: (.*))?")
@@ -75,13 +95,30 @@ class Entry(NamedTuple):
     dropped: tuple[int, ...] = ()  # arms
     undone: int = 0  # number of entries that are undone
     reason: str = ""  # of a dropped arm, a closed request or an undone entry
+    marks: tuple[str, ...] = ()  # arm and hash of every row that was told, in the order of the file
+    id: str = ""
+    time: str = ""
+    checksum: str = ""  # in the file; "" if it was never there
+    line: int = 0  # in the file
+
+    @property
+    def changed_since(self) -> bool:
+        """Whether it was changed after it was written."""
+        return self.checksum not in ("", _checksum(self))
+
+
+def new(told=(), **more):
+    """Return an Entry with an id and the time."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Entry(tuple(told), id=secrets.token_hex(8), time=now, **more)
 
 
 def entry(request, sample=None, asked=None, done=False, **more):
     """Return the Entry of a Sample that answers a request (0 at first), with the next request or the end."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
-    return Entry(tuple(told), () if asked is None else changes(request + 1, asked), request if done else None, **more)
+    asked = () if asked is None else changes(request + 1, asked)
+    return new(told, asked=asked, done=request if done else None, **more)
 
 
 def changes(request, more, dropped=()):
@@ -92,9 +129,13 @@ def changes(request, more, dropped=()):
 
 def undoing(undone, reason=""):
     """Return the Entry that undoes the last entries of a log, given in their order."""
-    rows = (row for e in reversed(undone) for row in _rows(e))
-    turned = (Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
-    return Entry((), changed=tuple(turned), undone=len(undone), reason=reason)
+    return new(changed=_turned(undone), undone=len(undone), reason=reason)
+
+
+def _turned(entries):
+    """The rows of entries, the last first, with their signs turned."""
+    rows = (row for e in reversed(entries) for row in _rows(e))
+    return tuple(Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
 
 
 def standing(entries):
@@ -105,7 +146,8 @@ def standing(entries):
             left.append(e)
             continue
         last = left[len(left) - e.undone :] if e.undone < len(left) else []
-        if [row[1:] for row in undoing(last).changed] != [row[1:] for row in e.changed]:
+        differ = [row[1:] for row in _turned(last)] != [row[1:] for row in e.changed]
+        if differ and not any(x.changed_since for x in last):
             raise ValueError(f"line {e.changed[0].line}: takes back what is not in the last {e.undone} entries")
         del left[len(left) - e.undone :]
     return left
@@ -116,10 +158,20 @@ def _rows(entry):
 
 
 def text(entry):
-    """Return the text of an Entry in the file, with the empty line that ends it."""
+    """Return the text of an Entry in the file."""
+    return f"\n{_body(entry)}\n# end {entry.checksum or _checksum(entry)}\n"
+
+
+def _checksum(entry):
+    return f"{crc32(to_bytes(_body(entry))):08x}"
+
+
+def _body(entry):
+    parts = (entry.marks[i : i + IN_A_LINE] for i in range(0, len(entry.marks), IN_A_LINE))
+    marks = [f"# rows {' '.join(part)}" for part in parts]
     rows = [f"{r.request},{r.arm},{r.asked},{r.count},{r.sum:.17g},{r.squares:.17g}" for r in _rows(entry)]
     end = [f"# done after request {entry.done}"] if entry.done is not None else []
-    return "\n".join([*_title(entry), *rows, *end, "", ""])
+    return "\n".join([f"# entry {entry.id} {entry.time}", *_title(entry), *marks, *rows, *end])
 
 
 def _title(entry):
@@ -139,27 +191,33 @@ def _title(entry):
 def parse_entry(block):
     """Return the Entry in the lines [(number, line), ...] of a file."""
     rows: list[Row] = []
-    found: dict[str, Any] = {}
-    change = False
-    for number, line in block:
+    (first, opening), *rest = block
+    found: dict[str, Any] = {"line": first, "checksum": "none", "marks": ()}
+    found["id"], found["time"] = opening.split()[2:]
+    title = ""
+    for number, line in rest:
         if match := DONE.fullmatch(line):
             found["done"] = int(match[1])
         elif match := DROPPED.fullmatch(line):
-            found |= {"dropped": tuple(map(int, match[1].split())), "reason": match[2] or ""}
+            title, found["dropped"], found["reason"] = line, tuple(map(int, match[1].split())), match[2] or ""
         elif match := UNDONE.fullmatch(line):
-            found |= {"undone": int(match[1] or 1), "reason": match[2] or ""}
+            title, found["undone"], found["reason"] = line, int(match[1] or 1), match[2] or ""
         elif match := CLOSED.fullmatch(line):
-            change, found["reason"] = True, match[1] or ""
+            title, found["reason"] = line, match[1] or ""
+        elif match := MARKS.fullmatch(line):
+            found["marks"] += tuple(match[1].split())
+        elif match := END.fullmatch(line):
+            found["checksum"] = match[1]
         elif not line.startswith("#"):
             rows.append(Row(number, *fields(number, line.split(","), COLUMNS, (int, int, int, int, float, float))))
-    if not rows and (change or found.keys() - {"done", "reason"}):
-        raise ValueError(f"line {block[0][0]}: rows must follow {block[0][1]!r}")
+    if title and not rows:
+        raise ValueError(f"line {first + 1}: rows must follow {title!r}")
     if found.get("undone"):
         return Entry((), changed=tuple(rows), **found)
-    if change or found.get("dropped"):
-        first = min(row.request for row in rows)
-        changed = tuple(row for row in rows if row.request == first)
-        rows = [row for row in rows if row.request != first]
+    if title:
+        at = min(row.request for row in rows)
+        changed = tuple(row for row in rows if row.request == at)
+        rows = [row for row in rows if row.request != at]
         return _checked(rows)._replace(changed=changed, **found)
     return _checked(rows)._replace(**found)
 
@@ -180,8 +238,10 @@ def fields(number, texts, columns, kinds):
         raise ValueError(f"line {number}: {','.join(texts)!r} is not {columns}") from None
 
 
-HEAD = "# bandits_lib log "
-ARGUMENT = re.compile(r"# (\w+) = (.*)")
+HEAD = "# bandits_lab log "
+BEGINNING = f"{HEAD}3 of "
+NAMES, UNIT = "names of the arms", "unit of the reward"
+ARGUMENT = re.compile(rf"# (\w+|{NAMES}|{UNIT}) = (.*)")
 MACHINE = "another processor, version of the library or rounding of the arms"
 
 
@@ -191,14 +251,24 @@ class Log(NamedTuple):
     experiment: Experiment
     head: str  # text of the first lines
     entries: list[Entry]
-    size: int  # bytes up to the end of the last whole entry
-    torn: str  # text after the last whole entry
+    kept: str  # text up to the end of the last whole entry, as no spreadsheet has seen it
+    torn: str  # text after it
+
+
+class CutShort(ValueError):
+    """A file holds a part of the first lines and nothing else."""
 
 
 def head(experiment):
-    """Return the first lines of an Experiment's log, with the empty line that ends them."""
-    lines = sorted((f"# {name} = {json.dumps(value)}" for name, value in experiment.arguments.items()), key=len)
-    return "\n".join([f"{HEAD}2 of {experiment.rule}", *lines, COLUMNS, "", ""])
+    """Return the first lines of an Experiment's log."""
+    said = {NAMES: list(experiment.names), UNIT: experiment.unit}
+    named = [f"# {name} = {_json(value)}" for name, value in said.items() if value]
+    lines = sorted((f"# {name} = {_json(value)}" for name, value in experiment.arguments.items()), key=len)
+    return "\n".join([f"{BEGINNING}{experiment.rule}", *named, *lines, COLUMNS, ""])
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False).replace(',"', '\\u002c"')  # a spreadsheet would begin a cell here
 
 
 def read(path: str | os.PathLike) -> Log:
@@ -236,6 +306,8 @@ def read(path: str | os.PathLike) -> Log:
         )
     try:
         return parse(path.read_bytes())
+    except PermissionError:
+        raise PermissionError(f"{path} may not be read: ask its owner to permit it") from None
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
 
@@ -287,7 +359,7 @@ def check_same(log, experiment):
     if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
-            "To go on with it, call the rule with what the log's first lines say "
+            "To go on with it, call the rule and Lab with what the log's first lines say "
             "(`bandits_lab.log.arguments` reads it)"
         )
 
@@ -295,30 +367,69 @@ def check_same(log, experiment):
 def parse(data):
     """Return the Log in the content of a file."""
     try:
-        lines = data.decode("utf-8-sig").splitlines(keepends=True)
-    except UnicodeDecodeError:
-        raise ValueError("line 1: this is no log of bandits_lib but another kind of file") from None
-    first = lines[0].strip() if lines else ""
+        lines = re.split("\r\n|\r|\n", decoded(data, "this file"))
+    except ValueError:
+        raise ValueError("line 1: this is no log of bandits_lab but another kind of file") from None
+    if whole := not lines[-1]:
+        lines.pop()
+    mark = next((mark for mark in ",;\t" if any(_repaired(line, mark) == COLUMNS for line in lines)), ",")
+    lines = [_repaired(line, mark) for line in lines]
+    first, at = lines[0] if lines else "", next((i for i, line in enumerate(lines) if line[:1] not in ("", "#")), None)
+    opened = any(map(ENTRY.fullmatch, lines))
+    if not opened and (first.startswith(BEGINNING) or BEGINNING.startswith(first) and not any(lines[1:])):
+        if at is None or at + 1 == len(lines) and not whole and COLUMNS.startswith(lines[at]) and lines[at] != COLUMNS:
+            raise CutShort("line 1: the first save was cut short, and nothing was in it: the next save writes it anew")
     if not first.startswith(HEAD):
-        raise ValueError(f"line 1: this is no log of bandits_lib: it says {first[:60]!r}")
-    if not first.startswith(f"{HEAD}2 of "):
-        raise ValueError(f"line 1: {first[:60]!r} is of a later version of the library: install that one")
-    blocks, block = [], []
-    for number, line in enumerate(lines, start=1):
-        if line.strip(" ,\r\n") or not line.endswith("\n"):
-            block.append((number, line.strip().rstrip(",")))
-        elif block:
-            blocks.append(block)
-            block = []
-    if not blocks:
-        raise ValueError("line 1: the first save was cut short, and nothing was in it: remove the file")
-    torn = "".join(lines[block[0][0] - 1 :]) if block else ""
-    opening, *rest = blocks
-    if opening[-1][1] != COLUMNS:
-        raise ValueError(f"line {opening[-1][0]}: the columns must be {COLUMNS}")
-    experiment = Experiment(first.partition(" of ")[2], dict(_argument(*found) for found in opening[1:-1]))
-    entries = [found for block in rest if (found := parse_entry(block)) != Entry(())]
-    return Log(experiment, "".join(lines[: opening[-1][0] + 1]), entries, len(data) - len(torn.encode()), torn)
+        raise ValueError(f"line 1: this is no log of bandits_lab: it says {first[:60]!r}")
+    if not first.startswith(BEGINNING):
+        raise ValueError(f"line 1: {first[:60]!r} is of another version of the library: install that one")
+    if at is None or lines[at] != COLUMNS:
+        raise ValueError(f"line {1 if at is None else at + 1}: the columns must be {COLUMNS}")
+    given = dict(_argument(i + 1, line) for i, line in enumerate(lines[1:at], start=1) if line)
+    names, unit = tuple(given.pop(NAMES, ())), given.pop(UNIT, "")
+    experiment = Experiment(first.partition(" of ")[2], given, names=names, unit=unit)
+    blocks, end = _blocks(lines, at + 1, whole)
+    kept = "".join(f"{line}\n" for line in lines[:end])
+    torn = "\n".join(lines[end:])
+    return Log(experiment, "".join(f"{line}\n" for line in lines[: at + 1]), list(map(parse_entry, blocks)), kept, torn)
+
+
+def _blocks(lines, start, whole):
+    """The lines [(number, line), ...] of each entry, and how many lines there are before one that was cut short."""
+    blocks: list[list[tuple[int, str]]] = []
+    block: list[tuple[int, str]] = []
+    stray = None
+    for i, line in enumerate(lines[start:], start=start):
+        if ENTRY.fullmatch(line):
+            if stray is not None:
+                raise ValueError(
+                    f"line {stray + 1}: {lines[stray]!r} is in no entry: one begins with '# entry', an id and a time"
+                )
+            if block:
+                blocks.append(block)
+            block = [(i + 1, line)]
+        elif block and line:
+            block.append((i + 1, line))
+            if END.fullmatch(line):
+                blocks.append(block)
+                block = []
+        elif line and stray is None and (line[0] != "#" or i + 1 == len(lines) and not whole):
+            stray = i
+    return blocks, block[0][0] - 1 if block else len(lines) if stray is None else stray
+
+
+def _repaired(line, mark):
+    """A line without what a spreadsheet, whose delimiter is `mark`, adds to it."""
+    line = line.strip()
+    if mark != "," or line.startswith('"') or ',"' in line:
+        try:
+            fields = next(csv.reader([line], delimiter=mark), [])
+        except csv.Error:
+            return line
+        if mark != ",":
+            fields = [text.replace(",", ".") if COMMA.fullmatch(text.strip()) else text for text in fields]
+        line = ",".join(fields)
+    return line.rstrip(", ")
 
 
 def _argument(number, line):
@@ -337,34 +448,39 @@ def save(path, experiment, first, texts):
     path = Path(os.path.realpath(path))
     with locked(path):
         data = path.read_bytes() if path.exists() else b""
-        whole = (first + "".join(texts)).encode()
+        whole = to_bytes(first + "".join(texts))
         if data and whole.startswith(data):  # also where the last save was cut short
             append(path, whole[len(data) :], len(data))
-        elif not data:
+        elif (log := _continued(path, data, experiment, texts)) is None:
             replace(path, whole)
-        else:
-            log = _continued(path, data, experiment, texts)
-            new = "".join(texts[len(log.entries) :])
-            left_out = "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
-            if new:
-                append(path, (left_out + new).encode(), log.size)
+        elif new := "".join(texts[len(log.entries) :]):
+            kept, left_out = to_bytes(log.kept), "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
+            if data.startswith(kept):
+                append(path, to_bytes(left_out + new), len(kept))
+            else:  # a spreadsheet has written it
+                replace(path, kept + to_bytes(left_out + new))
+
+
+def to_bytes(text):
+    """Return a text as a file has it; JSON reads what is no UTF-8 back from its escape."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _continued(path, data, experiment, texts):
-    """The log in the file, if its entries are the first of `texts`."""
+    """The log in the file, if one of it and `texts` continues the other; None if there is nothing in it."""
     try:
         log = parse(data)
         check_same(log, experiment)
+    except CutShort:
+        return None
     except ValueError as error:
         raise ValueError(f"{path} is left as it is: {error}. Or {ANOTHER}") from None
-    there, here = list(map(text, log.entries)), texts
-    pairs = enumerate(zip(there, here, strict=False))
-    same = next((i for i, (one, other) in pairs if one != other), min(len(there), len(here)))
-    if same < len(there):
+    pairs = zip(log.entries, texts, strict=False)
+    if any(found.id != ENTRY.search(text)[1] for found, text in pairs):  # type: ignore[index]
         pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
-            f"pulls, {'all of this Lab and more' if same == len(here) else 'and others than this Lab was told'}. "
-            f"Open it with Lab(algorithm, {str(path)!r}) and tell it what it lacks, or {ANOTHER}"
+            f"pulls, and others than this Lab was told. Open it with Lab(algorithm, {str(path)!r}) and tell it what it "
+            f"lacks, or {ANOTHER}"
         )
     return log

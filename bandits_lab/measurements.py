@@ -1,14 +1,10 @@
-"""Measurements in csv files, as spreadsheets and instruments write them, and measurements made before the experiment.
+"""Measurements in csv files, as spreadsheets and instruments write them.
 
 A file is UTF-8, UTF-16 or the Western code page. Its columns are separated by commas, semicolons or tabs, or as a first
 line `sep=;` says. Numbers may have decimal commas. The columns are arm,reward (a row per pull) or
 arm,count,sum,squares, in any order; other columns are ignored. A cell without a reward (empty, NaN, NA, null, none) is
 a failed measurement: it is not counted, and the Lab still asks for it. Errors name the line, which pandas does not
 know: so this module parses the file itself.
-
-A measurement made before is kept until a request asks for its arm, and is used once. The rewards of an arm are
-independent, so a rule may read single rewards in the order in which they were made, if none is left out. A sum of
-several pulls is used only as a whole, so its number of pulls must have been fixed beforehand.
 """
 
 import codecs
@@ -16,19 +12,21 @@ import csv
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 
-from bandits_lab.log import Row
+from bandits_lab.repeats import Measured, Raw
 from bandits_lib.protocol import Sample
 
 DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
 LARGEST = 2.0**53  # whole numbers below are exact as floats
+HUGE = 1e150  # rewards above have squares that are no floats
 MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # in any case: a measurement that failed
 COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # could be a thousand and more
@@ -46,7 +44,7 @@ class Table(NamedTuple):
 
 def table(path, wanted, hint=lambda columns: ""):
     """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` adds to the message if not."""
-    lines = re.split("\r\n|\r|\n", _text(Path(path)))
+    lines = re.split("\r\n|\r|\n", normalize("NFC", decoded(Path(path).read_bytes(), path)))
     first, delimiters = 0, DELIMITERS
     if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
         first, delimiters = 1, said[1]
@@ -101,8 +99,8 @@ def _columns(line, delimiters, wanted):
     return named[best], best
 
 
-def _text(path):
-    data = path.read_bytes()
+def decoded(data, path):
+    """Return the text in the content of a file: UTF-8, UTF-16 or the Western code page."""
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise ValueError(f"{path} is a workbook, not a csv: save the sheet as CSV UTF-8")
     for mark, encoding in MARKS.items():
@@ -195,9 +193,14 @@ def _finite(text):
     return number if isfinite(number) and "_" not in text else None
 
 
+def label(name):
+    """Return a name as a text to compare: without blanks around it, its letters composed as in files."""
+    return normalize("NFC", str(name).strip())
+
+
 def positions(names):
     """Return {label: row} of the arms, and refuse equal labels."""
-    labels = [str(name).strip() for name in names]
+    labels = [label(name) for name in names]
     found = {label: row for row, label in enumerate(labels)}
     if len(found) < len(labels):
         first = next(label for label in labels if labels.count(label) > 1)
@@ -206,78 +209,14 @@ def positions(names):
     return found
 
 
-WAY_OUT = (
-    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of pulls "
-    "of every arm was fixed before the first of them, say planned=True; or give them to a rule that takes sums, "
-    "lazy_track_and_stop(..., history=sample)"
-)
-
-
 def nothing(K):
     """Return the Sample without a pull."""
     return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
 
 
-class Stock:
-    """Measurements made before that have not been told."""
-
-    def __init__(self):
-        self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # {arm: [(count, sum, squares), ...]}
-
-    def __len__(self):
-        return sum(count for pieces in self.pieces.values() for count, *_ in pieces)
-
-    def move(self, rows):
-        """Add rows, or remove those with a negative count."""
-        for row in rows:
-            pieces = self.pieces.setdefault(row.arm, [])
-            if row.count > 0:
-                pieces.append((row.count, row.sum, row.squares))
-                continue
-            piece = (-row.count, 0 - row.sum, 0 - row.squares)
-            if piece not in pieces:
-                raise ValueError(f"line {row.line}: takes out of what was measured before what is not there")
-            pieces.remove(piece)
-
-    def fitting(self, missing):
-        """Return rows, with the sign turned, of the pieces that answer a request for `missing` (K,) pulls."""
-        rows = []
-        for arm in sorted(self.pieces):
-            wanted = missing[arm]
-            for count, added, squares in self.pieces[arm]:
-                if wanted == 0:
-                    break
-                if count <= wanted:
-                    rows.append(Row(0, 0, arm, 0, -count, 0 - added, 0 - squares))
-                    wanted -= count
-        return tuple(rows)
-
-
-def rows_of(samples, K, planned, check):
-    """Return rows of one Sample or several, measured before; `check` checks a Sample."""
-    rows, several = [], [samples] if hasattr(samples, "counts") else samples
-    if not isinstance(several, Iterable):
-        raise ValueError(f"what was measured before must be a Sample or several; got {type(samples).__name__}")
-    for sample in several:
-        counts, sums, squares = check(sample, K)
-        for arm in np.flatnonzero(counts):
-            if counts[arm] > 1 and not planned:
-                raise ValueError(f"sums of several pulls ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}")
-            rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))
-    return tuple(rows)
-
-
-def sample_of(rows, K):
-    """Return the Sample of rows with the sign turned."""
-    sample = nothing(K)
-    for row in rows:
-        _add(sample, row.arm, -row.count, -row.sum, -row.squares)
-    return sample
-
-
-def _add(sample, arm, *numbers):
-    for field, number in zip(sample, numbers, strict=True):
-        field[arm] += number
+def _add(sample, raw):
+    for field, number in zip(sample, raw[1:4], strict=True):
+        field[raw.arm] += number
     return sample
 
 
@@ -322,24 +261,31 @@ def read_measurements(path: str | os.PathLike, names: Sequence, wanted: np.ndarr
     >>> read_measurements("day.csv", ["plain", "bold"]).sums.tolist()
     [3.0, 0.5]
     """
-    sample = nothing(len(names))
-    for where, arm, *numbers in _rows(path, names):
-        if wanted is not None and sample.counts[arm] + numbers[0] > wanted[arm]:
+    sample, rows = nothing(len(names)), []
+    for where, raw in _rows(path, names):
+        if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
-                f"{where}: more pulls of {names[arm]} than the {wanted[arm]} that were asked for: take the first n of "
-                "each arm, in time; was this file told before?"
+                f"{where}: more pulls of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take the "
+                "first n of each arm, in time; was this file told before?"
             )
-        _add(sample, arm, *numbers)
-    return sample
+        _add(sample, raw)
+        rows.append(raw)
+    return _measured(sample, rows)
 
 
 def read_each(path, names) -> Iterator[Sample]:
     """Return the rows of a file of measurements one by one, for `Lab.tell_history`."""
-    return (_add(nothing(len(names)), *row) for _, *row in _rows(path, names))
+    return (_measured(_add(nothing(len(names)), raw), [raw]) for _, raw in _rows(path, names))
+
+
+def _measured(sample, rows):
+    found = Measured(*sample)
+    found.rows = tuple(rows)
+    return found
 
 
 def _rows(path, names):
-    """[(where, arm, count, sum, squares), ...] of a file."""
+    """[(where, Raw), ...] of a file."""
     position = positions(names)
     columns, rows, delimiter = table(path, (ONE_BY_ONE, COUNTED), hint=_without_squares)
     numeric = COUNTED[1:] if set(COUNTED) <= set(columns) else ONE_BY_ONE[1:]
@@ -357,7 +303,7 @@ def _rows(path, names):
             "is right if it does not depend on what the reward would have been; a reading out of range is not missing",
             stacklevel=3,
         )
-    return [row for row in found if row[2]]
+    return [(where, raw) for where, raw in found if raw.count]
 
 
 def _without_squares(columns):
@@ -367,18 +313,21 @@ def _without_squares(columns):
 
 
 def _row(row, numeric, position, numbers, where):
-    """(where, arm, count, sum, squares) of one line."""
+    """(where, Raw) of one line."""
     arm = _arm(row, position, where)
+    more = ",".join(f"{name}={row[name]}" for name in sorted(row) if name and name not in ("arm", *numeric))
+    read = [numbers(row[name], name, where) for name in numeric if name != "count"]
+    if max(map(abs, read)) > HUGE:
+        raise ValueError(f"{where}: {max(read, key=abs):g} is too large: choose a larger unit of the reward")
     if numeric == ONE_BY_ONE[1:]:
-        reward = numbers(row["reward"], "reward", where)
-        return where, arm, 1, reward, reward**2
+        return where, Raw(arm, 1, read[0], read[0] ** 2, more)
     count = numbers.whole(row["count"], "count", where)
-    total, square = (numbers(row[name], name, where) for name in ("sum", "squares"))
+    total, square = read
     if count == 0 and (total or square):
         raise ValueError(f"{where}: count must be at least 1, or sum and squares 0; got {row['count']}")
     if count and square < total**2 / count * (1 - 1e-9):
         raise ValueError(f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}")
-    return where, arm, count, total, square
+    return where, Raw(arm, count, total, square, more)
 
 
 def _arm(row, position, where):

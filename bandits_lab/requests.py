@@ -1,4 +1,9 @@
-"""The inside of a Lab: a rule, its open request, and the answers so far."""
+"""The inside of a Lab: a rule, its open request, and the answers so far.
+
+A measurement made before the experiment is kept until a request asks for its arm, and is used once. The rewards of an
+arm are independent, so a rule may read single rewards in the order in which they were made, if none is left out. A sum
+of several pulls is used only as a whole, so its number of pulls must have been fixed beforehand.
+"""
 
 import copy
 from typing import Any
@@ -7,9 +12,11 @@ import numpy as np
 
 from bandits_lab import log as logs
 from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
-from bandits_lab.experiment import identify
-from bandits_lab.measurements import Stock, nothing, sample_of
+from bandits_lab.experiment import Experiment, identify
+from bandits_lab.log import Row
+from bandits_lab.measurements import nothing
 from bandits_lab.noise import Watch
+from bandits_lab.repeats import Told
 from bandits_lib.protocol import UNKNOWN, After, Result, Rule, Sample, total, unroll
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
@@ -19,7 +26,7 @@ class Drive:
     """A rule on its way, and its log."""
 
     def __init__(self, algorithm: Rule, experiment=None):
-        self.experiment = experiment or identify(algorithm)
+        self._name(experiment or identify(algorithm))
         self.log: list[Sample] = []
         self.requests: list[int] = []
         self.result: Result | None = None
@@ -41,8 +48,13 @@ class Drive:
             self._obstacle = str(error)
         self._algorithm: Any = unroll(algorithm)
         self._head, self._texts = logs.head(self.experiment), list[str]()
-        self._watch = Watch(self.experiment.arguments)
+        self._watch, self._told = Watch(self.experiment.arguments), Told()
         self._advance(None)
+
+    def _name(self, experiment):
+        self.experiment: Experiment = experiment
+        self.names: list[str] | None = list(experiment.names) or None
+        self.unit: str = experiment.unit
 
     def _write(self, request=0, sample=None, **more):
         """Write a Sample or another step into the log, with the request or the end that it led to."""
@@ -62,6 +74,7 @@ class Drive:
         self.log.append(sample)
         self.requests.append(request)
         self._watch.take(sample)
+        self._told.take(sample)
 
     def _end(self):
         """Answer the open request with what came of it."""
@@ -186,3 +199,68 @@ def _check_rewards(counts, sums, squares):
     if (squares < least * (1 - 1e-9) - 1e-300).any():
         arm = int(np.argmax(least - squares))
         raise ValueError(f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}")
+
+
+# --- measurements made before the experiment
+
+WAY_OUT = (
+    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of pulls "
+    "of every arm was fixed before the first of them, say planned=True; or give them to a rule that takes sums, "
+    "lazy_track_and_stop(..., history=sample)"
+)
+
+
+class Stock:
+    """Measurements made before that have not been told."""
+
+    def __init__(self):
+        self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # {arm: [(count, sum, squares), ...]}
+
+    def __len__(self):
+        return sum(count for pieces in self.pieces.values() for count, *_ in pieces)
+
+    def move(self, rows):
+        """Add rows, or remove those with a negative count."""
+        for row in rows:
+            pieces = self.pieces.setdefault(row.arm, [])
+            if row.count > 0:
+                pieces.append((row.count, row.sum, row.squares))
+                continue
+            piece = (-row.count, 0 - row.sum, 0 - row.squares)
+            if piece not in pieces:
+                raise ValueError(f"line {row.line}: takes out of what was measured before what is not there")
+            pieces.remove(piece)
+
+    def fitting(self, missing):
+        """Return rows, with the sign turned, of the pieces that answer a request for `missing` (K,) pulls."""
+        rows = []
+        for arm in sorted(self.pieces):
+            wanted = missing[arm]
+            for count, added, squares in self.pieces[arm]:
+                if wanted == 0:
+                    break
+                if count <= wanted:
+                    rows.append(Row(0, 0, arm, 0, -count, 0 - added, 0 - squares))
+                    wanted -= count
+        return tuple(rows)
+
+
+def rows_of(samples, K, planned):
+    """Return rows of Samples that were measured before."""
+    rows = []
+    for sample in samples:
+        counts, sums, squares = checked_sample(sample, K)
+        for arm in np.flatnonzero(counts):
+            if counts[arm] > 1 and not planned:
+                raise ValueError(f"sums of several pulls ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}")
+            rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))
+    return tuple(rows)
+
+
+def sample_of(rows, K):
+    """Return the Sample of rows with the sign turned."""
+    sample = nothing(K)
+    for row in rows:
+        for field, number in zip(sample, (-row.count, -row.sum, -row.squares), strict=True):
+            field[row.arm] += number
+    return sample

@@ -29,7 +29,7 @@ def experiment():
     """The arms, and the experiment as far as the log has it."""
     arms = read_arms(ARMS, numbers=NUMBERS)
     rule = rage(arms.features.to_numpy(), delta=DELTA, sigma=SIGMA, accept=ACCEPT, floor=0.1)
-    return arms, Lab(rule, LOG) if LOG.exists() else Lab(rule)
+    return arms, Lab(rule, LOG if LOG.exists() else (), names=arms.names)
 
 
 def show_plan():

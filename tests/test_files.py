@@ -79,14 +79,15 @@ def judged(folder, done):
 @cache
 def entry(n):
     rows = tuple(log.Row(0, 1, 0, 0, 1, n + k / 10_000, 1.0) for k in range(500))
-    return log.text(log.Entry(rows))
+    return log.text(log.Entry(rows, id=f"{n:016x}", time="2026-11-23T15:00:00Z"))
 
 
 EXPERIMENT = Experiment("patient", {"delta": 0.1})
 
 
 def tell(folder, n):
-    texts = [log.text(log.entry(0, asked=[10**6])), *map(entry, range(n))]
+    first = log.entry(0, asked=[10**6])._replace(id="f" * 16)
+    texts = [log.text(first), *map(entry, range(n))]
     log.save(folder / "log.csv", EXPERIMENT, log.head(EXPERIMENT), texts)
 
 

@@ -143,25 +143,6 @@ def test_a_changed_reward_in_the_log_is_seen(tmp_path):
     assert bench.record("honest")["lost"] == 1
 
 
-def test_whole_numbers_told_twice_are_seen_unless_chance_explains_them():
-    from bandits_lib import Sample
-
-    def sample(n, x):
-        return Sample(np.full(8, n), np.full(8, 1.0 * x), np.full(8, 1.0 * x))
-
-    few = Sample.of([0, 0, 1, 1, 2], [1.0, 0, 1, 0, 1], 8)
-    assert "request 1, digit by digit" in lab.told_before(sample(50, 20), [sample(50, 20)], [1])
-    assert lab.told_before(few, [few], [1]) == ""
-    assert lab.told_before(sample(50, 20), [sample(50, 21)], [1]) == ""
-    assert lab.told_before(sample(50, 0), [sample(50, 0)], [1]) == ""  # no successes: nothing to go by
-    rng, hits = np.random.default_rng(0), 0
-    one, n = np.array([6]), np.array([6])
-    for _ in range(20_000):
-        hits += rng.binomial(6, 0.5) == rng.binomial(6, 0.5)
-    middle = lab.chance_of_the_same(Sample(n, one * 0.5, one * 0.5))
-    assert middle == pytest.approx(hits / 20_000, rel=0.1)
-
-
 def test_examples_are_short(records):
     assert table(records)["said"].str.len().max() <= 73
     silent = records[records["kind"] == "decimal commas"].assign(said=[[]] * RUNS)

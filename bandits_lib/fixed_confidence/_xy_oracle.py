@@ -98,7 +98,7 @@ def xy_oracle(
     scale = noise.max()
     relative = noise / scale
 
-    def decide(fit, t):
+    def decide(fit, t, _):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
         won, width = separated(items, best, fit, radius)
         if stop == "truth":

@@ -26,7 +26,7 @@ HOMES = {
     "Sample": "protocol",
     "monte_carlo": "simulate.monte_carlo",
     "play": "simulate.play",
-    "rule": "rules",
+    "rule": "protocol",
     "summary": "simulate.intervals",
 }
 SHORT = {  # modules that notebooks call by one name

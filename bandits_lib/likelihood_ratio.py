@@ -56,7 +56,7 @@ from bandits_lib.numerics.kernels import (
 from bandits_lib.numerics.linear_algebra import combine, information, product, squared_extents
 from bandits_lib.numerics.span import RANK_TOL, basis, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Sample, Trace
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Sample, Trace, one_pull
 
 
 class Opening(NamedTuple):
@@ -84,9 +84,8 @@ def opening(arms, items, initial="spanning", rng=None):
     axes = scaled_axes(arms)
     inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
-    counts = np.zeros(len(arms), dtype=np.int64)
-    counts[first] = 1
-    return Opening(inside, product(items - items[0], axes), first, counts, _least(inside[first]), axes)
+    each = one_pull(first, len(arms))
+    return Opening(inside, product(items - items[0], axes), first, each, _least(inside[first]), axes)
 
 
 def opened(start, sample):
@@ -196,7 +195,9 @@ class Evidence(NamedTuple):
     theta: np.ndarray  # (r,), least squares
     response: np.ndarray  # (r,), sum of x times reward
     tie: np.ndarray  # (r,), the parameter nearest to theta, at the last full look, at which leader and rival tie
-    now: np.record  # see `begin`
+    # pulls; next_look, at so many pulls; leader and rival, rows of items, and statistic Z at the last full look;
+    # threshold, as last computed; done, whether Z exceeded it
+    now: np.record
     step: np.ndarray  # (r,), scratch
     square: np.ndarray  # (r, r), scratch: Cholesky's factor
     values: np.ndarray  # (M,), scratch
@@ -214,32 +215,11 @@ def begin(start, sample, stopping, trace=0, earlier=None):
             raise ValueError(f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for {start.first}")
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
-    evidence = Evidence(
-        start.arms,
-        columns=linear_algebra.transposed(start.arms),
-        items=start.items,
-        first=start.first,
-        c=start.c,
-        stopping=stopping,
-        counts=counts,
-        information=information,
-        inverse=inverse,
-        theta=linear_algebra.apply(inverse, response),
-        response=response,
-        tie=np.zeros(r),
-        now=record(
-            pulls=pulls,
-            next_look=pulls if trace else NO_LIMIT,  # a number of pulls
-            leader=0,  # of the last full look, as the next two: rows of items
-            rival=0,
-            statistic=0.0,  # Z
-            threshold=-inf,  # when it was last computed
-            done=False,  # Z exceeded the threshold
-        ),
-        step=np.empty(r),
-        square=np.empty((r, r)),
-        values=np.empty(len(start.items)),
-    )
+    next_look = pulls if trace else NO_LIMIT
+    now = record(pulls=pulls, next_look=next_look, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
+    given = start.arms, linear_algebra.transposed(start.arms), start.items, start.first, start.c, stopping
+    fit = counts, information, inverse, linear_algebra.apply(inverse, response), response
+    evidence = Evidence(*given, *fit, np.zeros(r), now, *map(np.empty, (r, (r, r), len(start.items))))
     scan(evidence)
     return evidence
 

@@ -81,11 +81,7 @@ class Sample(NamedTuple):
         if ((pulled_arms < 0) | (pulled_arms >= K)).any():
             raise ValueError(f"pulled_arms must lie in 0..{K - 1}; got {pulled_arms.min()}..{pulled_arms.max()}")
         where = pulled_arms.astype(np.int64)
-        return cls(
-            np.bincount(where, minlength=K),
-            np.bincount(where, rewards, minlength=K),
-            np.bincount(where, rewards**2, minlength=K),
-        )
+        return cls(*(np.bincount(where, weights, minlength=K) for weights in (None, rewards, rewards**2)))
 
 
 class Loop(NamedTuple):
@@ -257,13 +253,13 @@ def total(samples: Iterable[Sample]) -> Sample:
     return Sample(counts, sums, squares)
 
 
-def one_pull(arm: int, K: int) -> np.ndarray:
-    """The batch (K,) that asks for a single pull of `arm`.
+def one_pull(arm: int | np.ndarray, K: int) -> np.ndarray:
+    """Return the batch (K,) that asks for a single pull of `arm`, or of each of several.
 
     Parameters
     ----------
-    arm : int
-        Row of the arm, 0..K-1.
+    arm : int or (n,) int array
+        Row of the arm, 0..K-1, or rows of several.
     K : int
         Number of arms.
 
@@ -321,19 +317,14 @@ def unroll(algorithm: Algorithm) -> Algorithm:
             continue
         while (arm := request.choose(request.state)) >= 0:
             sample = yield one_pull(arm, len(request.state.counts))
-            if sample.counts[arm] != 1 or sample.counts.sum() != 1:
-                arm = _pulled(sample)
+            if sample.counts.sum() != 1:
+                raise ValueError(
+                    f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
+                )
+            if sample.counts[arm] != 1:
+                arm = int(np.argmax(sample.counts))
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
-
-
-def _pulled(sample):
-    """The arm of a single pull."""
-    if sample.counts.sum() != 1:
-        raise ValueError(
-            f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
-        )
-    return int(np.argmax(sample.counts))
 
 
 def checked_batch(request: Any, K: int | None = None) -> np.ndarray:
@@ -610,6 +601,6 @@ def rule(
     def played(*args, **kwargs):
         return Rule(cast(Played, played), function(*args, **kwargs), args, kwargs)
 
-    told = {"label": label or function.__name__, "row": row, "guarantee": guarantee, "gone": gone or {}, "check": check}
-    vars(played).update(told)
+    label = label or function.__name__
+    vars(played).update(label=label, row=row, guarantee=guarantee, gone=gone or {}, check=check)
     return played

@@ -50,19 +50,12 @@ def posterior(prior, noise, sample):
 @njit(cache=True, error_model="numpy")
 def refresh(fit, counts):
     """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
-    prior, K = fit.prior, len(counts)
-    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
-    for i in range(K):
-        for k in range(K):
-            W[i, k] = np.sqrt(counts[i]) * prior[i, k]
-            inner[i, k] = W[i, k] * np.sqrt(counts[k])
-        inner[i, i] += fit.noise
-    regularised_cholesky(inner, factor)
+    K, factor, roots = len(counts), np.empty_like(fit.prior), np.sqrt(counts)
+    W = roots.reshape(-1, 1) * fit.prior
+    regularised_cholesky(W * roots + fit.noise * np.eye(K), factor)
     forward(factor, W)
-    for i in range(K):
-        fit.mean[i] = 0.0
-        for k in range(K):
-            fit.covariance[i, k] = prior[i, k]
+    fit.mean[:] = 0.0
+    fit.covariance[:] = fit.prior
     for j in range(K):
         for i in range(K):
             for k in range(K):
@@ -312,7 +305,7 @@ def two_largest(mean, spread, factor, bounds):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # see `_start`
+    now: np.record  # pulls, due; leader J, rival j and index B_J; answer, the J of the least B_J of all times, and this
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
     bounds: np.ndarray  # (K,), scratch
@@ -324,15 +317,7 @@ class State(NamedTuple):
 def _start(sample, fit, scale, epsilon, formula):
     """The state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
-    now = record(
-        pulls=counts.sum(),
-        due=0,
-        leader=0,  # J
-        rival=0,  # j
-        index=np.inf,  # B_J
-        answer=0,  # the J of the least B_J of all times
-        least=np.inf,  # that B_J
-    )
+    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
 
 

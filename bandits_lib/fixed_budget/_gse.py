@@ -25,13 +25,10 @@ from bandits_lib.design import xy_design
 from bandits_lib.design.rounding import check_floor, evenly, per_cost
 from bandits_lib.fixed_budget.logistic import logistic_fit
 from bandits_lib.fixed_budget.stages import (
-    EXPLORERS,
-    PROJECTIONS,
-    ROUNDINGS,
     Stage,
     allocate,
     by_design,
-    draws,
+    check_explorer,
     measure,
     plan_of,
     project,
@@ -118,15 +115,8 @@ def gse(
     check_option("model", model, ("linear", "logistic"))
     check_option("keep", keep, ("ceil", "floor"))
     check_option("remainder", remainder, ("drop", "last"))
-    check_option("rounding", rounding, ROUNDINGS)
-    check_option("projection", projection, PROJECTIONS)
+    check_explorer(design, rounding, projection, rng)
     ridge = check_positive("ridge", ridge)
-    if not callable(design):
-        check_option("design", design, EXPLORERS)
-        if draws(design, rounding) and rng is None:
-            raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
-    if projection == "cumulative" and rng is None:
-        raise ValueError("rng must be given: projection='cumulative' draws among arms that became one point; got None")
     floor = check_floor(floor)
     cost = check_cost(cost, len(arms))
     if cost is not None and (design, rounding) != ("certified", "regret"):

@@ -20,8 +20,6 @@ from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
 
-FORMULAS = ("paper", "code")
-
 
 @rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE), guarantee=ONE_BY_ONE)
 def lingape_budget(
@@ -78,7 +76,7 @@ def lingape_budget(
     budget, delta = check_budget(budget, len(arms), "each arm once"), check_delta(delta)
     theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
     check_option("rule", rule, ("ratio", "greedy"))
-    check_option("formula", formula, FORMULAS)
+    check_option("formula", formula, ("paper", "code"))
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published one may pull an arm once only

@@ -16,8 +16,6 @@ from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
 
-DELTA = 0.001  # of Li et al.'s alpha: the azizi2022 code's
-
 
 @rule(
     label="LinUCB",
@@ -75,7 +73,8 @@ def linucb(
     budget = check_budget(budget, 1, "one pull")
     check_option("mode", mode, ("shared", "disjoint"))
     ridge = check_positive("ridge", ridge)
-    factor = sigma * (1 + sqrt(log(2 / DELTA) / 2)) if alpha is None else check_positive("alpha", alpha)
+    # delta = 0.001 in the alpha of Li et al., as in the code of azizi2022
+    factor = sigma * (1 + sqrt(log(2 / 0.001) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge)

@@ -23,7 +23,7 @@ from bandits_lib.design.gaussian_width import points_in
 from bandits_lib.numerics.kernels import along_all, forward, inlined, record, regularised_cholesky, weighted_gram
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import ELSEWHERE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import ELSEWHERE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, one_pull, rule, spend
 
 REFRESH = 1_000  # pulls between two fresh factorisations
 
@@ -57,11 +57,7 @@ def refresh(fit, counts):
     arms, points, theta = fit.arms, fit.points, fit.theta
     r = len(theta)
     V, factor = np.empty((r, r)), np.empty((r, r))
-    for i in range(r):
-        for k in range(arms.shape[1]):
-            arms[i, k] = fit.given_arms[k, i]
-        for m in range(points.shape[1]):
-            points[i, m] = fit.given_points[m, i]
+    arms[:], points[:] = fit.given_arms.T, fit.given_points.T
     weighted_gram(arms, counts, V)
     regularised_cholesky(V, factor)
     forward(factor, arms)
@@ -172,8 +168,7 @@ def peps(
     if (items == items[0]).all():
         return Result(0)
 
-    first = np.zeros(len(arms), dtype=np.int64)
-    first[spanning_arms(space.arms)] = 1
+    first = one_pull(spanning_arms(space.arms), len(arms))
     sample = yield first
     check_told(first, sample, space.arms, space.arms)
     fixed = xy_design(arms, pairs(items)).weights
@@ -262,11 +257,11 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,)
     now: np.record  # pulls, due; leader, the rival nearest to it, that squared distance; the largest gain so far
     fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
+    weights: np.ndarray  # (K,), lambda
+    fixed: np.ndarray  # (K,), the design that is mixed in
     apart: np.ndarray  # (r,), theta_hat - theta~
     values: np.ndarray  # (M,), of the items under theta_hat
     others: np.ndarray  # (M,), of the items under theta~; scratch
-    weights: np.ndarray  # (K,), lambda
-    fixed: np.ndarray  # (K,), the design that is mixed in
     gains: np.ndarray  # (K,), scratch
     rng: Any  # draws samples and arms
     sigma: float
@@ -276,22 +271,11 @@ class State(NamedTuple):
 
 def _start(fit, sample, fixed, rng, sigma, tries, budget):
     """The state after one pull of each spanning arm."""
-    (r, M), K, pulls = fit.points.shape, len(fixed), sample.counts.sum()
-    return State(
-        counts=sample.counts.astype(np.int64),
-        now=record(pulls=pulls, due=0, leader=0, rival=0, distance=0.0, largest=0.0),
-        fit=fit,
-        apart=np.empty(r),
-        values=np.empty(M),
-        others=np.empty(M),
-        weights=0.5 * fixed + 0.5 / K,  # an arm of weight 0 would never be learnt about
-        fixed=np.array(fixed),
-        gains=np.empty(K),
-        rng=rng,
-        sigma=float(sigma),
-        tries=int(tries),
-        step=float(np.sqrt(np.log(max(2, K)) / budget)),
-    )
+    (r, M), K, counts = fit.points.shape, len(fixed), sample.counts.astype(np.int64)
+    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, distance=0.0, largest=0.0)
+    weights = 0.5 * fixed + 0.5 / K  # an arm of weight 0 would never be learnt about
+    constants = rng, float(sigma), int(tries), float(np.sqrt(np.log(max(2, K)) / budget))
+    return State(counts, now, fit, weights, np.array(fixed), *map(np.empty, (r, M, M, K)), *constants)
 
 
 def _look(state):

@@ -134,20 +134,10 @@ class State(NamedTuple):
 def _start(arms, sample, alpha, squared, ridge):
     """The state after one pull of each arm, the regression fitted."""
     K, r = arms.shape
-    state = State(
-        counts=sample.counts.astype(np.int64),
-        now=record(pulls=sample.counts.sum(), due=0, refused=False),
-        arms=np.ascontiguousarray(arms),
-        sums=np.array(sample.sums, dtype=float),
-        theta=np.zeros(r),
-        room=room_for(arms),
-        fit=ridge_regression(arms, 0.0, sample),
-        values=np.empty(K),
-        bounds=np.empty(K),
-        alpha=float(alpha),
-        squared=squared,
-        ridge=ridge,
-    )
+    counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
+    now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
+    logistic, scratch = (np.ascontiguousarray(arms), sums, theta, room_for(arms)), map(np.empty, (K, K))
+    state = State(counts, now, *logistic, fit, *scratch, float(alpha), squared, ridge)
     refit(state)
     return state
 

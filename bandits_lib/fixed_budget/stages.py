@@ -24,9 +24,7 @@ from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import principal_axes, product, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import InPlay, Sample
-
-PROJECTIONS = ("span", "first3", "cumulative")
+from bandits_lib.protocol import InPlay, Sample, one_pull
 
 
 class Stage(NamedTuple):
@@ -67,9 +65,6 @@ def measure(stage, active, asked, K):
     return sample, told, check_told(asked, told, stage.arms, stage.arms - stage.arms[0])
 
 
-ROUNDINGS = ("regret", "ceil", "multinomial")
-
-
 class Plan(NamedTuple):
     """An allocation: counts (m,), inverse (r, r) of its information matrix, value of the design it was made from."""
 
@@ -100,6 +95,18 @@ EXPLORERS: dict[str, Callable] = {  # (arms (m, r), n, rng, rounding) -> counts 
     "certified": partial(by_design, g_design),
     "clusters": partial(by_design, clusters_design),
 }
+
+
+def check_explorer(design, rounding, projection, rng):
+    """Refuse unknown options of a stage, and those that draw without a random generator."""
+    check_option("rounding", rounding, ("regret", "ceil", "multinomial"))
+    check_option("projection", projection, ("span", "first3", "cumulative"))
+    if not callable(design):
+        check_option("design", design, EXPLORERS)
+        if draws(design, rounding) and rng is None:
+            raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
+    if projection == "cumulative" and rng is None:
+        raise ValueError("rng must be given: projection='cumulative' draws among arms that became one point; got None")
 
 
 def allocate(arms, n, design, rounding, rng=None):
@@ -155,17 +162,15 @@ def _valid(arms, n, give_out):
     pulled = arms[counts > 0]
     if counts.all() or (pulled.any() and basis(pulled).shape[1] == rank):
         return counts
-    counts = np.zeros(len(arms), np.int64)
-    counts[spanning_arms(arms)] = 1
-    return counts + give_out(n - rank) if n > rank else counts
+    each = one_pull(spanning_arms(arms), len(arms))
+    return each + give_out(n - rank) if n > rank else each
 
 
 def greedy_counts(arms, n, *, ties="variance"):
     """Counts (m,) of sum n on arms (m, r) of rank r <= n, by the sequential G-optimal allocation."""
     arms = check_arms(arms)
     check_option("ties", ties, ("variance", "first"))
-    counts = np.zeros(len(arms), np.int64)
-    counts[spanning_arms(arms)] = 1
+    counts = one_pull(spanning_arms(arms), len(arms))
     inverse, _ = inverse_and_norms(arms, counts.astype(float))
     return greedy_pulls(product(product(arms, inverse), transposed(arms)), counts, n, ties == "variance")
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_told
+from bandits_lib.checks import check_problem, check_told
 from bandits_lib.design import pairs, round_design, weighted_design
 from bandits_lib.fixed_confidence._rage import feasible
 from bandits_lib.numerics import linear_algebra
@@ -157,9 +157,8 @@ def bounded_rage(
     >>> play(bounded_rage(pages.arms, delta=0.05), pages, np.random.default_rng(0)).result.recommendation
     1
     """
-    arms = check_arms(arms)
-    items = check_items(items, arms)
-    delta, growth = check_delta(delta), _check_growth(growth)
+    arms, items, delta, _ = check_problem(arms, items, delta, sigma=1.0)
+    growth = _check_growth(growth)
     demand = 2 * (1 - log(delta))  # a lead shows when lead^2 / V comes to about as much
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]

@@ -36,25 +36,19 @@ def maximin(payoffs, z):
         leave = leaving(table, rows, enter)
         exchange(table, leave, enter)
         rows[leave], columns[enter] = columns[enter], rows[leave]
-    total = 0.0
-    for k in range(K):
-        z[k] = 0.0
+    total, z[:] = 0.0, 0.0
     for j in range(J):
         if columns[j] >= J:
             z[columns[j] - J] = table[K, j]
             total += table[K, j]
-    for k in range(K):
-        z[k] /= total
+    z /= total
 
 
 @njit(cache=True, error_model="numpy")
 def simplex_table(payoffs):
     """The condensed tableau (K + 1, J + 1): constraints with bounds in the last column, objective in the last row."""
     J, K = payoffs.shape
-    low, high = np.inf, -np.inf
-    for j in range(J):
-        for k in range(K):
-            low, high = min(low, payoffs[j, k]), max(high, payoffs[j, k])
+    low, high = payoffs.min(), payoffs.max()
     unit, table = high - low if high > low else 1.0, np.empty((K + 1, J + 1))
     for j in range(J):
         for k in range(K):
@@ -261,15 +255,6 @@ class State(NamedTuple):
 
 def first_state(evidence):
     """After the opening: the iterate is at the proportions of its pulls."""
-    K = len(evidence.arms)
-    return State(
-        evidence.counts,
-        evidence,
-        iterate=evidence.counts.astype(float),
-        information=evidence.information.copy(),
-        inverse=evidence.inverse.copy(),
-        values=np.empty(len(evidence.items)),
-        along=np.empty(K),
-        step=np.empty(K),
-        direction=np.empty(len(evidence.theta)),
-    )
+    (K, r), counts, M = evidence.arms.shape, evidence.counts, len(evidence.items)
+    iterate = counts.astype(float), evidence.information.copy(), evidence.inverse.copy()
+    return State(counts, evidence, *iterate, *map(np.empty, (M, K, K, r)))

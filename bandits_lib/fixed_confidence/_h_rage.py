@@ -11,16 +11,19 @@ from functools import partial
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_option, check_sigma
+from bandits_lib.checks import check_option, check_sigma
 from bandits_lib.design import weighted_design
-from bandits_lib.design.rounding import check_floor
-from bandits_lib.fixed_confidence._rage_halving import checked_items, halving
+from bandits_lib.fixed_confidence._rage_halving import checked, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import BATCHES, DELTA, EACH, HALVING, After, Algorithm, Result, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
 from bandits_lib.variance._head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
+
+BURN_IN = After(
+    "", "the variances must be known up to half of themselves, and the burn-in is as long as that takes", closes=False
+)
 
 
 @rule(
@@ -32,15 +35,8 @@ from bandits_lib.variance.quadratic import check_bounds
         f"{DELTA}, if the variances are x'Sigma x",
         EACH,
     ),
-    guarantee=lambda given, request: (
-        After(
-            "",
-            "the variances must be known up to half of themselves, and the burn-in is as long as that takes",
-            closes=False,
-        )
-        if request <= 2 and np.ndim(given["burn_in"]) == 0  # the two stages of the burn-in
-        else HALVING
-    ),
+    # the burn-in has two stages
+    guarantee=lambda given, request: BURN_IN if request <= 2 and np.ndim(given["burn_in"]) == 0 else HALVING,
 )
 def h_rage(
     arms: np.ndarray,
@@ -99,20 +95,16 @@ def h_rage(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items, threshold = checked_items(items, arms, objective, threshold)
-    delta, bounds = check_delta(delta), check_bounds(sigma_min, sigma_max)
-    check_option("log_items", log_items, ("paper", "code"))
-    floor = check_floor(floor)
+    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    bounds = check_bounds(sigma_min, sigma_max)
     if objective == "best" and len(items) == 1:
         return Result(0)
     if np.ndim(burn_in) == 0:
-        pulls = _pulls(burn_in, arms, bounds, delta)
+        pulls = _pulls(burn_in, arms, bounds, told["delta"])
         estimate, stages = yield from head(arms, budget=pulls, sigma_min=sigma_min, sigma_max=sigma_max)  # line 5
         sigma, before = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
     else:
         sigma, before = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
-    told = {"delta": delta, "threshold": threshold, "log_items": log_items, "floor": floor}
     weighted = partial(design, sigma=sigma)
     result = yield from halving(arms, items, **told, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
     return Result(result.recommendation, before + result.history)

@@ -134,17 +134,8 @@ class State(NamedTuple):
 def first_state(evidence, draws):
     """After the opening: all draws are used."""
     K, r = evidence.arms.shape
-    return State(
-        evidence.counts,
-        evidence,
-        arm_squares=arm_norms(evidence),
-        normals=np.empty((draws, r)),
-        now=record(used=draws),
-        factor=np.empty((r, r)),
-        sampled=np.empty(r),
-        direction=np.empty(r),
-        gains=np.empty(K),
-    )
+    normals, now, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
+    return State(evidence.counts, evidence, arm_norms(evidence), normals, now, *scratch)
 
 
 def drawn(rng, state):

@@ -24,16 +24,13 @@ from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algo
 
 AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
+DRAWN = After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
 
 
 @rule(
     label="LT&S",
     row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
-    guarantee=lambda given, request: (
-        After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
-        if given["initial"] == "random"
-        else STOPPING
-    ),
+    guarantee=lambda given, request: DRAWN if given["initial"] == "random" else STOPPING,
 )
 def lazy_track_and_stop(
     arms: np.ndarray,
@@ -197,7 +194,9 @@ def track(state, w):
 class State(NamedTuple):
     evidence: Evidence
     counts: np.ndarray  # (K,), those of the evidence
-    now: np.record  # see `_state`
+    # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, which that
+    # of A is known to exceed; since and next_update, t at the last update and at the next
+    now: np.record
     averaging: bool
     support: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
     W: np.ndarray  # (K,), sum of w(s) before the last update
@@ -210,13 +209,7 @@ def _state(evidence, averaging, after_history):
     first, pulls = evidence.first, int(evidence.now.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
     w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
-    now = record(
-        turn=0,  # position in A_0 of the next forced pull
-        forced=False,  # whether the last choice was forced
-        eigenvalue=evidence.c,  # what the least eigenvalue of A is known to be above
-        since=pulls,  # t at the last update
-        next_update=0,  # t at the next one
-    )
+    now = record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0)
     W = evidence.counts.astype(float) if after_history else W
     return track(State(evidence, evidence.counts, now, bool(averaging), first, W, w, w), w)
 

@@ -175,22 +175,11 @@ class State(NamedTuple):
 
 def first_state(evidence, after_history):
     """After the opening: no item has led, and nothing is tracked but the pulls of a history."""
-    K, r = evidence.arms.shape
-    return State(
-        evidence.counts,
-        evidence,
-        arm_squares=arm_norms(evidence),
-        row_of=np.full(len(evidence.items), -1),
-        now=record(learners=0),
-        losses=np.zeros((LEARNERS, K)),
-        mixability=np.full(LEARNERS, MIXABILITY),
-        tracked=evidence.counts.astype(float) if after_history else np.zeros(K),
-        weights=np.empty(K),
-        gains=np.empty(K),
-        information=np.empty((r, r)),
-        inverse=np.empty((r, r)),
-        direction=np.empty(r),
-    )
+    (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
+    learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
+    tracked = counts.astype(float) if after_history else np.zeros(K)
+    scratch = map(np.empty, (K, K, (r, r), (r, r), r))
+    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, tracked, *scratch)
 
 
 def with_room(state):

@@ -24,7 +24,9 @@ from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, After, Algo
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # see `begin`
+    # pulls; due, those at which the loop ends, for a look or with the budget; leader and rival; row, the pair's in the
+    # table of allocations, -1 if it is not there; lead, the upper bound B on the rival's
+    now: np.record
     fit: Any  # the regression
     table: Table
     program: Any  # what solves for a pair in the loop; None: the loop ends at a pair that is not in the table
@@ -41,14 +43,7 @@ class State(NamedTuple):
 def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
     """The State after a first Sample that `fit` knows; `known` : Allocations."""
     K, M, size = len(sample.counts), len(fit.values), known.table.shares.shape[1]
-    now = record(
-        pulls=sample.counts.sum(),
-        due=NO_LIMIT,  # pulls at which the loop ends, for a look or with the budget
-        leader=-1,
-        rival=-1,
-        row=-1,  # the pair's in the table of allocations, -1 if it is not there
-        lead=np.inf,  # B, the upper bound on the rival's
-    )
+    now = record(pulls=sample.counts.sum(), due=NO_LIMIT, leader=-1, rival=-1, row=-1, lead=np.inf)
     scratch = np.empty(M), np.empty(K), np.empty(size)
     constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
     return State(sample.counts.astype(np.int64), now, fit, known.table, known.program, *scratch, *constants)
@@ -110,6 +105,8 @@ def shrinking(state, norms):
 
 
 REFRESH = 1_000  # pulls between two fresh inversions
+GREEDY = After("", "with rule='greedy' it looks at all arms at every pull, and would ask for the one dropped for ever")
+RATIO = After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
 
 
 class Distances(NamedTuple):
@@ -117,13 +114,13 @@ class Distances(NamedTuple):
 
     arms: np.ndarray  # (K, d)
     columns: np.ndarray  # (d, M), the items
+    response: np.ndarray  # (d,), sum of x times reward
+    arm_columns: np.ndarray  # (d, K), the arms; empty where their norms are not asked for, as are their norms
     inverse: np.ndarray  # (d, d), A^-1
     theta: np.ndarray  # (d,)
-    response: np.ndarray  # (d,), sum of x times reward
     values: np.ndarray  # (M,), of the items
     apart: np.ndarray  # (M,), squared distances from the leader
     along: np.ndarray  # (M,), scratch: z'A^-1 x, x the arm pulled
-    arm_columns: np.ndarray  # (d, K), the arms; empty where their norms are not asked for, as the next two
     norms: np.ndarray  # (K,), x'A^-1 x
     arms_along: np.ndarray  # (K,), scratch: `along` of the arms
     logdet: np.ndarray  # (1,), log det(A / ridge)
@@ -134,22 +131,9 @@ class Distances(NamedTuple):
 def distances(arms, items, ridge, sample, norms=False):
     """The `Distances` of items (M, d) after a first Sample of arms (K, d); `norms`: of the arms, too."""
     (M, d), asked = items.shape, len(arms) if norms else 0
-    fit = Distances(
-        arms,
-        items.T.copy(),
-        inverse=np.empty((d, d)),
-        theta=np.empty(d),
-        response=arms.T @ sample.sums,
-        values=np.empty(M),
-        apart=np.empty(M),
-        along=np.empty(M),
-        arm_columns=arms[:asked].T.copy(),
-        norms=np.empty(asked),
-        arms_along=np.empty(asked),
-        logdet=np.empty(1),
-        step=np.empty(d),
-        ridge=ridge,
-    )
+    columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
+    arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))
+    fit = Distances(arms, columns, response, arm_columns, *arrays, ridge=ridge)
     refresh(fit, sample.counts.astype(np.int64))
     return fit
 
@@ -240,14 +224,7 @@ def learn(state, arm, reward):
 @rule(
     label="LinGapE",
     row=Row(PULLS, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
-    guarantee=lambda given, request: (
-        After(
-            "",
-            "with rule='greedy' it looks at all arms at every pull, and would ask for the one that is dropped for ever",
-        )
-        if given["rule"] == "greedy"
-        else After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
-    ),
+    guarantee=lambda given, request: GREEDY if given["rule"] == "greedy" else RATIO,
 )
 def lingape(
     arms: np.ndarray,

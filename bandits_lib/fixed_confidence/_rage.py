@@ -34,11 +34,7 @@ MOST_PULLS = 10**18  # of one phase; more do not fit the counters
 @rule(
     label="RAGE",
     row=Row(BATCHES, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
-    guarantee=After(
-        "anew",
-        "stands: items go by the widths of the pulls that were made, which the union bound covers whatever their "
-        "number",
-    ),
+    guarantee=After("anew", "stands: the union bound covers the widths of the pulls made, whatever their number"),
     gone={"rule": "widths", "objective": "best", "threshold": None},
 )
 def rage(

@@ -56,8 +56,17 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
     return Result(int(active[0]) if best else above, tuple(history))
 
 
-def checked_items(items, arms, objective, threshold):
-    """(M, d) items and threshold (a float, or None for "best") that fit the objective, or a ValueError."""
+def checked(arms, items, delta, objective, threshold, log_items, floor):
+    """Arms (K, d), items (M, d) that fit the objective, and delta, threshold, log_items and floor as a dictionary."""
+    arms, floor = check_arms(arms), check_floor(floor)
+    items, threshold = _checked_items(items, arms, objective, threshold)
+    check_option("log_items", log_items, ("paper", "code"))
+    told = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
+    return arms, items, told
+
+
+def _checked_items(items, arms, objective, threshold):
+    """The items, and the threshold as a float, or None for "best"."""
     check_option("objective", objective, ("best", "level"))
     if objective == "best":
         if threshold is not None:
@@ -125,10 +134,6 @@ def rage_halving(
     >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms = check_arms(arms)
-    items, threshold = checked_items(items, arms, objective, threshold)
-    delta, sigma = check_delta(delta), check_sigma(sigma, len(arms)).max()
-    check_option("log_items", log_items, ("paper", "code"))
-    told = {"delta": delta, "threshold": threshold, "log_items": log_items, "design": design}
-    told["floor"] = check_floor(floor)
-    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2))
+    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    sigma = check_sigma(sigma, len(arms)).max()
+    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2, design=design))

@@ -39,7 +39,9 @@ class Rule(NamedTuple):
 class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    now: np.record  # see `sphere_track_and_stop`
+    # pulls; next_look, at so many pulls; turn, the next arm; astray, pulls that were not in turn; length |S| after the
+    # last block, and boundary, what it must reach
+    now: np.record
     rule: Rule
 
 
@@ -106,20 +108,17 @@ def sphere_track_and_stop(
     rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (share of the pulls so far in a batch); got {growth}")
-    now = record(
-        pulls=0,
-        next_look=trace or NO_LIMIT,  # a number of pulls
-        turn=0,  # the next arm
-        astray=0,  # pulls that were not in turn
-        length=0.0,  # |S| after the last block
-        boundary=np.inf,  # and what it must reach
-    )
+    now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, astray=0, length=0.0, boundary=np.inf)
     state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
     while True:
         if growth == 0 and now.pulls > 0:
             yield Loop(choose, update, state)
         else:  # the first block too: a batch shows whether there are d arms
-            add_batch(state, (yield np.full(d, max(1, int(growth * state.counts[0])))))
+            sample = yield np.full(d, max(1, int(growth * state.counts[0])))
+            state.counts[:] += sample.counts
+            state.sums[:] += sample.sums
+            now.pulls += sample.counts.sum()
+            now.length, now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
         _check_blocks(state)
         if now.pulls >= now.next_look:
             history.append(_look(state))
@@ -157,14 +156,6 @@ def direction(sums):
     """The recommendation (d,): argmax of a'theta_hat over unit vectors a, that is theta_hat at length 1 (e_1 if 0)."""
     length = np.linalg.norm(sums)
     return sums / length if length > 0 else np.eye(len(sums))[0]
-
-
-def add_batch(state, sample):
-    """Take in a batch of whole blocks and compare |S| with its boundary."""
-    state.counts[:] += sample.counts
-    state.sums[:] += sample.sums
-    state.now.pulls += sample.counts.sum()
-    state.now.length, state.now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], state.rule)
 
 
 def _look(state):

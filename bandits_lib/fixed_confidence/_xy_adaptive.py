@@ -13,14 +13,13 @@ One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. A y whose norm is 
 others is passed by; where pairs outnumber arms, a first pass takes those y only that raise what is least so far.
 """
 
-from collections import OrderedDict
-from hashlib import blake2b
 from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
+from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.fixed_confidence._rage import eliminated_by
 from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
@@ -35,36 +34,25 @@ FEW = 2  # arms per dimension up to which their products are kept instead of the
 PASSED = 1e-11  # relative: norms that exceed what is left by less are passed by, well within a tie
 
 
-class Phase(NamedTuple):
-    """What a phase begins with, and its pulls so far."""
-
-    arms: np.ndarray  # (K, r)
-    items: np.ndarray  # (m, r), those still active
-    base: np.ndarray  # (r, r), A before the first pull that is counted in `counts`
-    counts: np.ndarray  # (K,), pulls of this phase, the spanning ones included
-    uncounted: int  # pulls that the base stands for
-
-
-def begin(arms, items, start, d):
-    """The `Phase` of arms (K, r) of rank r and active items (m, r) before its greedy pulls, from `start`."""
-    counts, identity = np.zeros(len(arms), dtype=np.int64), np.eye(arms.shape[1])
+def begin(arms, start, d):
+    """A (r, r) before a phase, how many pulls it stands for, and the pulls (K,) that the phase begins with."""
+    K, r = arms.shape
     if start == "ridge":
-        return Phase(arms, items, identity, counts, uncounted=d)
-    counts[spanning_arms(arms)] = 1
-    return Phase(arms, items, np.zeros_like(identity), counts, uncounted=0)
+        return np.eye(r), d, np.zeros(K, dtype=np.int64)
+    return np.zeros((r, r)), 0, one_pull(spanning_arms(arms), K)
 
 
-def pull_greedily(phase, target, per_pull, most):
-    """Pulls, 1 to `most`, until the value is below `target`: the largest squared norm, n, and whether the value is."""
-    columns = transposed(phase.arms)
-    n = phase.uncounted + int(phase.counts.sum())
-    end, below = n + most, False
+@cached
+def pull_greedily(arms, items, base, uncounted, counts, target, per_pull, most):
+    """Pull 1 to `most` times, or until the value is below `target`: counts, largest squared norm, n, whether it is."""
+    counts, columns, n, below = counts.copy(), transposed(arms), uncounted + int(counts.sum()), False
+    end = n + most
     while True:
-        norms = norms_of(phase)
+        norms = norms_of(arms, items, base, counts)
         if below or n == end:
-            return float(norms.pairs.max()), n, below
+            return counts, float(norms.pairs.max()), n, below
         until = min(2 * n, n + REFRESH, end)
-        n, below = pull_until(norms, columns, phase.counts, n, until, target * (1 - TIE), per_pull)
+        n, below = pull_until(norms, columns, counts, n, until, target * (1 - TIE), per_pull)
 
 
 class Norms(NamedTuple):
@@ -84,28 +72,16 @@ class Norms(NamedTuple):
     taken: np.ndarray  # (K,), scratch: what that pull takes from the worst pair
 
 
-def norms_of(phase):
-    """The `Norms` of a phase, computed afresh from its counts."""
-    root = inverse_triangle(cholesky(phase.base + information(phase.arms, phase.counts.astype(float)))[0])
-    items, arms = product(phase.items, root), product(phase.arms, root)
-    (m, r), turned = items.shape, transposed(arms)
-    gram = product(arms, turned) if len(arms) <= FEW * r else np.empty((0, 0))
-    norms = Norms(
-        inverse=product(root, transposed(root)),
-        gram=gram,
-        pairs=np.empty(m * (m - 1) // 2),
-        tops=np.empty(m - 1),
-        arms=squares(arms),
-        across=product(items, turned),
-        column=np.empty(m),
-        step=np.empty(r),
-        along=np.empty(len(arms)),
-        share=np.empty(len(arms)),
-        left=np.empty(len(arms)),
-        taken=np.empty(len(arms)),
-    )
-    distances(items, norms.pairs, norms.tops)
-    return norms
+def norms_of(arms, items, base, counts):
+    """The `Norms` of a phase, computed afresh from its counts (K,)."""
+    root = inverse_triangle(cholesky(base + information(arms, counts.astype(float)))[0])
+    items, arms = product(items, root), product(arms, root)
+    (m, r), K, turned = items.shape, len(arms), transposed(arms)
+    gram = product(arms, turned) if K <= FEW * r else np.empty((0, 0))
+    pairs, tops, scratch = np.empty(m * (m - 1) // 2), np.empty(m - 1), map(np.empty, (m, r, K, K, K, K))
+    distances(items, pairs, tops)
+    inverse = product(root, transposed(root))
+    return Norms(inverse, gram, pairs, tops, squares(arms), product(items, turned), *scratch)
 
 
 @kernel
@@ -254,9 +230,6 @@ def shrink_row(row, own, others, gain):
 
 BATCH = 10**7  # pulls asked for at once: seconds to minutes of computation, between which max_pulls can end a run
 LONGEST = 1e5  # arms of the published start: beside longer ones the identity is lost to rounding
-REMEMBERED = 64  # phases whose counts are kept for other runs: every run of an experiment shares its first
-
-_known: OrderedDict = OrderedDict()
 
 
 @rule(
@@ -321,12 +294,19 @@ def xy_adaptive(
 
     K, d = arms.shape
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
+    inside = arms @ axes
     active, value = np.arange(len(items)), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
     history: list[Round] = []
     while len(active) > 1:
-        phase = begin(arms @ axes, (items[active] - items[0]) @ axes, start, d)
         unseen = (yield InPlay(d * one_pull(0, K), active)).counts if start == "ridge" else 0
-        sample, asked, norm, n = yield from _pull_until(alpha * value, phase, ratio == "per_pull", active)
+        base, uncounted, counts = begin(inside, start, d)
+        samples, asked, below = [], np.zeros_like(counts), False
+        while not below:
+            phase = inside, (items[active] - items[0]) @ axes, base, uncounted, counts
+            counts, norm, n, below = pull_greedily(*phase, alpha * value, ratio == "per_pull", BATCH)
+            samples.append((yield InPlay(counts - asked, active)))
+            asked = counts
+        sample = total(samples)
         if start == "pull":
             check_told(asked, sample, arms, items[active] - items[active[0]])
         value = norm / n if ratio == "per_pull" else norm
@@ -337,31 +317,6 @@ def xy_adaptive(
         history.append(Round(j, active, sample.counts + unseen, n * norm, 0.0, width, fit.theta_hat))
         active = active[kept]
     return Result(int(active[0]), tuple(history))
-
-
-def _pull_until(target, phase, per_pull, active):
-    """Sub-generator: greedy pulls until the value is below `target`: (Sample, asked (K,), largest squared norm, n)."""
-    key, samples, asked, done = _digest(target, phase, per_pull), [], np.zeros_like(phase.counts), False
-    if key in _known:
-        counts, norm, n = _known[key]
-        return (yield InPlay(counts.copy(), active)), counts, norm, n
-    while not done:
-        norm, n, done = pull_greedily(phase, target, per_pull, BATCH)
-        samples.append((yield InPlay(phase.counts - asked, active)))
-        asked = phase.counts.copy()
-    if len(samples) == 1:
-        _known[key] = asked, norm, n
-        while len(_known) > REMEMBERED:
-            _known.popitem(last=False)
-    return total(samples), asked, norm, n
-
-
-def _digest(target, phase, per_pull):
-    """A key (bytes) made of a phase and its target."""
-    digest = blake2b(repr((target, per_pull, phase.arms.shape, phase.items.shape)).encode(), digest_size=24)
-    for array in (phase.arms, phase.items, phase.base, phase.counts):
-        digest.update(array.tobytes())
-    return digest.digest()
 
 
 def _ridge_regression(arms, sample):

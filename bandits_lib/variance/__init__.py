@@ -4,12 +4,5 @@ from bandits_lib.variance._head import burn_in, head
 from bandits_lib.variance.baselines import separate_arm_design, separate_arm_estimator, uniform_estimator
 from bandits_lib.variance.quadratic import VarianceEstimate, features
 
-__all__ = [
-    "VarianceEstimate",
-    "burn_in",
-    "features",
-    "head",
-    "separate_arm_design",
-    "separate_arm_estimator",
-    "uniform_estimator",
-]
+__all__ = ["VarianceEstimate", "burn_in", "features", "head"]
+__all__ += ["separate_arm_design", "separate_arm_estimator", "uniform_estimator"]

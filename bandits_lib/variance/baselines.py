@@ -23,7 +23,6 @@ from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
-CRITERIA = ("zeta_min", "printed", "volume")
 BLOCK = 50  # subsets in hand at once
 
 
@@ -172,7 +171,7 @@ def separate_arm_design(
     >>> design.weights.tolist(), design.lower_bound
     ([0.5, 0.5], 2.0)
     """
-    check_option("criterion", criterion, CRITERIA)
+    check_option("criterion", criterion, ("zeta_min", "printed", "volume"))
     check_dimension("subsets", subsets, 1)
     phi = features(check_arms(arms))
     phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept

@@ -88,7 +88,7 @@ ON_THE_SPHERE = {  # each is told the dimension, pulls the basis, recommends a u
 }
 BUDGETED = {  # each is told how many pulls it has
     "gse": lambda budget, arms, items, rng: gse(arms, budget=budget),
-    "gse (costs)": lambda budget, arms, items, rng: gse(arms, budget=2 * budget, cost=1.0 + np.arange(len(arms)) / 4),
+    "gse (costs)": lambda budget, arms, items, rng: gse(arms, budget=budget, cost=1.0 + np.arange(len(arms)) / 40),
     "gse (uniform)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="uniform", rng=rng),
     "gse (greedy)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="greedy", remainder="last"),
     "gse (fwg, floor)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="fwg", keep="floor"),

@@ -123,7 +123,7 @@ def xy_static(
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log)
-        won, width = separated(items, leader, fit, radius)
+        won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 
     compared = pairs(items)

@@ -18,7 +18,7 @@ from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
 from bandits_lab.experiment import identify
 from bandits_lab.measurements import label, positions
-from bandits_lab.noise import SigmaWarning
+from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lab.repeats import raw_rows, told_before
 from bandits_lab.requests import Drive, rows_of
 from bandits_lib.protocol import Rule, Sample, total
@@ -285,6 +285,8 @@ class Lab(Drive):
         If a log is replayed and not all is as when it was written.
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
+    DriftWarning
+        If parts of the same arm, told at different times, differ by more than their noise.
     LinearityWarning
         When the algorithm is done, if the measurements contradict a linear model, or could not have done so.
 
@@ -469,6 +471,8 @@ class Lab(Drive):
         """Warn if what was told contradicts the rule's sigma, or at the end its linear model; `above`: callers."""
         if message := self._watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=2 + above)
+        if message := self._watch.drift():
+            warnings.warn(message, DriftWarning, stacklevel=2 + above)
         if self.result is not None and (message := diagnosis.message(self.experiment, self.log, self.result)):
             warnings.warn(message, LinearityWarning, stacklevel=2 + above)
 
@@ -690,7 +694,7 @@ class Lab(Drive):
         return lab
 
     def _become(self, lab):
-        lab._watch.message()
+        lab._watch.message(), lab._watch.drift()
         lab._watch.said &= self._watch.said  # what still holds was said before, what is new was not
         self.__dict__ = lab.__dict__
         self._look(above=2)

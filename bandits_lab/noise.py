@@ -82,6 +82,34 @@ BINARY = (
 )
 
 
+DRIFT_DF, DRIFT_SLACK = 30, 6.0  # replicates that bound the noise, and by how many of the bound's own deviations
+DRIFT = (
+    "the means of the same arms, told at different times, differ {ratio:.3g} times as much as their noise explains. "
+    "Likely causes: a day, batch or operator effect, a drift, or another unit. The rule takes it for a difference of "
+    "arms, and its answer may be wrong with more than the probability promised. Measure all arms of a request on the "
+    "same day in random order, as `plates` lays them out, and if one day does not do, the same share of each arm on "
+    "each day"
+)
+
+
+class DriftWarning(UserWarning):
+    """The parts of an arm, told to a `Lab` at different times, differ by more than their noise.
+
+    Notes
+    -----
+    For parts i of arm k with n_ik rewards and means m_ik, B = sum n_ik (m_ik - m_k)^2 is at most the sum of the squares
+    n_ik (m_ik - mu_k)^2, which are independent given the past, so that the supermartingale of `SigmaWarning` with a
+    part in the place of a pull bounds B at all times. The noise is the smaller of the rule's sigma and an upper bound
+    from replicates within parts. A wrong warning has probability about 1e-4 over a whole experiment. Every rule is
+    watched, also those without sigma.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", DriftWarning)
+    """
+
+
 class SigmaWarning(UserWarning):
     """The replicates told to a `Lab` contradict the `sigma` of its rule.
 
@@ -106,13 +134,14 @@ class Watch:
         self.squares = self.blur = 0.0  # W / sigma^2, and the largest effect of rounding on it
         self.pulls = self.df = 0
         self.binary = True  # all rewards 0 or 1
+        self.parts = self.inside_df = 0  # means of an arm in a Sample, and replicates beyond the first in them
+        self.between = self.inside = 0.0  # squares between the means of an arm, and within Samples, in reward^2
         self.said: set[str] = set()
 
     def take(self, sample):
         """Add a Sample."""
-        if self.sigma:
-            for arm in np.flatnonzero(sample.counts).tolist():
-                self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
+        for arm in np.flatnonzero(sample.counts).tolist():
+            self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
 
     def _add(self, arm, n, total, square):
         """Add the squares within n pulls of an arm, and between their mean and that of the pulls before."""
@@ -120,8 +149,11 @@ class Watch:
         step = total / n - mean
         inside = max(square - total * (total / n), 0.0) if n > 1 else 0.0
         between = step * step * before * n / (before + n)
-        self.squares += (inside + between) / self.sigma / self.sigma
-        self.blur += rounding(n, square) / self.sigma / self.sigma
+        if self.sigma:
+            self.squares += (inside + between) / self.sigma / self.sigma
+            self.blur += rounding(n, square) / self.sigma / self.sigma
+        self.parts, self.between = self.parts + 1, self.between + between
+        self.inside, self.inside_df = self.inside + inside + rounding(n, square), self.inside_df + n - 1
         self.pulled[arm] = before + n, mean + step * n / (before + n)
         self.binary = self.binary and square == total
         self.pulls += n
@@ -138,6 +170,21 @@ class Watch:
             self.said.add("below")
             return self._below()
         return None
+
+    def drift(self):
+        """Return the warning that parts of an arm differ by more than their noise, once, or None."""
+        bounds = [self.sigma] * (self.sigma > 0)
+        if self.inside_df >= DRIFT_DF and self.inside > 0:
+            bounds.append(sqrt(self.inside / self.inside_df * (1 + DRIFT_SLACK / sqrt(self.inside_df))))
+        if (
+            not bounds
+            or "drift" in self.said
+            or log_evidence(self.parts, self.between / min(bounds) ** 2) <= -log(ALPHA)
+        ):
+            return None
+        self.said.add("drift")
+        ratio = sqrt(self.between / max(self.parts - len(self.pulled), 1)) / min(bounds)
+        return DRIFT.format(ratio=ratio)
 
     def _is_below(self):
         if self.name != "sigma" or self.df < LOW_DF or (self.binary and self.sigma <= 0.5):

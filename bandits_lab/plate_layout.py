@@ -1,7 +1,8 @@
 """Requests laid out on plates, and plates read back as Samples.
 
-A request may be answered in parts, so the first plates can be told while the others wait. The wells are in random
-order, so that edges, columns and drifts of a plate do not favour an arm. All arms cost the same.
+A request may be answered in parts, so the first plates can be told while the others wait. Every plate is a block: it
+holds the same share of each arm, up to one pull, so that plates measured on different days do not favour an arm. Within
+a plate the order is random, so that edges, columns and drifts do not.
 """
 
 import warnings
@@ -74,7 +75,11 @@ def plates(
     counts = checked_batch(wanted)
     names = _labels(names, len(counts))
     places = wells(size)
-    arms = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    arms = np.repeat(np.arange(len(counts)), counts)
+    rank = np.arange(len(arms)) - np.repeat(np.cumsum(counts) - counts, counts)  # 0, 1, ... within each arm
+    at = (rank + np.repeat(rng.uniform(size=len(counts)), counts)) / counts[arms]  # evenly along the request
+    blocks = np.split(arms[np.argsort(at)], range(len(places), len(arms), len(places)))
+    arms = np.concatenate([rng.permutation(block) for block in blocks])
     plate = np.arange(len(arms)) // len(places) + 1
     well = (places * ceil(len(arms) / len(places)))[: len(arms)]
     return pd.DataFrame({"plate": plate, "well": well, "arm": [names[arm] for arm in arms]})

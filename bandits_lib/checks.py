@@ -148,6 +148,18 @@ def check_told(asked, sample, arms, directions):
     return False
 
 
+def check_cost(cost, K):
+    """Return the costs of a pull as an array (K,) of positive numbers, or None."""
+    if cost is None:
+        return None
+    cost = np.asarray(cost, dtype=float)
+    if cost.shape != (K,):
+        raise ValueError(f"cost must have one number per arm ({K},); got shape {cost.shape}")
+    if (wrong := ~(np.isfinite(cost) & (cost > 0))).any():
+        raise ValueError(f"cost must be positive and finite; got {cost[wrong][0]} for arm {int(np.argmax(wrong))}")
+    return cost
+
+
 def check_delta(delta):
     """Return the error probability as a float in (0, 1)."""
     if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:

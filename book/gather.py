@@ -20,7 +20,7 @@ from bandits_companion.notebook_runs import PARTS
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
-DOORS = ["companion_start_here", "companion_your_own_arms", "companion_your_own_rule"]
+DOORS = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
 PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "figures/README"]
 PAGES += ["api", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]

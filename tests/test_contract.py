@@ -39,11 +39,14 @@ ALGORITHMS = {
     "rage": lambda arms, items, rng: rage(arms, items, delta=0.05),
     "rage (leader)": lambda arms, items, rng: rage(arms, items, delta=0.05, eliminate="leader"),
     "rage (regret rounding)": lambda arms, items, rng: rage(arms, items, delta=0.05, rounding="regret"),
+    "rage (sigma unknown)": lambda arms, items, rng: rage(arms, items, delta=0.05, sigma=None, scale=None),
+    "rage (costs)": lambda arms, items, rng: rage(arms, items, delta=0.05, cost=1.0 + np.arange(len(arms))),
     "rage (halving)": lambda arms, items, rng: rage_halving(arms, items, delta=0.05),
     "bounded_rage": lambda arms, items, rng: bounded_rage(arms, items, delta=0.05),
     "bounded_rage (short phases)": lambda arms, items, rng: bounded_rage(arms, items, delta=0.05, growth=1.3),
     "h_rage": lambda arms, items, rng: h_rage(arms, items, delta=0.05, sigma_min=0.5, sigma_max=1.5, burn_in=2000),
     "xy_static": lambda arms, items, rng: xy_static(arms, items, delta=0.05, rng=rng),
+    "xy_static (sigma unknown)": lambda arms, items, rng: xy_static(arms, items, delta=0.05, sigma=None, rng=rng),
     "xy_static (published)": lambda arms, items, rng: xy_static(
         arms, items, delta=0.05, phases="odd", start="d", rng=rng
     ),
@@ -85,6 +88,7 @@ ON_THE_SPHERE = {  # each is told the dimension, pulls the basis, recommends a u
 }
 BUDGETED = {  # each is told how many pulls it has
     "gse": lambda budget, arms, items, rng: gse(arms, budget=budget),
+    "gse (costs)": lambda budget, arms, items, rng: gse(arms, budget=budget, cost=1.0 + np.arange(len(arms)) / 40),
     "gse (uniform)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="uniform", rng=rng),
     "gse (greedy)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="greedy", remainder="last"),
     "gse (fwg, floor)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="fwg", keep="floor"),

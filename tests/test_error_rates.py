@@ -46,6 +46,8 @@ def near_tie(name, control):
     theta = [0.5 + gap / 2, 0.5 - gap / 2]
     if name in contract.BINARY:
         return (Repeated if control else LinearBandit)(np.eye(2), theta=theta, noise="bernoulli")
+    if name.endswith("(sigma unknown)"):  # more noise is learned, rewards told ten times are not
+        return (Repeated if control else LinearBandit)(np.eye(2), theta=theta)
     told = np.linspace(0.5, 1.5, 2) if name == "xy_oracle (weighted)" else 1.0
     return LinearBandit(np.eye(2), theta=theta, sigma=sigma * told)
 

@@ -178,6 +178,20 @@ def _leader_shift(spectrum):
     return high
 
 
+def per_cost(design, arms, directions, cost):
+    """`Design` in shares of pulls of the least cost, by `design` on arms / sqrt(cost); its value is per pull.
+
+    Money m_k buys m_k / c_k pulls of arm k, whose information is that of m_k pulls of x_k / sqrt(c_k).
+    """
+    if cost is None:
+        return design(arms, directions)
+    money = design(arms / np.sqrt(cost)[:, None], directions)
+    bought = money.weights / cost
+    pulls = bought.sum()
+    value, bound = float(money.value * pulls), float(money.lower_bound * pulls)
+    return money._replace(weights=bought / pulls, value=value, lower_bound=bound)
+
+
 def floored(
     design: Design,
     floor: float,

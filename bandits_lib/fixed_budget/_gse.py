@@ -10,17 +10,30 @@ pulls of this stage alone, and keeps the best 1/eta of them. Where text and publ
   not span their space it keeps 3 axes ("cumulative"). Of arms that become one point it ranks by rounding errors, this
   file by a coin. "first3" takes 3 axes of the arms themselves in every stage.
 - design: the default is certified, where the paper's FWG stalls.
+- cost: the budget is the total cost, and a stage minimises the largest width that its share of it can buy.
 - model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
 """
 
 from collections.abc import Callable
+from functools import partial
+from math import ceil
 
 import numpy as np
 
-from bandits_lib.checks import check_budget, check_noisy, check_option, check_positive, check_ridge
-from bandits_lib.design.rounding import check_floor, evenly
+from bandits_lib.checks import check_budget, check_cost, check_noisy, check_option, check_positive, check_ridge
+from bandits_lib.design import xy_design
+from bandits_lib.design.rounding import check_floor, evenly, per_cost
 from bandits_lib.fixed_budget.logistic import logistic_fit
-from bandits_lib.fixed_budget.stages import Stage, allocate, check_explorer, measure, plan_of, project, projected
+from bandits_lib.fixed_budget.stages import (
+    Stage,
+    allocate,
+    by_design,
+    check_explorer,
+    measure,
+    plan_of,
+    project,
+    projected,
+)
 from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
@@ -37,6 +50,7 @@ def gse(
     *,
     budget: int,
     sigma: float | np.ndarray = 1.0,
+    cost: np.ndarray | None = None,
     model: str = "linear",
     design: str | Callable = "certified",
     eta: float = 2,
@@ -56,6 +70,8 @@ def gse(
         Arms that can be pulled; identical ones are allowed.
     budget, sigma : int, and float or (K,) array_like
         Number of pulls, and standard deviation of the noise; of several the largest counts.
+    cost : (K,) array_like, optional
+        Cost of a pull of each arm; `budget` is then the total cost allowed, and the design the certified one.
     model : {"linear", "logistic"}
         Least squares, or logistic regression for rewards 0 and 1.
     design : str or callable
@@ -102,7 +118,10 @@ def gse(
     check_explorer(design, rounding, projection, rng)
     ridge = check_positive("ridge", ridge)
     floor = check_floor(floor)
-    budgets = stage_budgets(arms, budget, eta, remainder, projection, floor)
+    cost = check_cost(cost, len(arms))
+    if cost is not None and (design, rounding) != ("certified", "regret"):
+        raise ValueError("cost needs design='certified' and rounding='regret'; the other designs share out pulls alone")
+    budgets = stage_budgets(arms, budget, eta, remainder, projection, floor, 1.0 if cost is None else cost.max())
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
 
@@ -112,10 +131,10 @@ def gse(
         if len(active) == 1 or not seen.arms.any():  # keep="floor" ends early; arms that are all 0 are as good
             break
         stage = projected(seen, projection)  # Alg. 1, line 2
-        extra = min(int(floor * n), n - stage.arms.shape[1])
-        plan = allocate(stage.arms, n - extra, design, rounding, rng)  # line 3
-        if extra:
-            plan = plan_of(stage.arms, plan.counts + evenly(extra, plan.counts))
+        if cost is None:
+            plan = with_floor(stage, n, floor, partial(allocate, design=design, rounding=rounding, rng=rng))  # line 3
+        else:
+            plan = affordable(stage, n, floor, cost[active])
         sample, told, as_asked = yield from measure(stage, active, plan.counts, len(arms))
         if not as_asked:
             plan = plan_of(stage.arms, told.counts, plan.value)
@@ -131,14 +150,35 @@ def gse(
     return Result(int(rng.choice(active) if again and rng is not None else active[0]), tuple(history))
 
 
+def with_floor(stage, n, floor, give_out):
+    """The `Plan` of n pulls: those of the floor evenly, the others by `give_out(arms, pulls)`."""
+    extra = min(int(floor * n), n - stage.arms.shape[1])
+    plan = give_out(stage.arms, n - extra)
+    return plan_of(stage.arms, plan.counts + evenly(extra, plan.counts)) if extra else plan
+
+
+def affordable(stage, money, floor, cost):
+    """The `Plan` of the most pulls that cost at most `money`, in the shares of the design of least cost."""
+    found = per_cost(xy_design, stage.arms, stage.arms, cost)
+    n = int(money / (found.weights @ cost))
+    while True:
+        plan = with_floor(stage, n, floor, partial(by_design, lambda arms: (found.weights, found.value)))
+        if (spent := plan.counts @ cost) <= money:
+            return plan
+        n = max(stage.arms.shape[1], min(n - 1, int(n * money / spent)))
+
+
 def top_at_random(values, size, rng):
     """Indices (size,) of the largest values (m,), in increasing order; a coin decides among equal ones."""
     order = rng.permutation(len(values))
     return np.sort(order[top(values[order], size)])
 
 
-def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0):
-    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank beside the floor, or a ValueError."""
+def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, dearest=1.0):
+    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank beside the floor, or a ValueError.
+
+    With costs the budgets are money, and each buys the rank of the dearest arm.
+    """
     if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
         raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
     if len(arms) == 1:
@@ -146,7 +186,8 @@ def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0):
     stages = stages_needed(len(arms), int(eta))
     rank = project(arms, projection).arms.shape[1]
     why = f"GSE has {stages} stages, and each must measure {rank} dimensions{' beside the floor' if floor else ''}"
-    n, left = divmod(check_budget(budget, stages * (int((rank - 1) / (1 - floor)) + 1), why), stages)
+    why += f", at up to {dearest:g} a pull" if dearest != 1 else ""
+    n, left = divmod(check_budget(budget, stages * ceil((int((rank - 1) / (1 - floor)) + 1) * dearest), why), stages)
     return [n + (remainder == "last" and t >= stages - left) for t in range(stages)]
 
 

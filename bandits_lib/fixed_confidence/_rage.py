@@ -8,18 +8,20 @@ Departures and readings; the proofs are in the notebook fiez2019_3_rage:
 - Norms are in the inverse information matrix. The leader stays, and so does an item at its width from the leader.
 - accept > 0 is the early exit of section 6, in phase ceil(log2(1 / accept)) at the latest.
 - With a floor f, (1 - f) N_t pulls follow the design and f N_t / K go to every arm, rounded up.
+- The accuracies are scale 2^-t, of which the guarantee is independent; with scale=None the first is what r(epsilon)
+  pulls give. With sigma=None widths are Student's (`student_radius`); the proof is in companion_sigma_costs.
 """
 
 from collections.abc import Callable
-from math import ceil, inf, log
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from bandits_lib.checks import check_option, check_positive, check_problem, check_told
+from bandits_lib.checks import check_cost, check_option, check_positive, check_problem, check_told
 from bandits_lib.design import pairs, round_design, xy_design
-from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.numerics.least_squares import basel_delta, least_squares
+from bandits_lib.design.rounding import check_floor, floored, per_cost
+from bandits_lib.numerics.least_squares import basel_delta, least_squares, squares_within, student_radius
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
@@ -40,7 +42,9 @@ def rage(
     items: np.ndarray | None = None,
     *,
     delta: float,
-    sigma: float | np.ndarray = 1.0,
+    sigma: float | np.ndarray | None = 1.0,
+    scale: float | None = 1.0,
+    cost: np.ndarray | None = None,
     epsilon: float = 0.1,
     accept: float = 0.0,
     delta_schedule: str = "fiez2019",
@@ -57,7 +61,13 @@ def rage(
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts.
+        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts. `rage`
+        and `xy_static` take None: unknown, for Gaussian noise that is the same for all arms.
+    scale : float or None
+        Phase t compares to an accuracy of scale / 2^t, in units of reward; the paper's 1 is meant for rewards in
+        [-1, 1]. None: the first phase has as few pulls as rounding allows, and later ones halve its accuracy.
+    cost : (K,) array_like, optional
+        Cost of a pull of each arm; the designs then minimise the cost of a phase in place of its pulls.
     epsilon : float
         Slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
     accept : float
@@ -95,7 +105,9 @@ def rage(
     >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
+    arms, items, delta, noise = check_problem(arms, items, delta, 1.0 if sigma is None else sigma)
+    known, first, cost = sigma is not None, scale, check_cost(cost, len(arms))
+    scale = None if scale is None else check_positive("scale", scale)
     epsilon = check_positive("epsilon", epsilon)
     if not accept >= 0:
         raise ValueError(f"accept must be at least 0 (accepted distance from the best value); got {accept}")
@@ -105,14 +117,19 @@ def rage(
     floor = check_floor(floor)
 
     active, history = np.arange(len(items)), list[Round]()
+    within, df = 0.0, 0  # squares within arms of all phases, for the number of pulls
     while len(active) > 1:
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
         compared = pairs(items[active])
-        plain = design(arms, compared)
+        plain = per_cost(design, arms, compared, cost)
         lam = floored(plain, floor, arms, compared)  # lambda_t and rho(Y(Z_t))
-        n = feasible(2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * pulls_log, t, active)
+        if scale is None or (t == 1 and not known):
+            n = feasible(0.0 if lam.value < inf else inf, t, active)
+        else:
+            n = 2 * (noise * 2**t / scale) ** 2 * (1 + epsilon) * lam.value * pulls_log
+            n = feasible(n, t, active, scale=None if first == 1.0 else f"{scale / 2**t:.3g}")
         least = 2 * np.count_nonzero(plain.weights) / epsilon  # r(epsilon)
         n = max(ceil(n), ceil(least / (1 - floor)))  # N_t
         asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
@@ -120,7 +137,17 @@ def rage(
         sample = yield InPlay(asked, active)
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
-        radius = sigma * np.sqrt(2 * width_log)
+        if not known:
+            within, df = within + squares_within(sample)[0], df + squares_within(sample)[1]
+            noise = sqrt(within / max(df, 1))
+        radius = noise * np.sqrt(2 * width_log) if known else student_radius(sample, width_log)
+        if radius == inf:
+            raise ValueError(
+                f"phase {t} has {squares_within(sample)[1]} replicates beyond the first of an arm, and no two differ: "
+                "sigma cannot be learned from them; give sigma="
+            )
+        if scale is None:
+            scale = 2 * noise * sqrt(2 * (1 + epsilon) * lam.value * pulls_log / n)
         kept, width = eliminated_by(items[active], fit, radius, eliminate)
         history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         active = active[kept]

@@ -90,7 +90,7 @@ def xy_oracle(
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
     best = int(argmax(items @ theta_star))
 
-    def decide(fit, t):
+    def decide(fit, t, _):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
         won, width = separated(items, best, fit, radius)
         if stop == "truth":

@@ -2,6 +2,7 @@
 
 Departure: with i.i.d. draws, data of all phases and a test on the leader alone, the only item that can pass it:
 (leader - z)'theta_hat >= radius ||leader - z|| for all z. `pull_until` serves XY-oracle, too.
+The draws do not depend on rewards, so for an unknown sigma the widths of every phase are Student's (`student_radius`).
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.numerics.least_squares import weighted_least_squares
+from bandits_lib.numerics.least_squares import student_radius, weighted_least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
@@ -25,7 +26,7 @@ def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
         sample = yield counts
         so_far = sample if afresh or so_far is None else total((so_far, sample))
         fit = weighted_least_squares(arms, so_far, sigma)
-        item, width = decide(fit, t)
+        item, width = decide(fit, t, so_far)
         history.append(Round(t, nothing, sample.counts, design.value, design.lower_bound, width, fit.theta_hat))
         if item is not None:
             return item, tuple(history)
@@ -62,7 +63,7 @@ def xy_static(
     items: np.ndarray | None = None,
     *,
     delta: float,
-    sigma: float | np.ndarray = 1.0,
+    sigma: float | np.ndarray | None = 1.0,
     growth: float = 1.35,
     phases: str = "every",
     start: int | str = 0,
@@ -107,7 +108,7 @@ def xy_static(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
+    arms, items, delta, noise = check_problem(arms, items, delta, 1.0 if sigma is None else sigma)
     growth = check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("start", start, (0, "d"))
@@ -115,10 +116,11 @@ def xy_static(
     if len(items) == 1:
         return Result(0)
 
-    def decide(fit, t):
+    def decide(fit, t, so_far):
         leader = int(argmax(items @ fit.theta_hat))
-        radius = sigma * sqrt(2 * log(2 * t**2 * len(items) ** 2 / delta))
-        won, width = separated(items, leader, fit, radius)
+        union_log = log(2 * t**2 * len(items) ** 2 / delta)
+        radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log)
+        won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 
     compared = pairs(items)

@@ -6,6 +6,7 @@ Where the pulled arms do not span R^d it is the solution of least norm, in the s
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from bandits_lib.numerics.linear_algebra import combine, product, row_products, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
@@ -63,6 +64,25 @@ def information_inverse(rows, weights):
 def norms(inverse, directions):
     directions = np.ascontiguousarray(directions, dtype=float)
     return row_products(product(directions, np.array(inverse, order="C")), directions)
+
+
+def squares_within(sample):
+    """Squared deviations from the means of the arms, with what rounding may have hidden, and pulls - arms pulled."""
+    counts, sums, squares = (np.asarray(field)[sample.counts > 1] for field in sample)
+    within = np.maximum(squares - sums * (sums / counts), 0.0).sum()
+    rounding = 4 * np.finfo(float).eps * (np.sqrt(counts) * squares).sum()
+    return (float(within + rounding) if within > rounding else 0.0), int((counts - 1).sum())
+
+
+def student_radius(sample, union_log):
+    """Width of a comparison per unit of its norm where sigma is unknown: s times a quantile of Student's t.
+
+    With counts that were fixed before the rewards, and Gaussian noise of equal variance, y'(theta_hat - theta) is
+    independent of s^2 = squares within arms / df, so that its ratio to s ||y|| has that distribution. It exceeds the
+    quantile with probability exp(-union_log). Infinite without replicates, or where all of them are equal.
+    """
+    within, df = squares_within(sample)
+    return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within > 0 else np.inf
 
 
 def basel_delta(delta, t):

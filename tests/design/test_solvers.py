@@ -10,6 +10,7 @@ from bandits_lib import instances, play
 from bandits_lib.complexity import oracle_design
 from bandits_lib.design import cache_off, design_value, frank_wolfe_design, g_design, pairs, weighted_design, xy_design
 from bandits_lib.design.certificate import basic_weights, drop_small_leverages, inverse_root, lower_bound
+from bandits_lib.design.rounding import per_cost
 from bandits_lib.design.xy_optimal import two_players
 from bandits_lib.fixed_confidence import rage
 
@@ -339,3 +340,23 @@ def test_a_small_tolerance_is_reached(K, d, tol):
         warnings.simplefilter("error")
         design = xy_design(arms, pairs(arms), tol=tol)
     assert 0 <= design.value / design.lower_bound - 1 <= tol
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_pulls_are_cheaper_than_those_per_cost(seed):
+    rng = np.random.default_rng(seed)
+    arms, cost = rng.normal(size=(6, 3)), rng.uniform(1, 20, 6)
+    directions = arms[0] - arms[1:]
+    found = per_cost(xy_design, arms, directions, cost)
+    inverse = np.linalg.inv(arms.T @ (found.weights[:, None] * arms))  # the true information of a pull
+    assert max(y @ inverse @ y for y in directions) == pytest.approx(found.value)
+    money = conic_optimum(arms, directions, sigma=np.sqrt(cost))
+    assert found.weights.sum() == pytest.approx(1)
+    assert found.value * (found.weights @ cost) == pytest.approx(money, rel=2e-3)
+
+
+def test_equal_costs_change_no_design():
+    arms = np.random.default_rng(0).normal(size=(6, 3))
+    plain = xy_design(arms, arms)
+    assert np.allclose(per_cost(xy_design, arms, arms, np.ones(6)).weights, plain.weights)
+    assert (per_cost(xy_design, arms, arms, None).weights == plain.weights).all()

@@ -78,7 +78,7 @@ def plates(
     arms = np.repeat(np.arange(len(counts)), counts)
     rank = np.arange(len(arms)) - np.repeat(np.cumsum(counts) - counts, counts)  # 0, 1, ... within each arm
     at = (rank + np.repeat(rng.uniform(size=len(counts)), counts)) / counts[arms]  # evenly along the request
-    blocks = np.split(arms[np.argsort(at)], range(len(places), len(arms), len(places)))
+    blocks = np.split(arms[np.argsort(at)], list(range(len(places), len(arms), len(places))))
     arms = np.concatenate([rng.permutation(block) for block in blocks])
     plate = np.arange(len(arms)) // len(places) + 1
     well = (places * ceil(len(arms) / len(places)))[: len(arms)]

@@ -15,13 +15,13 @@ import numpy as np
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.dropping import UNPROVED, check_left, checked_arms, going_on
+from bandits_lab.dropping import UNPROVED, check_left, checked_arms, following, going_on
 from bandits_lab.experiment import identify
 from bandits_lab.measurements import label, positions
 from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lab.repeats import raw_rows, told_before
 from bandits_lab.requests import Drive, rows_of
-from bandits_lib.protocol import Rule, Sample, total
+from bandits_lib.protocol import Rule, Sample, total, unroll
 
 if TYPE_CHECKING:
     from bandits_lab.anytime_intervals import Standings
@@ -236,6 +236,7 @@ class ReplayWarning(UserWarning):
 
 
 SHOWN = ("delta", "budget", "sigma")
+MANY = 10  # times as many measurements in the first request of which a Lab warns
 
 
 class Lab(Drive):
@@ -314,6 +315,7 @@ class Lab(Drive):
         super().__init__(algorithm, identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
         if labels and self._missing is not None and len(labels) != self._K:
             raise ValueError(f"names must be one for each of the {self._K} arms; got {len(labels)}")
+        self._warn_of_unit()
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
@@ -718,6 +720,21 @@ class Lab(Drive):
         self._check_going()
         if self._missing is None:
             raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
+
+    def _warn_of_unit(self):
+        """Warn if the first accuracy of RAGE, in units of reward, asks for far more than one in units of the noise."""
+        scale = self.experiment.arguments.get("scale")
+        if scale is None or self._missing is None:
+            return
+        first, others = self._missing.sum(), following(unroll(self._fresh.again(scale=None)), None).sum()
+        if first > MANY * others:
+            warnings.warn(
+                f"the first request asks for {first:,} measurements, and for {others:,} with scale=None: "
+                f"{self.experiment.rule} begins with an accuracy of scale / 2 = {scale / 2:g} "
+                "units of reward, which is small beside the noise here. Are rewards in percent, or in mV? State the "
+                "largest lead that you expect, scale=..., or let the noise decide, scale=None",
+                stacklevel=3,
+            )
 
     def _warn_unproved(self, found):
         if found.why in UNPROVED:

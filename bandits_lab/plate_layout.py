@@ -82,7 +82,7 @@ def plates(
     arms = np.concatenate([rng.permutation(block) for block in blocks])
     plate = np.arange(len(arms)) // len(places) + 1
     well = (places * ceil(len(arms) / len(places)))[: len(arms)]
-    return pd.DataFrame({"plate": plate, "well": well, "arm": [names[arm] for arm in arms]})
+    return pd.DataFrame({"plate": plate, "well": well, "arm": [names[arm] for arm in arms.tolist()]})
 
 
 def read_plates(readings, layout, names=None, *, K=None):

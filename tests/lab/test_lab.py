@@ -1,12 +1,14 @@
 """A person in the place of the simulator: partial answers, a log that can be read, refusals that lose nothing."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from bandits_lab import Lab
 from bandits_lib import LinearBandit, Result, Sample, rule
+from bandits_lib.fixed_confidence import rage
 from bandits_lib.protocol import unroll
 from bandits_lib.simulate.play import play
 
@@ -224,3 +226,16 @@ def test_lab_equals_play_when_each_request_is_told_in_one_piece():
     while (wanted := lab.ask()) is not None:
         lab.tell(problem.pull(wanted, rng))
     np.testing.assert_array_equal(np.array(played.result.history), np.array(lab.result.history))
+
+
+def first_request(unit, **options):
+    return Lab(rage(np.eye(4), delta=0.05, sigma=0.05 * unit, **options)).ask().sum()
+
+
+def test_rewards_in_percent_are_noticed_before_the_first_measurement():
+    with pytest.warns(UserWarning, match="asks for 1[0-9],[0-9]{3} measurements, and for 80 with scale=None"):
+        assert first_request(100.0) > 10_000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert first_request(1.0) == first_request(1.0, scale=None) == first_request(100.0, scale=None) == 80
+        assert first_request(100.0, scale=50.0) == 80

@@ -8,12 +8,14 @@ import functools
 import hashlib
 import json
 import os
+import pickle
+import queue
 import threading
 import warnings
 from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
-from time import perf_counter, sleep
+from time import monotonic, perf_counter, sleep
 from typing import NamedTuple
 from zlib import crc32
 
@@ -235,25 +237,51 @@ ANOTHER = (
 )
 
 
+GONE = 60  # seconds after which a cluster without workers is given up
+
+
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
     """Yield the results of `function(*task)` in any order, from processes or a dask scheduler."""
-    with _backend(scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")):
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from parallel(joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
+    calls = (joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
+    if scheduler := scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"):
+        yield from _on_cluster(calls, scheduler, n_jobs)
+    else:
+        yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
 
 
-@contextlib.contextmanager
-def _backend(scheduler):
-    """joblib's own processes, or a dask cluster whose workers hold this very package."""
-    if not scheduler:
-        yield
-        return
+def _on_cluster(calls, scheduler, n_jobs):
+    """The results of `calls` from a dask cluster whose workers hold this very package; joblib would wait for ever."""
     from distributed import Client
 
+    first, calls = (found := list(calls))[:1], iter(found)
     with Client(scheduler, timeout=10, set_as_default=False) as client:
-        check_workers(client)
-        with joblib.parallel_config(backend="dask", client=client):
-            yield
+        check_workers(client, first)
+        done: queue.SimpleQueue = queue.SimpleQueue()
+
+        def work():
+            try:
+                with joblib.parallel_config(backend="dask", client=client):
+                    for result in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
+                        done.put((result, None))
+                done.put((None, StopIteration()))
+            except BaseException as error:
+                done.put((None, error))
+
+        threading.Thread(target=work, daemon=True).start()
+        alive = monotonic()
+        while True:
+            with contextlib.suppress(queue.Empty):
+                result, error = done.get(timeout=1)
+                if isinstance(error, StopIteration):
+                    return
+                if error is not None:
+                    raise error
+                yield result
+                alive = monotonic()
+            if client.scheduler_info()["workers"]:
+                alive = monotonic()
+            elif monotonic() > alive + GONE:
+                raise RuntimeError(f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and go on")
 
 
 def _below(parent, function, task):
@@ -274,8 +302,8 @@ def end_with(parent):
         threading.Thread(target=watch, daemon=True).start()
 
 
-def check_workers(client):
-    """Refuse a cluster without workers, or with another version of this package; joblib would hang."""
+def check_workers(client, calls):
+    """Refuse a cluster without workers, with another version of this package, or without a rule's module."""
     if not client.scheduler_info()["workers"]:
         raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
     ours = source_fingerprint()
@@ -284,6 +312,19 @@ def check_workers(client):
             failed = isinstance(theirs, Exception)
             reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
             raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
+    from distributed.protocol import pickle as transport
+
+    data = transport.dumps(calls)
+    for error in client.run(_loads, data, on_error="return").values():
+        if isinstance(error, Exception):
+            raise RuntimeError(
+                f"dask workers cannot load the rule or the problem ({error}): its module is only here; install it "
+                "there, or put the rule into one file (bandits_lib.simulate.own_rule.load)"
+            )
+
+
+def _loads(data):
+    pickle.loads(data)
 
 
 def _worker_source():

@@ -1,4 +1,4 @@
-"""Estimators on aggregated samples, and the elimination by their widths: least squares sees counts and sums per arm alone.
+"""Least squares from the counts and sums of arms, and elimination by its widths.
 
 Where the pulled arms do not span R^d it is the solution of least norm, in the span of the rank rule (`span`).
 """

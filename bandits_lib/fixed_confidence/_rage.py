@@ -16,18 +16,22 @@ from collections.abc import Callable
 from math import ceil, inf, log, sqrt
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from bandits_lib.checks import check_cost, check_option, check_positive, check_problem, check_told
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.rounding import check_floor, floored, per_cost
-from bandits_lib.numerics.least_squares import basel_delta, least_squares, squares_within, student_radius
+from bandits_lib.numerics.least_squares import (
+    basel_delta,
+    behind,
+    eliminated_by,
+    least_squares,
+    squares_within,
+    student_radius,
+)
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
 
-MANY_ITEMS = 5_000  # above, elimination is against the leader only
-BLOCK = 1_000  # rows of the pairwise comparison held at once
 MOST_PULLS = 10**18  # of one phase; more do not fit the counters
 
 
@@ -161,26 +165,6 @@ def union_logs(log_items, K, M, delta_t):
     if log_items == "paper":
         return log(M**2 / delta_t), log(M**2 / delta_t)
     return log(2 * M**2 / delta_t), log(2 * K**2 / delta_t)
-
-
-def behind(items, theta_hat):
-    """How far the estimate of each item (m, d) is behind the leader's, (m,), and its difference from it, (m, d)."""
-    values = along(items, theta_hat)
-    leader = argmax(values)
-    return values[leader] - values, items - items[leader]
-
-
-def eliminated_by(items, fit, radius, comparison=None):
-    """Line 10 of RAGE: which active items stay, (m,) of bool, and the largest width of a comparison with the leader."""
-    gaps, away = behind(items, fit.theta_hat)
-    whitened = fit.whitened(away)  # distances are norms of differences
-    widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
-    kept = gaps <= widths
-    if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
-        for rows in np.array_split(np.flatnonzero(kept), 1 + np.count_nonzero(kept) // BLOCK):
-            beaten = gaps[rows, None] - gaps > radius * cdist(whitened[rows], whitened)
-            kept[rows] = ~beaten.any(axis=1)
-    return kept, float(widths.max())
 
 
 def good_enough(items, fit, radius, accept):

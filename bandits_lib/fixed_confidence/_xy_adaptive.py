@@ -21,9 +21,8 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.fixed_confidence._rage import eliminated_by
 from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
-from bandits_lib.numerics.least_squares import LeastSquares, least_squares
+from bandits_lib.numerics.least_squares import LeastSquares, eliminated_by, least_squares
 from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest

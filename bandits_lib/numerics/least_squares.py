@@ -1,4 +1,4 @@
-"""Estimators on aggregated samples: least squares sees the rewards only through the count and the sum per arm.
+"""Least squares from the counts and sums of arms, and elimination by its widths.
 
 Where the pulled arms do not span R^d it is the solution of least norm, in the span of the rank rule (`span`).
 """
@@ -6,10 +6,15 @@ Where the pulled arms do not span R^d it is the solution of least norm, in the s
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import stdtrit
 
-from bandits_lib.numerics.linear_algebra import combine, product, row_products, squares, transposed
+from bandits_lib.numerics.linear_algebra import along, combine, product, row_products, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
+from bandits_lib.numerics.ties import argmax
+
+MANY_ITEMS = 5_000  # above, elimination is against the leader only
+BLOCK = 1_000  # rows of the pairwise comparison held at once
 
 
 class LeastSquares(NamedTuple):
@@ -83,6 +88,26 @@ def student_radius(sample, union_log):
     """
     within, df = squares_within(sample)
     return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within > 0 else np.inf
+
+
+def behind(items, theta_hat):
+    """How far the estimate of each item (m, d) is behind the leader's, (m,), and its difference from it, (m, d)."""
+    values = along(items, theta_hat)
+    leader = argmax(values)
+    return values[leader] - values, items - items[leader]
+
+
+def eliminated_by(items, fit, radius, comparison=None):
+    """Line 10 of RAGE: which active items stay, (m,) of bool, and the largest width of a comparison with the leader."""
+    gaps, away = behind(items, fit.theta_hat)
+    whitened = fit.whitened(away)  # distances are norms of differences
+    widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
+    kept = gaps <= widths
+    if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
+        for rows in np.array_split(np.flatnonzero(kept), 1 + np.count_nonzero(kept) // BLOCK):
+            beaten = gaps[rows, None] - gaps > radius * cdist(whitened[rows], whitened)
+            kept[rows] = ~beaten.any(axis=1)
+    return kept, float(widths.max())
 
 
 def basel_delta(delta, t):

@@ -80,12 +80,9 @@ def squares_within(sample):
 
 
 def student_radius(sample, union_log):
-    """Width of a comparison per unit of its norm where sigma is unknown: s times a quantile of Student's t.
+    """s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
-    With counts that were fixed before the rewards, and Gaussian noise of equal variance, y'(theta_hat - theta) is
-    independent of s^2 = squares within arms / df, so that its ratio to s ||y|| has that distribution. It exceeds the
-    quantile with probability exp(-union_log). Infinite without replicates, or where all of them are equal.
-    """
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs); infinite if no replicates differ."""
     within, df = squares_within(sample)
     return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within > 0 else np.inf
 

@@ -1,6 +1,7 @@
 """How an algorithm and the world talk: an algorithm is a generator that yields what to pull.
 
 - counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
+- `InPlay(counts, active)`: a batch, and the items that are in play
 - `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
 It returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
@@ -234,7 +235,7 @@ def spend(choose, update, state, look, *, budget, trace, first=0):
 
 P = ParamSpec("P")
 
-# --- what the decorator says of a rule beside its pulls: here what several rules share, the rest in the rules' files
+# --- what `@rule` is told beside the generator: here what several rules share, the rest in each rule's file
 #
 # how a rule asks, what it takes of the noise, which rule it is for, and what it promises
 BATCHES, PULLS = "batches", "pull by pull"
@@ -254,7 +255,7 @@ class Row(NamedTuple):
     situation: str
     paper: str
     promise: str
-    noise: str = LARGEST  # which of several sigma counts: that, EACH, or their "ratios"; or OWN
+    noise: str = LARGEST  # of several sigma: LARGEST, EACH or "ratios" count; OWN: rewards 0 and 1 have theirs
 
 
 # --- how a rule goes on without an arm, and what stands then

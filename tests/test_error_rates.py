@@ -1,6 +1,6 @@
 """How often rules with fixed confidence err where two arms are nearly level, and where the noise is more than assumed.
 
-A test fails if more runs err than would, with probability 0.9999, of a rule whose error probability is delta = 0.05. So
+A rule whose error probability is exactly delta = 0.05 passes with probability 0.9999. So
 100 runs notice a true error of 0.27 with probability 0.99, and the 1,000 of the second tier one of 0.1. Each rule has
 a negative control that must fail: the true noise is larger than it is told, or each reward is told to it ten times.
 """
@@ -17,9 +17,9 @@ from bandits_lib.simulate.monte_carlo import best_item, sphere_regret
 
 DELTA = 0.05  # of every rule of the contract, as sigma = 1
 NOTICED = {100: 0.27, 1_000: 0.1}  # {runs: the true error that they notice}
-ORACLES = ["xy_oracle", "xy_oracle (weighted)"]  # the third stops when it is right: its pulls are counted, no more
+ORACLES = ["xy_oracle", "xy_oracle (weighted)"]  # `xy_oracle (truth)` is left out: it stops when it is right
 PULL_BY_PULL = ("lazy", "lin", "fws", "l_t3c")
-CAUTIOUS = ("h_rage", "alba", "sphere")  # with four times the noise they err too rarely, too
+CAUTIOUS = ("h_rage", "alba", "sphere")  # these err too rarely even with four times the noise, so they get ten times
 RULES = [name for name in contract.IN_THE_WORLD if name not in {*contract.BUDGETED, "xy_oracle (truth)"}]
 FIRST = [name for name in RULES if contract.function(name).__name__ == name or name == "rage (halving)"]
 both_tiers = pytest.mark.parametrize(
@@ -36,7 +36,7 @@ class Repeated(LinearBandit):
 
 
 def near_tie(name, control):
-    """Two arms that are nearly level; the sphere, whose directions all are."""
+    """Two arms 0.03 apart, 0.6 for rules that decide pull by pull; or the sphere."""
     sigma = 1.0
     if control:
         sigma = 10.0 if name.startswith(CAUTIOUS) else 4.0

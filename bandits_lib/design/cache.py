@@ -1,4 +1,4 @@
-"""One bounded cache of designs, shared by all runs of a process.
+"""One bounded cache of designs, and of stages and allocations, shared by all runs of a process.
 
 Keys are digests of the solver's name and the bytes of its arguments. Values are NamedTuples with read-only arrays.
 """

@@ -7,10 +7,11 @@ pulls of this stage alone, and keeps the best 1/eta of them. Where text and publ
 - remainder: the text drops the budget mod s pulls; the code gives one each to as many last stages.
 - rounding: by regret minimisation (text); the code takes every n pi_i up ("ceil") or draws ("multinomial").
 - projection: on what the arms in play span (text). The code projects what it projected before: as soon as the arms do
-  not span their space it keeps 3 axes ("cumulative"). Of arms that become one point it ranks by rounding errors, this
-  file by a coin. "first3" takes 3 axes of the arms themselves in every stage.
+  not span their space it keeps 3 axes ("cumulative"). Arms that it maps to one point have equal estimates: the code
+  orders them by rounding errors, this file by a coin. "first3" takes 3 axes of the arms themselves in every stage.
 - design: the default is certified, where the paper's FWG stalls.
 - cost: the budget is the total cost, and a stage minimises the largest width that its share of it can buy.
+- Arms are ranked by x'theta_hat, without the mean function of eq. (4), which is monotone.
 - model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
 """
 

@@ -1,4 +1,4 @@
-"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and their pulls (azizi2022, line 3).
+"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and their pulls (azizi2022, lines 2, 3).
 
 The basis is orthonormal, unless the scales of the arms are decades apart. Every allocation is valid in the sense of
 Theorem 4.1: where the pulled arms do not span what the arms span, r independent arms get one pull each and the rest is

@@ -3,7 +3,7 @@
 Departures (those of the phases are in `_rage_halving`):
 - Line 5 prints an error of half of sigma^2; Lemma E.1 needs half of the estimate. `burn_in` has the length for it.
 - The dimension that counts is that of the arms' span.
-- The estimates are clipped to [sigma_min, sigma_max], which the proof needs and the published code does not do.
+- The estimates are clipped, as line 5 prints and the proof needs; the published code does not clip.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,9 @@ from bandits_lib.variance._head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
 
 BURN_IN = After(
-    "", "the variances must be known up to half of themselves, and the burn-in is as long as that takes", closes=False
+    "",
+    "the variances must be known up to half of their estimates, and the burn-in is as long as that takes",
+    closes=False,
 )
 
 

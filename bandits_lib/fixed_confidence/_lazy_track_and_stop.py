@@ -1,7 +1,9 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
 
 Departures and readings:
-- Algorithm 1 has nothing to track at t = 0: w is uniform on A_0 until the first time of T.
+- A_0 is pulled first, d pulls; w is uniform on it until the first time of T that is at least d.
+- w is certified to 0.1 %, where section 5 goes on by Frank-Wolfe (`design`). A_0 is spread out, where it draws one.
+- Where two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
 - The stopping rule is that of `likelihood_ratio`; its head lists the departures.
 - An arm counts as lagging relative to t, so that rounding errors do not decide between arms that tie.
 """

@@ -5,8 +5,9 @@ Departures and readings; the proofs are in the notebook fiez2019_3_rage:
 - delta_t = delta / t^2 is the paper's. The errors add up to at most 0.41 delta, not by the product in appendix A.
 - The design is certified to 0.1 %, where plain Frank-Wolfe stalls above the optimum.
 - Above 5,000 active items an item is compared with the leader alone, which Theorem 2 survives.
-- Norms are in the inverse information matrix. The leader stays, and so does an item at its width from the leader.
-- accept > 0 is the early exit of section 6, in phase ceil(log2(1 / accept)) at the latest.
+- Norms are in A_t^-1, as in Algorithm 1; appendix A prints A_t. The noise has standard deviation sigma, not 1.
+- Arms need not span R^d, which footnote 3 supposes: theta_hat is then the solution of least norm.
+- accept > 0 is the early exit of section 6, in phase max(1, ceil(log2(1 / accept))) at the latest.
 - With a floor f, (1 - f) N_t pulls follow the design and f N_t / K go to every arm, rounded up.
 - The accuracies are scale 2^-t, of which the guarantee is independent; with scale=None the first is what r(epsilon)
   pulls give. With sigma=None widths are Student's (`student_radius`); the proof is in companion_sigma_costs.

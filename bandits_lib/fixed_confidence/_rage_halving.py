@@ -1,7 +1,7 @@
 """RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it, Algorithm 5; the phases of Algorithm 2.
 
 Phase l pulls tau_l = factor 4^l q log(8 l^2 M / delta) times and decides by epsilon_l = 2^-l, with factor 3 if sigma^2
-is known up to half of itself, and 2 sigma_max^2 with weights of 1. Departures:
+is at most 3/2 of its estimate, and 2 sigma_max^2 with weights of 1. Departures:
 - Line 20 of Algorithm 2 (18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)}, which are empty, out of
   Z_l. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which is done here.
 - Line 8 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.

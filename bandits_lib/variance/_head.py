@@ -2,6 +2,7 @@
 
 Departures:
 - Exactly `budget` pulls are made: `round_design` rounds both halves, where ceil(lambda_x Gamma / 2) adds up to more.
+- Line 13 returns Sigma alone; here the clipped deviations come with it. `share` may differ from one half.
 - Sigma need not be identified: design and regression live in the span of the phi's (`variance.quadratic`).
 
 `burn_in` is how long HEAD must run before its variances can replace the true ones in H-RAGE (appendix D).
@@ -109,7 +110,7 @@ def stages(budget, share, atoms, atoms_of_phi):
 
 
 def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, delta: float) -> int:
-    """Return the pulls after which sigma_x^2 is at most 3/2 of its clipped estimate, for all arms (weltz2023, Alg. 2).
+    """Return the pulls after which sigma_x^2 is at most 3/2 of its clipped estimate, for all arms (weltz2023, D.2).
 
     Parameters
     ----------

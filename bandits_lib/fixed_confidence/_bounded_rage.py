@@ -126,7 +126,8 @@ def bounded_rage(
     Parameters
     ----------
     arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, with means x'theta in [0, 1], and items that are ranked, by default the arms.
+        Arms that can be pulled, with means x'theta in [0, 1] given the past (an offset that a whole phase shares breaks
+        the guarantee: `bandits_lab.plates` spreads days), and items that are ranked, by default the arms.
     delta : float
         Error probability allowed, in (0, 1).
     growth : float

@@ -16,6 +16,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
+from html import escape
 from time import perf_counter
 from typing import NamedTuple
 
@@ -243,14 +244,19 @@ def row_of(rows):
 
 def in_words(plan):
     """A `Plan` as text: the guess, the floor, and a line per rule."""
-    problem = plan.problem
+    return "\n".join([*guess_in_words(plan), rounded(plan).to_string(), *notes(plan)])
+
+
+def guess_in_words(plan):
+    """Return the guess and the floor, a line each."""
+    problem, unit = plan.problem, f" {plan.unit}" if plan.unit else ""
     gap, sigma = np.sort(problem.gaps)[1], problem.sigma.max()
-    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}"
-    head = (
-        f"Guess: item {problem.best_item} is best, the next is {gap:.4g} behind; {noise}.\n"
-        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.\n"
+    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}{unit}"
+    best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
+    return (
+        f"Guess: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.",
     )
-    return f"{head}{_cells(plan).to_string()}{''.join(f'{chr(10)}{note}' for note in notes(plan))}"
 
 
 def notes(plan):
@@ -266,12 +272,16 @@ def notes(plan):
 
 def in_html(plan):
     """The same for a notebook."""
-    first, second, *_ = in_words(plan).split("\n")
-    return f"<p>{first}<br>{second}</p>{_cells(plan).to_html()}{''.join(f'<p>{note}</p>' for note in notes(plan))}"
+    said, more = "<br>".join(map(_escape, guess_in_words(plan))), [f"<p>{_escape(note)}</p>" for note in notes(plan)]
+    return f"<p>{said}</p>{rounded(plan).to_html()}{''.join(more)}"
 
 
-def _cells(plan):
-    """The table in rounded numbers."""
+def _escape(text):
+    return escape(text, quote=False)
+
+
+def rounded(plan):
+    """Return the table in rounded numbers."""
     return pd.DataFrame([_cell(row) for _, row in plan.table.iterrows()], index=plan.table.index)
 
 
@@ -349,6 +359,8 @@ class Plan(NamedTuple):
     delta: float
     budget: int | None  # pulls, for rules with a budget
     runs: pd.DataFrame  # as `monte_carlo` returns them
+    names: tuple[str, ...] = ()  # of the items, if they are known
+    unit: str = ""  # of the reward, if it is known
 
     def __repr__(self):
         return in_words(self)

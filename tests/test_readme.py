@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bandits_lab.table_of_rules import rules_for
+from bandits_lab import rules_for
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

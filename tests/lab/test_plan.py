@@ -8,8 +8,7 @@ from scipy.stats import beta
 
 from bandits_lab import planning
 from bandits_lab.arms import read_arms
-from bandits_lab.planning import hardest, plan
-from bandits_lab.table_of_rules import NAMES
+from bandits_lab.planning import NAMES, hardest, plan
 from bandits_lib import LinearBandit, Result, monte_carlo, play
 from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_budget import gse, linucb

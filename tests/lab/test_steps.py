@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bandits_lab import Lab, log
 from bandits_lab import log as logs
+from bandits_lab.experiment import PLAYED
 from bandits_lab.lab import ReplayWarning
-from bandits_lab.table_of_rules import PLAYED
 from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, rule, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (

@@ -150,6 +150,18 @@ class Experiment:
     def lab(self):
         return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
 
+    def read(self, path):
+        """The measurements in a file, at least one."""
+        with heard() as said:
+            sample = read_measurements(path, self.names, columns=self.columns)
+        if not sample.counts.any():
+            raise ValueError(
+                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell it again."
+            )
+        for text in said:
+            note(text)
+        return sample
+
     def measure(self, number):
         return f"{number:.4g} {self.settings['unit']}".rstrip()
 
@@ -184,10 +196,9 @@ def import_(given, folder):
                 f"The experiment in {folder.resolve()} has measurements ({LOG}) and stays as it is: begin another one "
                 "in another folder, --folder NAME."
             )
-        first = csv_header(source)
         settings = {
             "arms": source.name,
-            "arm_column": given.arm_column or first,
+            "arm_column": given.arm_column or next(iter(spelled(source).values()), "arm"),
             "reward_column": given.reward_column or "reward",
             "unit": given.unit,
             "delta": check_delta(given.delta),
@@ -221,7 +232,9 @@ def understood(experiment):
     print(
         f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
     )
-    for name, column in arms.described.items():
+    own = spelled(experiment.path(told["arms"]))
+    for key, column in arms.described.items():
+        name = own[key]
         if column.nunique() == 1:
             print(f"  {name}: the same for all arms, so it is left out")
         elif column.dtype.kind == "f":
@@ -238,21 +251,21 @@ def understood(experiment):
     aim = f"{told['budget']} measurements may be made" if told["budget"] else ""
     print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
     print(f"These settings are in {experiment.path(SETTINGS)}.")
-    after = "Next: ask" if told["sigma"] and told["gap"] is None else "Next: plan, or ask" if told["sigma"] else ""
-    if not after and told["budget"]:
-        after = "Next: ask"
-    print(after or "Next: ask, which learns sigma as it goes; or pilot, which measures sigma first, for a plan")
+    if told["sigma"]:
+        print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask")
+    elif told["budget"]:
+        print("Next: ask")
+    else:
+        print("Next: ask, which learns sigma as it goes; or pilot, which measures sigma first")
 
 
 def pilot(given, experiment):
     if given.file is None:
         return plan_pilot(experiment)
-    path = found(given.file)
+    path = found(given.file, experiment.folder)
     if experiment.log.exists():
         raise ValueError("The experiment has measurements already: a pilot comes first.")
-    sample = read_measurements(path, experiment.names, columns=experiment.columns)
-    if not sample.counts.any():
-        raise ValueError(f"{path} has no reward yet: measure, write the rewards into it, and give the command again.")
+    sample = experiment.read(path)
     share = SHARE * experiment.settings["delta"]
     bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
     sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
@@ -404,13 +417,11 @@ def answer(experiment, lab):
 
 
 def tell(given, experiment):
-    path = found(given.file)
+    path = found(given.file, experiment.folder)
     lab = experiment.lab()
     if lab.result is not None:
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
-    sample = read_measurements(path, experiment.names, columns=experiment.columns)
-    if not (rows := int(sample.counts.sum())):
-        raise ValueError(f"{path} has no reward yet: nothing was taken.")
+    sample = experiment.read(path)
     more = int(np.maximum(sample.counts - lab.ask(), 0).sum())
     with heard() as said:
         lab.tell(sample, keep=True)
@@ -421,7 +432,7 @@ def tell(given, experiment):
             f"chance, add --again."
         )
     lab.save(experiment.log)
-    print(f"{rows:,} measurements of {np.count_nonzero(sample.counts)} arms are in the log.")
+    print(f"{sample.counts.sum():,} measurements of {np.count_nonzero(sample.counts)} arms are in the log.")
     if more:
         print(f"{more:,} of them are more than was asked for: they are kept, and answer later requests.")
     for text in said:
@@ -452,8 +463,8 @@ def standings(given, experiment):
     if not lab.log:
         raise ValueError(f"Nothing was measured yet: all {len(experiment.names)} arms may be the best.")
     known, source = known_now(experiment, lab)
-    columns = {"in_play": "may be best"}
-    shown = known.table.rename(columns=columns).sort_values("behind", kind="stable").iloc[:SHOWN]
+    shown = known.table.rename(columns={"in_play": "may be best"}).rename_axis(experiment.columns[0])
+    shown = shown.sort_values("behind", kind="stable").iloc[:SHOWN]
     print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": lambda yes: "yes" if yes else "no"}))
     if len(known.table) > SHOWN:
         print(f"... and {len(known.table) - SHOWN} more")
@@ -491,23 +502,22 @@ def report(given, experiment):
 # --- help for the commands
 
 
-def found(name):
-    """A path; its name may be written in another form of Unicode than the file's."""
-    path = Path(name)
-    if not path.exists() and path.parent.is_dir():
-        same = (file for file in path.parent.iterdir() if normalize("NFC", file.name) == normalize("NFC", path.name))
-        path = next(same, path)
-    if not path.is_file():
-        raise ValueError(f"There is no file {name}{': that is a folder' if path.is_dir() else ''}.")
-    return path
+def found(name, *folders):
+    """A file, here or in one of the folders; its name may be written in another form of Unicode than the file's."""
+    for path in (Path(name), *(folder / name for folder in folders)):
+        if not path.exists() and path.parent.is_dir():
+            here = path.parent.iterdir()
+            path = next((p for p in here if normalize("NFC", p.name) == normalize("NFC", path.name)), path)
+        if path.is_file():
+            return path
+    raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
 
 
-def csv_header(path):
-    """The name of the first column, in its own capitals."""
-    name = table(path, ([],)).columns[0]
+def spelled(path):
+    """{name of a column in lower case: as the file has it}."""
     text = normalize("NFC", decoded(path.read_bytes(), path))
-    own = re.search(re.escape(name), text, re.IGNORECASE) if name else None
-    return own[0] if own else name or "arm"
+    own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
+    return {name: match[0] if match else name for name, match in own.items()}
 
 
 def listed(texts):

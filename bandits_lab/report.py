@@ -24,7 +24,8 @@ def page(experiment, lab, answer, known, said, words):
     """Return the page; `known()` makes the standings, `said` are warnings, `words` puts a message in plain words."""
     parts = [_settings(experiment), _measured(experiment, lab)]
     try:
-        parts.append(_standings(*known(), words))
+        now, source = known()
+        parts.append(_standings(now, source, words, experiment.in_unit))
     except ValueError as error:
         parts.append(_section("Standings", _p(words(str(error)))))
     parts.append(_model(experiment, lab, words))
@@ -76,9 +77,9 @@ def _measured(experiment, lab):
     return _section("What was measured", _p(said) + table.to_html(border=0))
 
 
-def _standings(known, source, words):
+def _standings(known, source, words, unit):
     text = words(f"{repr(known).splitlines()[-1]}{source}")
-    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, words(known.alt)))
+    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, words(known.alt), unit))
 
 
 def _model(experiment, lab, words):
@@ -90,10 +91,12 @@ def _model(experiment, lab, words):
     return _section(title, f"<pre>{escape(words(repr(found)))}</pre>{picture}")
 
 
-def _image(plot, alt):
+def _image(plot, alt, unit=""):
     """A picture in the page; names are no formulas."""
     with matplotlib.rc_context({"text.parse_math": False}):
-        figure = plot().figure
+        ax = plot()
+        ax.set_xlabel(f"{ax.get_xlabel()}{unit}")
+        figure = ax.figure
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=130, metadata={"Software": None})
         plt.close(figure)

@@ -86,7 +86,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     rng = np.random.default_rng(0)
     said = run(capsys, *IMPORT)
     assert "40 arms, from Probe 01 to Probe 40, 5 unknown numbers" in said
-    assert "temperatur: numbers, 20.5 to 60" in said and "lösung: words: ethanol, toluol, water, Ölsäure" in said
+    assert "Temperatur: numbers, 20.5 to 60" in said and "Lösung: words: ethanol, toluol, water, Ölsäure" in said
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
     said = run(capsys, "ask")
     assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
@@ -205,7 +205,8 @@ def test_columns_plates_and_costs(folder, capsys):
     run(capsys, "ask", "--folder", "lab")
     form = folder / "lab" / "to_measure.csv"
     assert form.read_text(encoding="utf-8-sig").splitlines()[0] == "plate;well;Küvette;reward"
-    said = run(capsys, "tell", str(measured(form, rng, reward="reward")), "--folder", "lab")
+    measured(form, rng, reward="reward")
+    said = run(capsys, "tell", "to_measure.csv", "--folder", "lab")
     assert "are in the log" in said and logs.arguments(folder / "lab" / "log.csv")["cost"].tolist()[:3] == [1, 2, 3]
 
 

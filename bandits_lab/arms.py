@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bandits_lab.measurements import MISSING, UNIT, Numbers, table
+from bandits_lab.measurements import MISSING, UNIT, Numbers, label, table
 
 FEW = 6  # number of arms up to which most may have a word of their own
 SHARE = 0.75  # of more arms: with more different words, the words are names
@@ -130,10 +130,10 @@ def read_arms(
     ----------
     path : path or str
         A csv with a row per arm. The first column names the arm, the others describe it in words or numbers.
-    arm : str, default ""
-        The column that names the arms, if it is not the first.
     numbers, codes, ignore : str or sequence of str, default ()
         Columns of numbers with a slope, columns of numbers that stand for categories, and columns to leave out.
+    arm : str, default ""
+        The column that names the arms, if it is not the first.
     scale : bool, default True
         Whether numbers are scaled to -1 ... 1, so that an effect is that of half the range. Leads, intervals and
         answers do not depend on it.
@@ -166,7 +166,9 @@ def read_arms(
     """
     columns, rows, delimiter = table(path, ([],))
     numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
-    columns.sort(key=lambda name: name != arm.strip().lower())
+    if arm and (arm := label(arm).lower()) not in columns:
+        raise ValueError(f"{path} has no column {arm!r}; its columns are {', '.join(columns)}")
+    columns.sort(key=lambda name: bool(arm) and name != arm)
     for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
         raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
     columns = [name for name in columns if name not in ignore]

@@ -379,7 +379,8 @@ class Lab(Drive):
         if keep and self._missing is not None:
             checked = checked_sample(sample, self._K)
             if (checked.counts > self._missing).any():
-                return self._keep(surplus_rows(sample), raw_rows(sample), checked)
+                self._keep(surplus_rows(sample), raw_rows(sample), checked)
+                return
         given, sample, request = sample, self._check(sample), self._request
         rows = raw_rows(given)
         message = told_before(rows, sample, self._told, self._watch.sigma)

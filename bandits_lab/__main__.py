@@ -278,7 +278,8 @@ def pilot(given, experiment):
     print(
         f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
     )
-    print("The measurements count: they answer what the rule asks for.")
+    used = sum(int(part.counts.sum()) for part in lab.log)
+    print(f"{used} of them answer the first request. The others wait until as many of their arm are asked for.")
     print("Next: plan --gap G, or ask")
 
 
@@ -550,7 +551,10 @@ WORDS = (  # what a message of the library says for a program, and what it says 
     (r"`diagnose\([^`]*\)` says", "The command report says"),
     (r"To go on with it, call .*reads it\)", "Put experiment.json and the csv of the arms back as they were"),
     (r"as `plates` lays them out", "as to_measure.csv lists them"),
-    (r"; squares or products among the features, or np\.eye\(K\) for arms, mend it", "; import --squares may mend it"),
+    (
+        r"; squares or products among the features, or np\.eye\(K\) for arms, mend it",
+        "; another experiment, with import --squares, may mend it",
+    ),
     (r"\. With floor=0\.1, or more, the rules that take a design give every arm a share", ""),
     (r"begin anew with a larger sigma: bandits_lab\.sigma_upper bounds it from replicates", "begin anew with a pilot"),
     (r" \(given here\)", ""),

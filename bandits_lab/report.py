@@ -58,7 +58,7 @@ def _settings(experiment):
             f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
         )
     if planned := rows.pop("planned", None):
-        rows["plan"] = f"{planned:,.0f} measurements on average"
+        rows["plan"] = f"{planned:,.0f} measurements on average, by the rule that needs fewest"
     cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
     lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
     log = experiment.log.resolve()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bandits_lab.measurements import MISSING, UNIT, Numbers, table
+from bandits_lab.measurements import MISSING, UNIT, Numbers, label, table
 
 FEW = 6  # number of arms up to which most may have a word of their own
 SHARE = 0.75  # of more arms: with more different words, the words are names
@@ -121,6 +121,7 @@ def read_arms(
     numbers: str | Sequence[str] = (),
     codes: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),
+    arm: str = "",
     scale: bool = True,
 ) -> Arms:
     """Return the arms that a file describes as features of a linear model.
@@ -131,6 +132,8 @@ def read_arms(
         A csv with a row per arm. The first column names the arm, the others describe it in words or numbers.
     numbers, codes, ignore : str or sequence of str, default ()
         Columns of numbers with a slope, columns of numbers that stand for categories, and columns to leave out.
+    arm : str, default ""
+        The column that names the arms, if it is not the first.
     scale : bool, default True
         Whether numbers are scaled to -1 ... 1, so that an effect is that of half the range. Leads, intervals and
         answers do not depend on it.
@@ -163,6 +166,9 @@ def read_arms(
     """
     columns, rows, delimiter = table(path, ([],))
     numbers, codes, ignore = (_listed(given) for given in (numbers, codes, ignore))
+    if arm and (arm := label(arm).lower()) not in columns:
+        raise ValueError(f"{path} has no column {arm!r}; its columns are {', '.join(columns)}")
+    columns.sort(key=lambda name: bool(arm) and name != arm)
     for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
         raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
     columns = [name for name in columns if name not in ignore]
@@ -170,7 +176,7 @@ def read_arms(
         raise ValueError(f"{path} must have a column of names, one more at least, and a row for every arm")
     check_cells(path, columns, rows)
     read = Numbers([row[name] for _, row in rows for name in columns[1:] if name not in codes], delimiter)
-    features, described = {"ones": np.ones(len(rows))}, {}
+    features, described, unsaid = {"ones": np.ones(len(rows))}, {}, []
     for name in columns[1:]:
         texts = [row[name] for _, row in rows]
         values = None if name in codes else _numbers(path, rows, name, read)
@@ -179,12 +185,12 @@ def read_arms(
             check_words(path, rows, name, name in codes)
             new = {f"{name}_{word}": np.array([text == word for text in texts]) for word in sorted(set(texts))[1:]}
         else:
-            if name not in numbers:
-                _check_slope(path, name, values)
+            unsaid += [name] * (name not in numbers and _may_be_codes(values))
             new = _slope(name, np.array(values), scale)
         for feature in features.keys() & new.keys():
             raise ValueError(f"{path} gives two features the name {feature!r}: rename a column")
         features |= {feature: column.astype(float) for feature, column in new.items()}
+    _check_slopes(path, unsaid, described)
     check_alike(path, columns, rows, described)
     names = [row[columns[0]] for _, row in rows]
     return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
@@ -222,12 +228,21 @@ def _slope(name, values, scale):
     return {f"{name}{SCALED}": (values - (low / 2 + high / 2)) / half}
 
 
-def _check_slope(path, name, values):
-    """Refuse numbers that may be categories: a few whole numbers, more than two, some of them repeated."""
-    different = set(values)
-    few = 2 < len(different) <= MANY_CODES and len(different) < len(values)
-    if few and all(value % 1 == 0 for value in values):
+def _may_be_codes(values):
+    """Whether numbers may be categories: a few whole numbers, more than two, some of them repeated."""
+    few = 2 < len(set(values)) <= MANY_CODES and len(set(values)) < len(values)
+    return few and all(value % 1 == 0 for value in values)
+
+
+def _check_slopes(path, names, described):
+    """Refuse columns that may be categories."""
+    if len(names) == 1:
         raise ValueError(
-            f"column {name!r} of {path} holds {len(different)} different whole numbers: say numbers=[{name!r}] if "
-            f"equal steps have equal effects, codes=[{name!r}] if they stand for categories"
+            f"column {names[0]!r} of {path} holds {len(set(described[names[0]]))} different whole numbers: say "
+            f"numbers={names} if equal steps have equal effects, codes={names} if they stand for categories"
+        )
+    if names:
+        raise ValueError(
+            f"columns {', '.join(map(repr, names))} of {path} hold a few whole numbers each: say numbers={names} for "
+            f"those of which equal steps have equal effects, codes={names} for those that stand for categories"
         )

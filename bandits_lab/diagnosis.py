@@ -359,7 +359,8 @@ def message(experiment, log, result=None):
         )
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
-    return _unseen(kinds, kind.ravel(), total(log)) or (_hardly_seen(found, answer) if is_arm else "")
+    names = np.array(experiment.names or range(len(arms)), dtype=object)
+    return _unseen(kinds, kind.ravel(), total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
 
 
 def _arms(told, rule):
@@ -409,7 +410,7 @@ def _own(sample, noise):
     return np.where((sample.counts > 1) & (own > 1e-6 * noise), own, noise)
 
 
-def _unseen(kinds, kind, sample):
+def _unseen(kinds, kind, sample, names):
     """The warning about arms that may differ from the model by anything; arm k is kinds[kind[k]]."""
     merged = Sample(*(np.bincount(kind, field, len(kinds)) for field in sample))
     free = fit(kinds, merged._replace(counts=merged.counts.astype(np.int64)), np.ones(len(kinds)))[3]
@@ -425,13 +426,13 @@ def _unseen(kinds, kind, sample):
         )
     one = len(blind) == 1
     return (
-        f"whether rewards are linear in the features cannot be seen for arm{_listed(blind)}: never "
+        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: never "
         "measured, or the linear fit goes through the mean whatever it is. That "
         f"{'it is' if one else 'these are'} not the best is as sure as that assumption. {WAY}"
     )
 
 
-def _hardly_seen(found, answer):
+def _hardly_seen(found, answer, names):
     """The warning about arms of which a departure by TWICE their distance from the answer would be missed."""
     if found is None:
         return ""
@@ -441,7 +442,7 @@ def _hardly_seen(found, answer):
     if not len(faint):
         return ""
     return (
-        f"whether rewards are linear in the features can hardly be seen for arm{_listed(faint)}: a departure by "
+        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: a departure by "
         f"{TWICE:g} times what lies between it and the answer (for the answer: the next) would be missed with a "
         "probability above 0.2, and the answer could be wrong. `diagnose(arms, total(lab.log), sigma)` says what would "
         f"be seen of each arm. {WAY}"

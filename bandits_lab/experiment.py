@@ -19,9 +19,16 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from bandits_lab.table_of_rules import PLAYED
-from bandits_lib.protocol import Rule
+from bandits_lib import fixed_budget, fixed_confidence, variance
+from bandits_lib.protocol import Played, Rule
 from bandits_lib.simulate.fingerprint import PACKAGES
+
+PLAYED: dict[str, Played] = {
+    name: getattr(package, name)
+    for package in (fixed_confidence, fixed_budget, variance)
+    for name in package.__all__
+    if hasattr(getattr(package, name), "guarantee")
+}
 
 COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
 GONE = {name: rule.gone for name, rule in PLAYED.items()}

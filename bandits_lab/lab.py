@@ -17,10 +17,9 @@ from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.dropping import UNPROVED, check_left, checked_arms, following, going_on
 from bandits_lab.experiment import identify
-from bandits_lab.measurements import label, positions
+from bandits_lab.measurements import label, positions, raw_rows, told_before
 from bandits_lab.noise import DriftWarning, SigmaWarning
-from bandits_lab.repeats import raw_rows, told_before
-from bandits_lab.requests import Drive, rows_of
+from bandits_lab.requests import Drive, checked_sample, rows_of, surplus_rows
 from bandits_lib.protocol import Rule, Sample, total, unroll
 
 if TYPE_CHECKING:
@@ -342,13 +341,16 @@ class Lab(Drive):
         """
         return None if self._missing is None else self._missing.copy()
 
-    def tell(self, sample: Sample) -> None:
+    def tell(self, sample: Sample, *, keep: bool = False) -> None:
         """Hand over the rewards of some or all of the pulls that were asked for.
 
         Parameters
         ----------
         sample : Sample
             Counts (K,), at most those asked for, with sums and squares in units of reward and its square.
+        keep : bool, default False
+            Keep single rewards beyond those asked for, in the order of `read_measurements`. They answer later requests.
+            The guarantee stands: the rule has not seen them, and reads the rewards of an arm one after the other.
 
         Raises
         ------
@@ -376,6 +378,11 @@ class Lab(Drive):
         >>> lab.result.recommendation
         0
         """
+        if keep and self._missing is not None:
+            checked = checked_sample(sample, self._K)
+            if (checked.counts > self._missing).any():
+                self._keep(surplus_rows(sample), raw_rows(sample), checked)
+                return
         given, sample, request = sample, self._check(sample), self._request
         rows = raw_rows(given)
         message = told_before(rows, sample, self._told, self._watch.sigma)
@@ -669,19 +676,22 @@ class Lab(Drive):
         rows = rows_of(several, self._K, planned)
         if not rows:
             raise ValueError("there is no measurement in what was handed over")
-        raw = [row for sample in several for row in raw_rows(sample)]
-        message = told_before(raw, total(several), self._told, self._watch.sigma)
-        lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
-        lab._fill()
-        self._become(lab)
-        if message:
-            warnings.warn(message, stacklevel=2)
+        self._keep(rows, [row for sample in several for row in raw_rows(sample)], total(several))
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one pull at a time and cannot use sums of several: they are kept, "
                 "unused. Rules that take them from the beginning have an argument history=",
                 stacklevel=2,
             )
+
+    def _keep(self, rows, raw, sample):
+        """Take rows of the log into the stock, from which requests are answered."""
+        message = told_before(raw, sample, self._told, self._watch.sigma)
+        lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
+        lab._fill()
+        self._become(lab)
+        if message:
+            warnings.warn(message, stacklevel=3)
 
     # --- steps on a copy, which takes this Lab's place when all went well
 

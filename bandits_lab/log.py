@@ -272,33 +272,7 @@ def _json(value):
 
 
 def read(path: str | os.PathLike) -> Log:
-    """Return the content of a log that `Lab.save` wrote.
-
-    Parameters
-    ----------
-    path : path or str
-        The file.
-
-    Returns
-    -------
-    Log
-        Rule, arguments and entries.
-
-    Raises
-    ------
-    ValueError
-        For a file that is no log, with the line.
-    FileNotFoundError
-        If there is no file at the path.
-
-    Examples
-    --------
-    >>> from bandits_lab import Lab
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> read("log.csv").experiment.rule
-    'rage'
-    """
+    """Return the content of a log that `Lab.save` wrote; ValueError with the line for a file that is no log."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
@@ -315,30 +289,7 @@ def read(path: str | os.PathLike) -> Log:
 def arguments(path: str | os.PathLike) -> dict[str, Any]:
     """Return the arguments with which the rule of a log was called, to call it again.
 
-    Parameters
-    ----------
-    path : path or str
-        The file.
-
-    Returns
-    -------
-    dict
-        Numbers, strings, None, and arrays for lists of numbers. Functions and random generators are left out.
-
-    Raises
-    ------
-    ValueError
-        For a file that is no log, with the line.
-    FileNotFoundError
-        If there is no file at the path.
-
-    Examples
-    --------
-    >>> from bandits_lab import Lab
-    >>> from bandits_lib.fixed_confidence import rage
-    >>> Lab(rage(np.eye(2), delta=0.05)).save("log.csv")
-    >>> arguments("log.csv")["delta"]
-    0.05
+    Lists of numbers are arrays; functions and random generators are left out.
     """
     log = read(path)
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})

@@ -263,8 +263,10 @@ def sigma_upper(sample: Sample, delta: float) -> float:
     -----
     The bound holds with probability 1 - delta for Gaussian noise, equal on all arms, and counts fixed beforehand. The
     first batch of a rule is such a pilot; its later batches are not. By a union bound, `rage(arms,
-    sigma=sigma_upper(pilot, share * delta), delta=(1 - share) * delta)` is wrong with probability at most delta. Do not
-    tell the rule the rewards of the pilot. If the noise differs between arms, bound each arm with a share of delta.
+    sigma=sigma_upper(pilot, share * delta), delta=(1 - share) * delta)` is wrong with probability at most delta. Tell
+    the rule the pilot in sums, `lab.tell_history(pilot, planned=True)`, or not at all: for Gaussian noise the sum of an
+    arm does not depend on the squares within it, so that the bound has not seen it. If the noise differs between arms,
+    bound each arm with a share of delta.
 
     References
     ----------

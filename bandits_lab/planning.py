@@ -1,4 +1,6 @@
-"""Plan an experiment: how many pulls each rule needs, and how often it is wrong, if a guess of the truth is right.
+"""Which rule for which situation, and how many pulls each needs, how often it is wrong, if a guess is right.
+
+`rules_for` lists the rules: part of the table is read from their signatures, the rest is the `Row` of the decorator.
 
 `plan` plays every rule many times against the guess. These numbers hold for the guess alone, while the guarantees of
 the rules hold for every truth. The floor is a theorem: no rule that is wrong with probability at most delta on every
@@ -16,8 +18,9 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
+from html import escape
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import matplotlib.pyplot as plt
@@ -29,17 +32,105 @@ from scipy.optimize import nnls
 from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
-from bandits_lab.table_of_rules import rule_named, rules_for
-from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma, check_theta
+from bandits_lab.experiment import PLAYED
+from bandits_lib.checks import (
+    check_arms,
+    check_delta,
+    check_items,
+    check_option,
+    check_positive,
+    check_sigma,
+    check_theta,
+)
 from bandits_lib.complexity import CONVENTIONS, lower_bound, oracle_design
 from bandits_lib.design import g_design
 from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.problem import LinearBandit
-from bandits_lib.protocol import OWN, PULLS, Loop, Result
+from bandits_lib.protocol import OWN, PULLS, Loop, Played, Result
 from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
+
+NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # in each half the one to try first comes first
+
+
+def rules_for(**wanted: Any) -> pd.DataFrame:
+    """List the public rules, all of them or those for one situation.
+
+    Parameters
+    ----------
+    **wanted : str or bool
+        Columns of the table and the value wanted, such as `given="confidence", asks="batches", items=True`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by rule, the one to try first at the top. Columns: given ("confidence" or "budget"), asks ("batches", or
+        "pull by pull": each result decides about the next), items (whether they may be other than the arms),
+        level_sets, noise (of several sigma the "largest" counts, or their "ratios"; "each" is used or estimated;
+        "0/1 rewards" have their own), needs (required arguments beside arms and delta or budget), situation, paper and
+        promise.
+
+    Raises
+    ------
+    ValueError
+        For a column or a value that the table does not have; it lists them.
+
+    Examples
+    --------
+    >>> list(rules_for(given="budget", items=True).index)
+    ['peace', 'peps']
+    >>> rules_for(given="confidence", noise="each")["needs"].tolist()
+    ['sigma_min, sigma_max', 'theta_star, rng']
+    """
+    order = ["given", "asks", "items", "level_sets", "noise", "needs", "situation", "paper", "promise"]
+    rows = [played.row._asdict() | _signature(played) for played in PLAYED.values() if played.row]
+    table = pd.DataFrame(rows, index=pd.Index(NAMES, name="rule"))[order]
+    for column, value in wanted.items():
+        check_option("column", column, order)
+        table = table[table[column] == check_option(column, value, table[column].unique().tolist())]
+    return table
+
+
+def rule_named(name: str) -> Played:
+    """Return a public rule of `fixed_confidence` or `fixed_budget`.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    callable
+        The decorated function.
+
+    Raises
+    ------
+    ValueError
+        For another name; it lists those there are.
+
+    Examples
+    --------
+    >>> rule_named("rage").__module__
+    'bandits_lib.fixed_confidence._rage'
+    """
+    return PLAYED[check_option("rule", name, NAMES)]
+
+
+def _signature(played):
+    """What the signature of a rule says."""
+    parameters = inspect.signature(played).parameters
+    own = {"arms", "budget" if "budget" in parameters else "delta"}
+    needed = [key for key, parameter in parameters.items() if parameter.default is parameter.empty and key not in own]
+    return {
+        "given": "budget" if "budget" in parameters else "confidence",
+        "items": "items" in parameters,
+        "level_sets": {"objective", "threshold"} <= parameters.keys(),
+        "needs": ", ".join(needed),
+    }
+
 
 FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
 WARM, TRIAL = 100, 100_000  # pulls of the two short runs that tell how long all will take
@@ -243,14 +334,19 @@ def row_of(rows):
 
 def in_words(plan):
     """A `Plan` as text: the guess, the floor, and a line per rule."""
-    problem = plan.problem
+    return "\n".join([*guess_in_words(plan), rounded(plan).to_string(), *notes(plan)])
+
+
+def guess_in_words(plan):
+    """Return the guess and the floor, a line each."""
+    problem, unit = plan.problem, f" {plan.unit}" if plan.unit else ""
     gap, sigma = np.sort(problem.gaps)[1], problem.sigma.max()
-    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}"
-    head = (
-        f"Guess: item {problem.best_item} is best, the next is {gap:.4g} behind; {noise}.\n"
-        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.\n"
+    noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}{unit}"
+    best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
+    return (
+        f"Guess: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.",
     )
-    return f"{head}{_cells(plan).to_string()}{''.join(f'{chr(10)}{note}' for note in notes(plan))}"
 
 
 def notes(plan):
@@ -266,12 +362,16 @@ def notes(plan):
 
 def in_html(plan):
     """The same for a notebook."""
-    first, second, *_ = in_words(plan).split("\n")
-    return f"<p>{first}<br>{second}</p>{_cells(plan).to_html()}{''.join(f'<p>{note}</p>' for note in notes(plan))}"
+    said, more = "<br>".join(map(_escape, guess_in_words(plan))), [f"<p>{_escape(note)}</p>" for note in notes(plan)]
+    return f"<p>{said}</p>{rounded(plan).to_html()}{''.join(more)}"
 
 
-def _cells(plan):
-    """The table in rounded numbers."""
+def _escape(text):
+    return escape(text, quote=False)
+
+
+def rounded(plan):
+    """Return the table in rounded numbers."""
     return pd.DataFrame([_cell(row) for _, row in plan.table.iterrows()], index=plan.table.index)
 
 
@@ -349,6 +449,8 @@ class Plan(NamedTuple):
     delta: float
     budget: int | None  # pulls, for rules with a budget
     runs: pd.DataFrame  # as `monte_carlo` returns them
+    names: tuple[str, ...] = ()  # of the items, if they are known
+    unit: str = ""  # of the reward, if it is known
 
     def __repr__(self):
         return in_words(self)

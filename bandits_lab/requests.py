@@ -14,9 +14,8 @@ from bandits_lab import log as logs
 from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
 from bandits_lab.experiment import Experiment, identify
 from bandits_lab.log import Row
-from bandits_lab.measurements import nothing
+from bandits_lab.measurements import Told, nothing, raw_rows
 from bandits_lab.noise import Watch
-from bandits_lab.repeats import Told
 from bandits_lib.protocol import UNKNOWN, After, Result, Rule, Sample, total, unroll
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
@@ -255,6 +254,17 @@ def rows_of(samples, K, planned):
                 raise ValueError(f"sums of several pulls ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}")
             rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))
     return tuple(rows)
+
+
+def surplus_rows(sample):
+    """Return rows of single rewards, some of which were not asked for."""
+    raw = raw_rows(sample)
+    if several := next((row for row in raw if row.count > 1), None):
+        raise ValueError(
+            f"more pulls than were asked for, and a sum of {several.count} among them: a sum is used whole. Tell "
+            "single rewards, or leave the surplus out"
+        )
+    return tuple(Row(0, 0, row.arm, 0, row.count, row.sum, row.squares) for row in raw)
 
 
 def sample_of(rows, K):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bandits_lab import Lab
-from bandits_lab.table_of_rules import PLAYED
+from bandits_lab.experiment import PLAYED
 from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, monte_carlo, play, rule, variance
 from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
 from bandits_lib.fixed_confidence import (

@@ -2,15 +2,19 @@
 
 import ast
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
-from bandits_lab.table_of_rules import rules_for
+from bandits_lab import rules_for
+from bandits_lab.__main__ import main
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+CONSOLES = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
 
 
 def false_comments(block, capsys):
@@ -39,6 +43,35 @@ def false_comments(block, capsys):
 def test_python_blocks_show_what_their_comments_say(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert not false_comments(block, capsys)
+
+
+def false_console(block, capsys):
+    """Run the commands of a block; those that do not print what stands below ("..." stands for any lines)."""
+    found = []
+    for command, _, told in (part.partition("\n") for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]):
+        program = "python -m bandits_lab "
+        assert command.startswith(program) and main(shlex.split(command.removeprefix(program))) == 0, command
+        shown = capsys.readouterr().out
+        pattern = re.escape(told).replace(re.escape("...\n"), "(?:.*\n)*")
+        found += [] if re.fullmatch(pattern, shown) else [f"{command}: {shown}"]
+    return found
+
+
+@pytest.mark.parametrize("block", CONSOLES, ids=[block.split("\n")[0] for block in CONSOLES])
+def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatch, capsys):
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "example_arms.csv", tmp_path / "notebooks")
+    monkeypatch.chdir(tmp_path)
+    assert not false_console(block, capsys)
+
+
+def test_a_false_console_block_is_found(tmp_path, capsys):
+    arms, folder = ROOT / "notebooks" / "example_arms.csv", tmp_path / "shop"
+    command = f"$ python -m bandits_lab import {arms} --folder {folder}\n"
+    assert CONSOLES and not false_console(
+        f"{command}12 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys
+    )
+    assert false_console(f"{command}11 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys)
 
 
 def test_a_false_comment_is_found(capsys):

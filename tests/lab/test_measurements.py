@@ -292,3 +292,23 @@ def test_arms_that_cannot_be_right_are_refused(tmp_path, text, options, message)
 
 def test_many_words_are_read_where_it_is_said(tmp_path):
     assert read_arms(write(tmp_path, MANY.replace("7,0-6-x", "7,0-9-x")), codes="CAS").features.shape == (8, 8)
+
+
+def test_a_file_with_column_names_of_its_own(tmp_path):
+    path = write(tmp_path, "Vial;arm;OD\nplain;left;1,5\nbold;right;0,5\n")
+    assert read_measurements(path, NAMES, columns=("vial", "OD ")).sums.tolist()[:2] == [1.5, 0.5]
+    with pytest.raises(ValueError, match="must be vial,od or vial,count,sum,squares"):
+        read_measurements(write(tmp_path, "arm,reward\nplain,1\n"), NAMES, columns=("vial", "OD"))
+
+
+def test_the_names_of_arms_may_stand_in_any_column(tmp_path):
+    path = write(tmp_path, "dose;Vial\n0,5;A\n1,5;B\n")
+    assert read_arms(path, arm="Vial").names == ["A", "B"]
+    with pytest.raises(ValueError, match="no column 'flask'"):
+        read_arms(path, arm="flask")
+
+
+def test_all_columns_that_may_be_codes_are_named_at_once(tmp_path):
+    rows = "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
+    with pytest.raises(ValueError, match=r"columns 'dose', 'batch' .* numbers=\['dose', 'batch'\]"):
+        read_arms(write(tmp_path, f"vial;dose;batch\n{rows}"))

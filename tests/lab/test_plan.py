@@ -8,8 +8,7 @@ from scipy.stats import beta
 
 from bandits_lab import planning
 from bandits_lab.arms import read_arms
-from bandits_lab.planning import hardest, plan
-from bandits_lab.table_of_rules import NAMES
+from bandits_lab.planning import NAMES, hardest, plan
 from bandits_lib import LinearBandit, Result, monte_carlo, play
 from bandits_lib.complexity import lower_bound
 from bandits_lib.fixed_budget import gse, linucb
@@ -172,6 +171,14 @@ def test_it_prints_and_draws():
     points = {line.get_marker(): line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"}
     assert points["o"] == planned.table.loc["gse", "pulls"]
     plt.close(ax.figure)
+
+
+def test_names_and_unit_are_said_and_are_no_html():
+    planned = plan(np.eye(2), gap=1.0, rules=["rage"], runs=2, **QUIET)
+    named = planned._replace(names=("<b>a", "b & c"), unit="<i>")
+    best = named.names[planned.problem.best_item]
+    assert f"Guess: {best} is best, the next is 1 <i> behind; noise 1 <i>." in repr(named)
+    assert "<b>" not in named._repr_html_() and "<i>" not in named._repr_html_()
 
 
 def test_a_unit_that_is_too_small_is_said():

@@ -11,10 +11,10 @@ import test_contract as contract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bandits_lab import Lab, log
+from bandits_lab import Lab, log, read_measurements
 from bandits_lab import log as logs
+from bandits_lab.experiment import PLAYED
 from bandits_lab.lab import ReplayWarning
-from bandits_lab.table_of_rules import PLAYED
 from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, rule, variance
 from bandits_lib.fixed_budget import gse, linucb, od_linbai
 from bandits_lib.fixed_confidence import (
@@ -902,3 +902,33 @@ def test_percentages_are_refused_when_they_are_told_and_not_when_the_request_is_
     assert (lab.ask() == wanted).all() and not lab.log
     lab.tell(Sample.of([0, 1], [0.4, 0.45], 2))
     assert (lab.ask() == wanted - 1).all()
+
+
+def test_surplus_rewards_wait_for_later_requests_in_their_order(tmp_path):
+    """The rule reads the first n of each arm; a log that is read back and an undo agree."""
+    rng, path = np.random.default_rng(0), tmp_path / "day.csv"
+    lab = Lab(rage(np.eye(2), delta=0.05, sigma=0.5))
+    asked = lab.ask()
+    pulled = np.tile([0, 1], int(asked.max()) + 40)
+    rewards = 0.1 * pulled + 0.5 * rng.standard_normal(len(pulled))
+    path.write_text(
+        "".join(["arm,reward\n", *(f"{k},{r!r}\n" for k, r in zip(pulled, map(float, rewards), strict=True))])
+    )
+    sample = read_measurements(path, [0, 1])
+    with pytest.raises(ValueError, match="leave the surplus out"):
+        lab.tell(sample)
+    with pytest.raises(ValueError, match="a sum of"):
+        lab.tell(Sample(*map(np.asarray, sample)), keep=True)
+    lab.tell(sample, keep=True)
+    first = lab.log[0]
+    assert first.counts.tolist() == asked.tolist()
+    assert first.sums == pytest.approx([rewards[pulled == k][: asked[k]].sum() for k in (0, 1)])
+    used = sum(part.counts for part in lab.log)
+    assert used.sum() < len(pulled) or lab.ask() is not None
+    second = sum(part.sums for part in lab.log)
+    assert second == pytest.approx([rewards[pulled == k][: used[k]].sum() for k in (0, 1)])
+    lab.save(tmp_path / "log.csv")
+    again = Lab(rage(np.eye(2), delta=0.05, sigma=0.5), tmp_path / "log.csv")
+    assert [part.counts.tolist() for part in again.log] == [part.counts.tolist() for part in lab.log]
+    lab.undo()
+    assert not lab.log and lab.ask().tolist() == asked.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandits_lab import planning
-from bandits_lab.table_of_rules import NAMES, rule_named, rules_for
+from bandits_lab.planning import NAMES, rule_named, rules_for
 from bandits_lib import LinearBandit, fixed_budget, fixed_confidence, play, protocol
 from bandits_lib.protocol import Loop
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from bandits_lab import Lab, read_measurements
-from bandits_lab.measurements import read_each
-from bandits_lab.repeats import Raw, Told, likelihood, raw_rows, step, told_before
+from bandits_lab.measurements import Raw, Told, likelihood, raw_rows, read_each, step, told_before
 from bandits_lib import Result, Sample, rule
 from bandits_lib.fixed_confidence import rage
 

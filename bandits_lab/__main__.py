@@ -1,0 +1,700 @@
+"""The command line of the laboratory: the folder in which a command runs is the experiment.
+
+A command reads experiment.json and log.csv, does one step, and saves it. Of commands that change something one at a
+time does so.
+"""
+
+import argparse
+import csv
+import io
+import json
+import re
+import shutil
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
+from math import ceil
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bandits_lab.anytime_intervals import Standings
+from bandits_lab.arms import read_arms
+from bandits_lab.lab import Lab
+from bandits_lab.measurements import MISSING, Numbers, decoded, label, nothing, read_measurements, table
+from bandits_lab.noise import pilot_size, sigma_upper, within
+from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
+from bandits_lab.plate_layout import ROWS, plates
+from bandits_lib.checks import check_delta, check_positive
+from bandits_lib.files import atomic_write, locked, replace
+from bandits_lib.fixed_budget import gse
+from bandits_lib.fixed_confidence import rage
+from bandits_lib.protocol import total
+
+SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.csv", "to_measure.csv", "pilot.csv", "report.html"
+FLOOR = 0.1  # share of every batch that all arms get, so that a wrong model can be seen
+SHARE = 0.1  # of delta, for the bound on sigma
+FACTOR = 1.5  # of the bound over sigma, at most, with probability 0.9, that a pilot aims at
+TOO_MANY = 5  # times the measurements of the plan, in the first request alone
+QUICK = 20  # simulated experiments before the first request
+SHOWN = 50  # arms on the screen; files hold all
+
+STEPS = """an experiment, step by step:
+  import arms.csv     describe what can be measured: a csv with one row for each, the first column its name
+  pilot               only if you do not know sigma: measure everything a few times, then: pilot pilot.csv
+  plan --gap G        how many measurements to expect, if G is the smallest difference that matters to you
+  ask                 what to measure now; to_measure.csv has one row per measurement, write the rewards into it
+  tell to_measure.csv hand over the results, also a part of them; it says what comes next, or the answer
+  standings           who leads, and what may still be the best
+  report              everything on one page, report.html
+  undo "reason"       takes back the last file
+
+Every command works in the folder in which it is given, or in that of --folder. COMMAND --help lists its options."""
+
+
+class Experiment:
+    """A folder with settings, a csv of arms and a log."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any] | None = None) -> None:
+        self.folder = folder
+        self.settings = self._read() if settings is None else settings
+
+    def _read(self):
+        path = self.path(SETTINGS)
+        if not path.exists():
+            raise ValueError(
+                f"There is no experiment in {self.folder.resolve()}: begin with the command import arms.csv."
+            )
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be read ({error}): mend it, or give the command import again.") from None
+
+    def path(self, name):
+        return self.folder / name
+
+    def write(self, **settings):
+        """Change settings; the caller holds the lock."""
+        self.settings |= settings
+        replace(self.path(SETTINGS), (json.dumps(self.settings, indent=1, ensure_ascii=False) + "\n").encode())
+
+    @cached_property
+    def _table(self):
+        return table(self.path(self.settings["arms"]), ([],))
+
+    @cached_property
+    def arms(self):
+        """The arms; the column of costs is no feature."""
+        told = self.settings
+        ignore = [*told["ignore"], *[told["cost"]] * bool(told["cost"])]
+        name = label(told["arm_column"]).lower()
+        arm = name if name in self._table.columns else ""
+        how = {"numbers": told["numbers"], "codes": told["codes"], "ignore": ignore, "arm": arm}
+        return read_arms(self.path(told["arms"]), **how).with_squares(*told["squares"])
+
+    @property
+    def names(self):
+        return self.arms.names
+
+    @property
+    def features(self):
+        return self.arms.features.to_numpy()
+
+    @cached_property
+    def cost(self):
+        """Cost of a measurement of each arm (K,), or None."""
+        path, name = self.path(self.settings["arms"]), label(self.settings["cost"]).lower()
+        if not name:
+            return None
+        columns, rows, delimiter = self._table
+        if name not in columns:
+            raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns)}")
+        read = Numbers([row[name] for _, row in rows], delimiter)
+        return np.array([read(row[name], name, f"line {line} of {path}") for line, row in rows])
+
+    @property
+    def columns(self):
+        return self.settings["arm_column"], self.settings["reward_column"]
+
+    @property
+    def log(self):
+        return self.path(LOG)
+
+    @property
+    def in_unit(self):
+        return f" [{self.settings['unit']}]" if self.settings["unit"] else ""
+
+    @property
+    def sigma(self):
+        """The standard deviation of the noise or its bound by a pilot, or None."""
+        return self.settings["pilot"]["bound"] if self.settings["pilot"] else self.settings["sigma"]
+
+    @property
+    def delta(self):
+        """What a bound on sigma leaves of delta."""
+        return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
+
+    def rule(self, arms=None):
+        """The rule of the experiment, fresh."""
+        told, features = self.settings, self.features
+        if told["budget"]:
+            return gse(features, budget=told["budget"], sigma=self.sigma or 1.0, cost=self.cost)
+        how = {"scale": told["largest_gap"], "floor": FLOOR, "cost": self.cost}
+        return rage(features, delta=self.delta, sigma=self.sigma, **how)
+
+    def lab(self):
+        return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
+
+    def read(self, path):
+        """The measurements in a file, at least one."""
+        with heard() as said:
+            sample = read_measurements(path, self.names, columns=self.columns)
+        if not sample.counts.any():
+            raise ValueError(
+                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell it again."
+            )
+        for text in said:
+            note(text)
+        return sample
+
+    def measure(self, number):
+        return f"{number:.4g} {self.settings['unit']}".rstrip()
+
+    def write_form(self, name, columns, rows):
+        """Write a csv as the person's spreadsheet wrote that of the arms."""
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self._table.delimiter, lineterminator="\r\n")
+        writer.writerows([columns, *rows])
+        atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
+
+    def is_filled(self, name):
+        """Whether a form has a reward in it."""
+        reward = label(self.columns[1]).lower()
+        try:
+            return any(row.get(reward, "").lower() not in MISSING for _, row in table(self.path(name), ([],)).rows)
+        except FileNotFoundError:
+            return False
+        except ValueError:  # changed by hand: not ours to replace
+            return True
+
+
+# --- the commands
+
+
+def import_(given, folder):
+    source, experiment = found(given.file), Experiment(folder, {})
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+    with locked(experiment.path(SETTINGS)):
+        if experiment.log.exists():
+            raise ValueError(
+                f"The experiment in {folder.resolve()} has measurements ({LOG}) and stays as it is: begin another one "
+                "in another folder, --folder NAME."
+            )
+        settings = {
+            "arms": source.name,
+            "arm_column": given.arm_column or next(iter(spelled(source).values()), "arm"),
+            "reward_column": given.reward_column or "reward",
+            "unit": given.unit,
+            "delta": check_delta(given.delta),
+            "budget": given.budget,
+            "sigma": positive("sigma", given.sigma),
+            "gap": positive("gap", given.gap),
+            "largest_gap": positive("largest-gap", given.largest_gap),
+            "cost": given.cost,
+            **{name: listed(getattr(given, name)) for name in ("numbers", "codes", "ignore", "squares")},
+            "plate": given.plate,
+            "pilot": None,
+            "planned": None,
+        }
+        if label(settings["arm_column"]).lower() == label(settings["reward_column"]).lower():
+            raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
+        home = experiment.path(source.name)
+        Lab(
+            (tried := Experiment(source.parent, settings)).rule(), names=tried.names
+        )  # refuses what no rule can measure, before anything is written
+        if not (home.exists() and home.samefile(source)):
+            if home.exists() and home.read_bytes() != source.read_bytes():
+                raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of them.")
+            shutil.copyfile(source, home)
+        experiment.write(**settings)
+    understood(experiment)
+
+
+def understood(experiment):
+    """Say how the arms were read, and what comes next."""
+    arms, told = experiment.arms, experiment.settings
+    print(
+        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
+    )
+    own = spelled(experiment.path(told["arms"]))
+    for key, column in arms.described.items():
+        name = own[key]
+        if column.nunique() == 1:
+            print(f"  {name}: the same for all arms, so it is left out")
+        elif column.dtype.kind == "f":
+            print(f"  {name}: numbers, {column.min():g} to {column.max():g}")
+        else:
+            print(f"  {name}: words: {', '.join(sorted(set(column)))}")
+    if told["squares"]:
+        print(f"  squares of {', '.join(told['squares'])}")
+    if experiment.cost is not None:
+        print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
+    arm, reward = experiment.columns
+    print(f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']}.")
+    noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
+    aim = f"{told['budget']} measurements may be made" if told["budget"] else ""
+    print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
+    print(f"These settings are in {experiment.path(SETTINGS)}.")
+    if told["sigma"]:
+        print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask")
+    elif told["budget"]:
+        print("Next: ask")
+    else:
+        print("Next: ask, which learns sigma as it goes; or pilot, which measures sigma first")
+
+
+def pilot(given, experiment):
+    if given.file is None:
+        return plan_pilot(experiment)
+    path = found(given.file, experiment.folder)
+    if experiment.log.exists():
+        raise ValueError("The experiment has measurements already: a pilot comes first.")
+    sample = experiment.read(path)
+    share = SHARE * experiment.settings["delta"]
+    bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
+    sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
+    found_here = {"file": path.name, "measurements": rows, "sigma": sigma, "bound": bound, "delta": share}
+    experiment.write(pilot=found_here, planned=None)
+    lab = experiment.lab()
+    lab.tell_history(sample, planned=True)
+    lab.save(experiment.log)
+    print(f"{rows} measurements: sigma is about {experiment.measure(sigma)}, and at most {experiment.measure(bound)}.")
+    print(
+        f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
+    )
+    used = sum(int(part.counts.sum()) for part in lab.log)
+    print(f"{used} of them answer the first request. The others wait until as many of their arm are asked for.")
+    print("Next: plan --gap G, or ask")
+
+
+def plan_pilot(experiment):
+    """Every arm the same number of times, at least 2, so that the bound is near to sigma."""
+    if experiment.log.exists() or experiment.is_filled(PILOT):
+        raise ValueError(
+            f"There are measurements already: hand them over with pilot {PILOT}."
+            if not experiment.log.exists()
+            else "The experiment has measurements already: a pilot comes first."
+        )
+    K = len(experiment.names)
+    times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))
+    rows = in_order(experiment, np.full(K, times), np.random.default_rng([K, times]))
+    experiment.write_form(PILOT, *rows)
+    print(f"{PILOT} has {times * K} rows: each of the {K} arms {times} times, in random order.")
+    print(f"Measure them in this order and write the results into the column {experiment.columns[1]!r}.")
+    print(f"Next: pilot {PILOT}")
+
+
+def in_order(experiment, wanted, rng):
+    """Columns and rows of a form: one row for each measurement, in random order, or plate by plate."""
+    arm, reward = experiment.columns
+    if size := experiment.settings["plate"]:
+        layout = plates(wanted, experiment.names, size=size, rng=rng)
+        return ["plate", "well", arm, reward], [[*row, ""] for row in layout.itertuples(index=False)]
+    arms = rng.permutation(np.repeat(np.arange(len(wanted)), wanted))
+    return [arm, reward], [[experiment.names[k], ""] for k in arms]
+
+
+def plan_(given, experiment):
+    gap = positive("gap", given.gap) or experiment.settings["gap"]
+    sigma = positive("sigma", given.sigma) or experiment.sigma
+    if gap is None:
+        raise ValueError("A plan needs --gap G, the smallest difference between the best and the next that matters.")
+    if sigma is None:
+        raise ValueError(
+            "A plan needs the noise: give a guess, --sigma S (the standard deviation of one measurement about its "
+            "mean; the plan alone uses it), or make a pilot first."
+        )
+    planned = simulated(experiment, gap, sigma, given.runs)
+    own = "gse" if experiment.settings["budget"] else "rage"
+    print(in_measurements("\n".join(guess_in_words(planned))))
+    print(rounded(planned).rename(columns={"pulls": "measurements"}).to_string())
+    best = planned.table.loc[own]
+    print(
+        f"Recommended, and what ask uses: {own}, about {best['pulls']:,.0f} measurements in {best['requests']:.0f} "
+        f"request{'s' * (round(best['requests']) != 1)}, nine in ten times at most {best['nine_in_ten']:,.0f}."
+    )
+    with locked(experiment.path(SETTINGS)):
+        Experiment(experiment.folder).write(gap=gap, planned=float(planned.table["pulls"].min()))
+    print("Next: ask" if experiment.sigma or experiment.settings["budget"] else "Next: ask, or pilot")
+
+
+def simulated(experiment, gap, sigma, runs, bar=True) -> Plan:
+    """The plan for the rule of the experiment, and for others that work in batches."""
+    told = experiment.settings
+    given = {"items": None, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "floor": FLOOR}
+    others = ["od_linbai"] if told["budget"] else ["xy_static"]
+    rules = {"gse" if told["budget"] else "rage": lambda problem, rng: experiment.rule()}
+    rules |= {name: maker(name, given) for name in others if experiment.cost is None}
+    with tqdm(total=runs * len(rules), desc="simulated experiments", disable=not bar, leave=False) as shown:
+
+        def counted(make, problem, rng):
+            shown.update(shown.n < shown.total)
+            return make(problem, rng)
+
+        rules = {name: partial(counted, make) for name, make in rules.items()}
+        how = {"gap": gap, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "progress": False}
+        planned = plan(experiment.features, rules=rules, runs=runs, **how)
+    return planned._replace(names=tuple(experiment.names), unit=told["unit"])
+
+
+def ask(given, experiment):
+    if given.plate:
+        experiment.write(plate=given.plate)
+    lab = experiment.lab()
+    if not lab.log and lab.result is None:
+        warn_of_the_first(experiment, int(lab.ask().sum()))
+    show(experiment, lab)
+
+
+def warn_of_the_first(experiment, asked):
+    """Compare the first request with the plan for the whole experiment."""
+    told = experiment.settings
+    if told["planned"] is None and told["gap"] and experiment.sigma:
+        planned = simulated(experiment, told["gap"], experiment.sigma, QUICK).table["pulls"].min()
+        experiment.write(planned=float(planned))
+    if told["planned"] is not None and asked > TOO_MANY * told["planned"]:
+        warnings.warn(
+            f"the first request is {asked:,} measurements, but a plan for --gap {told['gap']:g} needs "
+            f"{told['planned']:,.0f} in all. Are gap, largest gap and sigma in the unit of the rewards? Nothing is "
+            "measured yet: import the arms again with other values",
+            stacklevel=2,
+        )
+
+
+def show(experiment, lab):
+    """Say what to measure now and write it into the form, or say the answer."""
+    if lab.result is not None:
+        with suppress(FileNotFoundError):
+            if not experiment.is_filled(FORM):
+                experiment.path(FORM).unlink()
+        return print(answer(experiment, lab))
+    if lab.ask() is None:
+        raise ValueError(lab.ended)
+    wanted = lab.ask()
+    shown = pd.Series(wanted, index=pd.Index(experiment.names, name=experiment.columns[0]), name="wanted")
+    shown = shown[shown > 0]
+    print(shown.iloc[:SHOWN].to_string())
+    more = f" (and {len(shown) - SHOWN} more)" if len(shown) > SHOWN else ""
+    print(f"{wanted.sum():,} measurements of {len(shown)} arms{more} are wanted.")
+    if experiment.is_filled(FORM):
+        raise ValueError(
+            f"{FORM} has rewards that were not handed over, and stays as it is: give the command tell {FORM}, or "
+            "rename it and give the command ask."
+        )
+    made = sum(int(sample.counts.sum()) for sample in lab.log)
+    experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made, *wanted])))
+    print(
+        f"{FORM} has a row for each, in random order: measure in this order, fill the column {experiment.columns[1]!r}."
+    )
+    print(f"Next: tell {FORM}")
+
+
+def answer(experiment, lab):
+    """The answer in words, and what stands behind it."""
+    made = sum(int(sample.counts.sum()) for sample in lab.log)
+    told = experiment.settings
+    promise = (
+        "A budget promises no probability: standings says how far the others may be ahead."
+        if told["budget"]
+        else f"It is wrong with probability at most {told['delta']:g} if rewards follow the model, which report checks."
+    )
+    return f"The answer is {experiment.names[lab.result.recommendation]}, after {made:,} measurements. {promise}"
+
+
+def tell(given, experiment):
+    path = found(given.file, experiment.folder)
+    lab = experiment.lab()
+    if lab.result is not None:
+        raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
+    sample = experiment.read(path)
+    more = int(np.maximum(sample.counts - lab.ask(), 0).sum())
+    with heard() as said:
+        lab.tell(sample, keep=True)
+    again = next((text for text in said if "were told before" in text), "")
+    if again and not given.again:
+        raise ValueError(
+            f"{again.partition(':')[0]}: nothing was taken. If these are new measurements, which look alike by "
+            f"chance, add --again."
+        )
+    lab.save(experiment.log)
+    print(f"{sample.counts.sum():,} measurements of {np.count_nonzero(sample.counts)} arms are in the log.")
+    if more:
+        print(f"{more:,} of them are more than was asked for: they are kept, and answer later requests.")
+    for text in said:
+        note(text)
+    if path.exists() and experiment.path(FORM).exists() and path.samefile(experiment.path(FORM)):
+        kept_as = unused(experiment, "measured_{}.csv")
+        path.rename(kept_as)
+        print(f"{FORM} is kept as {kept_as.name}.")
+    show(experiment, lab)
+
+
+def undo(given, experiment):
+    lab = experiment.lab()
+    said = lab.undo(given.reason)
+    lab.save(experiment.log)
+    print(whole(in_measurements(said)))
+    if experiment.settings["pilot"] and not lab.log and not len(lab._stock):
+        kept_as = unused(experiment, "log_{}.csv")
+        experiment.log.rename(kept_as)
+        experiment.write(pilot=None, planned=None)
+        print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
+        lab = experiment.lab()
+    show(experiment, lab)
+
+
+def standings(given, experiment):
+    lab = experiment.lab()
+    if not lab.log:
+        raise ValueError(f"Nothing was measured yet: all {len(experiment.names)} arms may be the best.")
+    known, source = known_now(experiment, lab)
+    shown = known.table.rename(columns={"in_play": "may be best"}).rename_axis(experiment.columns[0])
+    shown = shown.sort_values("behind", kind="stable").iloc[:SHOWN]
+    print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": lambda yes: "yes" if yes else "no"}))
+    if len(known.table) > SHOWN:
+        print(f"... and {len(known.table) - SHOWN} more")
+    print(in_measurements(f"{repr(known).splitlines()[-1]}{source}"))
+    if unit := experiment.settings["unit"]:
+        print(f"Estimates, and how far each is behind the leader (between low and high), are in {unit}.")
+
+
+def known_now(experiment, lab) -> tuple[Standings, str]:
+    """The standings, and a sentence on the bound of sigma if there is no other than that of the first request."""
+    if experiment.sigma:
+        return lab.standings(names=experiment.names, sigma=experiment.sigma), ""
+    first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
+    share = SHARE * experiment.settings["delta"]
+    try:
+        sigma = sigma_upper(total([nothing(len(experiment.names)), *first]), share)
+    except ValueError as error:
+        raise ValueError(f"sigma is not known yet, and standings need it: {error}") from None
+    known = lab.standings(names=experiment.names, sigma=sigma, delta=experiment.settings["delta"] - share)
+    return known, f" The first request bounds sigma; that bound is wrong with probability {share:g}."
+
+
+def report(given, experiment):
+    from bandits_lab.report import page  # pyplot takes a second
+
+    with heard() as said:
+        lab = experiment.lab()
+    now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
+    atomic_write(
+        experiment.path(REPORT), page(experiment, lab, now, partial(known_now, experiment, lab), said, in_measurements)
+    )
+    print(f"{experiment.path(REPORT)} is written: open it in a browser.")
+
+
+# --- help for the commands
+
+
+def found(name, *folders):
+    """A file, here or in one of the folders; its name may be written in another form of Unicode than the file's."""
+    for path in (Path(name), *(folder / name for folder in folders)):
+        if not path.exists() and path.parent.is_dir():
+            here = path.parent.iterdir()
+            path = next((p for p in here if normalize("NFC", p.name) == normalize("NFC", path.name)), path)
+        if path.is_file():
+            return path
+    raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
+
+
+def spelled(path):
+    """{name of a column in lower case: as the file has it}."""
+    text = normalize("NFC", decoded(path.read_bytes(), path))
+    own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
+    return {name: match[0] if match else name for name, match in own.items()}
+
+
+def listed(texts):
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def positive(name, value):
+    return None if value is None else float(check_positive(name, value))
+
+
+def unused(experiment, name):
+    """The first file of such names that does not exist."""
+    return next(path for k in range(1, 10**6) if not (path := experiment.path(name.format(k))).exists())
+
+
+@contextmanager
+def heard():
+    """Collect the texts of warnings that are meant for the person."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    meant = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    said += [in_measurements(text) for text in dict.fromkeys(meant)]
+
+
+WORDS = (  # what a message of the library says for a program, and what it says here
+    (r"\blab\.undo\(\) takes them back", "the command undo takes them back"),
+    (r"lab\.undo\(\)", "the command undo"),
+    (r"`diagnose\([^`]*\)` says", "The command report says"),
+    (r"To go on with it, call .*reads it\)", "Put experiment.json and the csv of the arms back as they were"),
+    (r"as `plates` lays them out", "as to_measure.csv lists them"),
+    (
+        r"; squares or products among the features, or np\.eye\(K\) for arms, mend it",
+        "; another experiment, with import --squares, may mend it",
+    ),
+    (r"\. With floor=0\.1, or more, the rules that take a design give every arm a share", ""),
+    (r"begin anew with a larger sigma: bandits_lab\.sigma_upper bounds it from replicates", "begin anew with a pilot"),
+    (r" \(given here\)", ""),
+    (r"\bPulls\b", "Measurements"),
+    (r"\bpulls\b", "measurements"),
+    (r"\b([Nn]ever) pulled\b", r"\1 measured"),
+    (r"\bpull (\w+) again\b", r"measure \1 again"),
+)
+QUOTE, BETWEEN = "'", "', '"
+COLUMNS = re.compile(r"(numbers|codes|ignore)=\[([^\]]*)\]")
+
+
+def in_measurements(text):
+    """A message of the library in the words of the command line."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return COLUMNS.sub(lambda match: f"--{match[1]} {_quoted(match[2].strip(QUOTE).replace(BETWEEN, ','))}", text)
+
+
+def _quoted(text):
+    return f'"{text}"' if re.search(r"[^\w,.-]", text) else text
+
+
+def note(text):
+    print(f"Note: {whole(text)}")
+
+
+def whole(text):
+    """A text as a sentence; the name of a file keeps its first letter."""
+    first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
+    return f"{first}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def sentence(error):
+    """What was wrong, as one sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        said = (
+            error.strerror
+            if " " in error.strerror and len(error.strerror) > 40
+            else f"{error.filename}: {error.strerror}"
+        )
+    else:
+        said = in_measurements(str(error))
+    return whole(said)
+
+
+# --- what can be given
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"{message[:1].upper()}{message[1:]}. {self.prog} --help says what can be given.\n")
+
+
+def number(text):
+    """A number with a decimal point or comma."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def parser():
+    about = "Find the best of many things with few measurements."
+    top = Parser("python -m bandits_lab", description=about, epilog=STEPS)
+    top.formatter_class = argparse.RawDescriptionHelpFormatter
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name, function, said):
+        new = commands.add_parser(name, help=said, description=said)
+        new.add_argument("--folder", type=Path, default=Path(), help="the experiment (default: where the command runs)")
+        new.set_defaults(function=function)
+        return new
+
+    new = command("import", import_, "read a csv of arms and begin an experiment")
+    new.add_argument("file", help="csv with a row for each arm; the first column is its name")
+    new.add_argument("--delta", type=number, default=0.05, help="probability that the answer may be wrong (0.05)")
+    new.add_argument("--budget", type=int, help="number of measurements, whatever the certainty")
+    new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
+    new.add_argument("--gap", type=number, help="smallest lead of the best that matters; plan and ask use it")
+    new.add_argument("--largest-gap", type=number, help="largest difference you expect; the first batch aims at half")
+    new.add_argument("--unit", default="", help="unit of the reward, such as mV")
+    new.add_argument("--numbers", action="append", default=[], help="columns a,b of quantities")
+    new.add_argument("--codes", action="append", default=[], help="columns c,d whose numbers stand for kinds")
+    new.add_argument("--ignore", action="append", default=[], help="columns to leave out")
+    new.add_argument("--squares", action="append", default=[], help="columns whose effect may have a top or a bottom")
+    new.add_argument("--cost", default="", help="column with the cost of a measurement")
+    new.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
+    new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
+    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate")
+
+    new = command("pilot", pilot, "find out sigma: without a file, write pilot.csv; with it, read the results")
+    new.add_argument("file", nargs="?")
+
+    new = command("plan", plan_, "say how many measurements to expect")
+    new.add_argument("--gap", type=number, help="smallest lead of the best that matters to you")
+    new.add_argument("--sigma", type=number, help="a guess of the noise, for the plan alone")
+    new.add_argument("--runs", type=int, default=100, help="number of simulated experiments (100)")
+
+    new = command("ask", ask, f"say what to measure now, and write {FORM}")
+    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate; remembered")
+
+    new = command("tell", tell, "hand over a csv of measurements, all of those asked for or some")
+    new.add_argument("file")
+    new.add_argument("--again", action="store_true", help="take rows although they look like some told before")
+
+    new = command("undo", undo, "take back the last file")
+    new.add_argument("reason", nargs="?", default="", help="for the log")
+    command("standings", standings, "say who leads, and what may still be the best")
+    command("report", report, f"write {REPORT}")
+    return top
+
+
+def main(given: list[str] | None = None) -> int:
+    """Run a command, and return its exit code."""
+    options = parser().parse_args(given)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = shown
+            if options.function is import_:
+                import_(options, options.folder)
+                return 0
+            experiment = Experiment(options.folder)
+            if options.function in (plan_, standings, report):
+                options.function(options, experiment)
+                return 0
+            with locked(experiment.path(SETTINGS)):
+                options.function(options, Experiment(options.folder))
+        return 0
+    except (ValueError, OSError) as error:
+        print(sentence(error), file=sys.stderr)
+        return 2
+
+
+def shown(message, category, *where, **more):
+    """Print a warning that is meant for the person."""
+    if issubclass(category, UserWarning):
+        note(in_measurements(str(message)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

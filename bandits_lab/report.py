@@ -1,0 +1,104 @@
+"""One page on an experiment of the command line: what was measured, who leads, whether the model fits, the answer."""
+
+import base64
+import io
+from datetime import UTC, datetime
+from html import escape
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bandits_lab.diagnosis import diagnose
+from bandits_lab.measurements import nothing
+from bandits_lib.protocol import total
+
+STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; color: #222 }
+table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .2rem .7rem; border-bottom: 1px solid #ccc }
+td { text-align: right } th { text-align: left } img { max-width: 100% } pre { white-space: pre-wrap }
+.answer { font-size: 1.3rem; border-left: .4rem solid #029e73; padding: .5rem 1rem; background: #f2f8f6 }"""
+LABELS = {"arm_column": "column of the arms", "reward_column": "column of the results", "largest_gap": "largest gap"}
+
+
+def page(experiment, lab, answer, known, said, words):
+    """Return the page; `known()` makes the standings, `said` are warnings, `words` puts a message in plain words."""
+    parts = [_settings(experiment), _measured(experiment, lab)]
+    try:
+        now, source = known()
+        parts.append(_standings(now, source, words, experiment.in_unit))
+    except ValueError as error:
+        parts.append(_section("Standings", _p(words(str(error)))))
+    parts.append(_model(experiment, lab, words))
+    if said:
+        items = "".join(f"<li>{escape(text)}</li>" for text in said)
+        parts.append(_section("Warnings", f"<ul>{items}</ul>"))
+    title = f"Experiment {experiment.folder.resolve().name}"
+    made = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+    head = f'<p class="answer">{escape(answer)}</p>'
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1><p>{made}</p>{head}\n{''.join(parts)}</body></html>\n"
+    )
+
+
+def _section(title, body):
+    return f"<section><h2>{escape(title)}</h2>{body}</section>\n"
+
+
+def _p(text):
+    return f"<p>{escape(text)}</p>"
+
+
+def _settings(experiment):
+    rows = {LABELS.get(name, name): value for name, value in experiment.settings.items() if value not in (None, "", [])}
+    if found := rows.pop("pilot", None):
+        rows["pilot"] = (
+            f"{found['measurements']} measurements in {found['file']}: sigma is about "
+            f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
+        )
+    if planned := rows.pop("planned", None):
+        rows["plan"] = f"{planned:,.0f} measurements on average, by the rule that needs fewest"
+    cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
+    lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
+    log = experiment.log.resolve()
+    return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {log}.')}")
+
+
+def _measured(experiment, lab):
+    sample = total([nothing(len(experiment.names)), *lab.log])
+    measured = sample.counts > 0
+    means = [f"{s / n:.4g}" if n else "" for n, s in zip(sample.counts, sample.sums, strict=True)]
+    table = pd.DataFrame({"measurements": sample.counts, f"mean{experiment.in_unit}": means}, index=experiment.names)
+    if lab.ask() is not None:
+        table["wanted now"] = lab.ask()
+    said = f"{sample.counts.sum():,} measurements of {measured.sum()} of the {len(measured)} arms were used."
+    said += f" {len(lab._stock)} more are kept for later requests." if len(lab._stock) else ""
+    return _section("What was measured", _p(said) + table.to_html(border=0))
+
+
+def _standings(known, source, words, unit):
+    text = words(f"{repr(known).splitlines()[-1]}{source}")
+    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, words(known.alt), unit))
+
+
+def _model(experiment, lab, words):
+    title = "Does the model fit?"
+    if not lab.log:
+        return _section(title, _p("Nothing was measured yet."))
+    found = diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names)
+    picture = _image(found.plot, "Mean of every arm less the fitted value, with intervals")
+    return _section(title, f"<pre>{escape(words(repr(found)))}</pre>{picture}")
+
+
+def _image(plot, alt, unit=""):
+    """A picture in the page; names are no formulas."""
+    with matplotlib.rc_context({"text.parse_math": False}):
+        ax = plot()
+        ax.set_xlabel(f"{ax.get_xlabel()}{unit}")
+        figure = ax.figure
+        data = io.BytesIO()
+        figure.savefig(data, format="png", dpi=130, metadata={"Software": None})
+        plt.close(figure)
+    encoded = base64.b64encode(data.getvalue()).decode()
+    return f'<img alt="{escape(alt)}" src="data:image/png;base64,{encoded}">'

@@ -1,0 +1,403 @@
+"""The command line: from a spreadsheet to the answer, and every refusal is a sentence that loses nothing."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bandits_lab import __main__ as command_line
+from bandits_lab import log as logs
+from bandits_lab.__main__ import main
+from bandits_lib.files import locked
+
+SD, K = 4.0, 40  # of rewards in a raw unit, and arms
+TEMPERATURES, SOLVENTS = np.linspace(20.5, 60.0, 10), ["water", "ethanol", "toluol", "Ölsäure"]
+NAMES = [f"Probe {k + 1:02d}" for k in range(K)]
+MEANS = {f"Probe {k + 1:02d}": 300 + 2.0 * TEMPERATURES[k // 4] + 15 * (k % 4 == 3) for k in range(K)}
+BEST = max(MEANS, key=MEANS.get)
+IMPORT = ["import", "Arme.csv", "--unit", "mV", "--reward-column", "Signal"]
+
+
+def comma(number):
+    return f"{number:.3f}0".replace(".", ",")
+
+
+def spreadsheet(path):
+    """Arms as a German spreadsheet saves them: semicolons, decimal commas, the Western code page."""
+    rows = [f"{NAMES[k]};{comma(TEMPERATURES[k // 4])};{SOLVENTS[k % 4]}" for k in range(K)]
+    path.write_bytes("\r\n".join(["Küvette;Temperatur;Lösung", *rows]).encode("cp1252"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spreadsheet(tmp_path / "Arme.csv")
+    return tmp_path
+
+
+def run(capsys, *given, code=0):
+    """What a command writes: on the screen, or with the code 2 the one sentence of its refusal."""
+    capsys.readouterr()
+    try:
+        returned = main(list(given))
+    except SystemExit as end:
+        returned = end.code
+    said, refused = capsys.readouterr()
+    refused = re.sub(r".*\r", "", refused)  # a progress bar
+    assert returned == code, refused or said
+    if code:
+        assert refused.count("\n") == 1 and refused.endswith(".\n") and "Traceback" not in refused, refused
+    return refused if code else said
+
+
+def measured(form, rng, means=MEANS, rows=None, missing=(), name="Küvette", reward="Signal"):
+    """Fill the rewards of a form as a person would in a spreadsheet, all of it or the first rows."""
+    path = Path(form)
+    lines = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(), delimiter=";"))[:rows]
+    assert lines and all(line[reward] == "" for line in lines)
+    for i, line in enumerate(lines):
+        line[reward] = "" if i in missing else comma(means[line[name]] + SD * rng.standard_normal())
+    content = [";".join(lines[0]), *(";".join(line.values()) for line in lines)]
+    path.write_text("\n".join(content), encoding="cp1252")
+    return path
+
+
+def wanted(folder):
+    path = folder / "to_measure.csv"
+    return len(path.read_text(encoding="utf-8-sig").splitlines()) - 1 if path.exists() else 0
+
+
+def told(folder):
+    """Measurements in the log, and those among them that wait for a request."""
+    log = logs.read(folder / "log.csv")
+    standing = logs.standing(log.entries)
+    stock = sum(row.count for entry in standing for row in entry.stock)
+    return sum(row.count for entry in standing for row in entry.told) + stock, stock
+
+
+def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
+    rng = np.random.default_rng(0)
+    said = run(capsys, *IMPORT)
+    assert "40 arms, from Probe 01 to Probe 40, 5 unknown numbers" in said
+    assert "Temperatur: numbers, 20.5 to 60" in said and "Lösung: words: ethanol, toluol, water, Ölsäure" in said
+    assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
+    said = run(capsys, "ask")
+    assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
+    first = (folder / "to_measure.csv").read_bytes()
+    run(capsys, "ask")
+    assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
+    total = wanted(folder)
+    said = run(capsys, "tell", str(measured("to_measure.csv", rng, missing=[3])))
+    assert "1 rows of to_measure.csv have no reward (lines 5)" in said and wanted(folder) == 1
+    assert f"{total - 1:,} measurements of 40 arms are in the log" in said
+    assert (folder / "measured_1.csv").exists()
+    for _ in range(20):
+        if not wanted(folder):
+            break
+        said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
+    assert f"The answer is {BEST}" in said
+    assert f"The answer is {BEST}" in run(capsys, "ask")
+    said = run(capsys, "standings")
+    assert "are in mV" in said and "pulls" not in said
+    assert [line.split()[1] for line in said.splitlines() if line.endswith("yes")] == [BEST.split()[1]]
+    assert "wrong with probability 0.005" in said
+    page = folder / "report.html"
+    assert "open it in a browser" in run(capsys, "report")
+    text = page.read_text(encoding="utf-8")
+    assert f"The answer is {BEST}" in text and text.count("data:image/png") == 2 and "log.csv" in text
+    refused = run(capsys, "tell", "measured_1.csv", code=2)
+    assert f"The answer is {BEST}" in refused and "was not taken" in refused
+
+
+def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys):
+    rng = np.random.default_rng(1)
+    run(capsys, *IMPORT)
+    said = run(capsys, "pilot")
+    times = int(re.search(r"arms (\d+) times", said)[1])
+    assert times >= 2 and f"{times * K} rows" in said
+    assert "No reward" in run(capsys, "pilot", "pilot.csv", code=2).replace("has no reward", "No reward")
+    measured("pilot.csv", rng)
+    assert "hand them over with pilot pilot.csv" in run(capsys, "pilot", code=2)
+    said = run(capsys, "pilot", "pilot.csv")
+    sigma, bound = map(float, re.search(r"about ([\d.]+) mV, and at most ([\d.]+) mV", said).groups())
+    assert SD * 0.8 < sigma < SD * 1.25 and sigma < bound < 1.6 * SD and "0.005" in said
+    settings = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
+    head = logs.arguments(folder / "log.csv")
+    assert head["sigma"] == settings["pilot"]["bound"] and head["delta"] == pytest.approx(0.045)
+    assert told(folder)[0] == times * K
+    assert "a pilot comes first" in run(capsys, "pilot", "pilot.csv", code=2)
+    assert "sigma is unknown again" in run(capsys, "undo", "wrong cuvettes")
+    assert not (folder / "log.csv").exists() and (folder / "log_1.csv").exists()
+    assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["pilot"] is None
+    run(capsys, "pilot", "pilot.csv")
+    assert told(folder)[0] == times * K
+
+
+def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
+    run(capsys, *IMPORT)
+    assert "--gap" in run(capsys, "plan", code=2)
+    assert "--sigma" in run(capsys, "plan", "--gap", "12,5", code=2)
+    said = run(capsys, "plan", "--gap", "12,5", "--sigma", "4", "--runs", "5")
+    assert re.search(r"Guess: Probe \d\d is best, the next is 12.5 mV behind; noise 4 mV", said)
+    assert "Recommended, and what ask uses: rage" in said and "pulls" not in said
+    assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["gap"] == 12.5
+
+
+@pytest.mark.parametrize(("largest", "warns"), [("0,5", True), ("200", False)])
+def test_a_request_out_of_proportion_is_warned_of_before_the_first_measurement(folder, capsys, largest, warns):
+    run(capsys, *IMPORT, "--sigma", "4", "--gap", "10", "--largest-gap", largest)
+    said = run(capsys, "ask")
+    assert ("Note: The first request is" in said) == warns
+    assert ("--gap 10" in said) == warns
+
+
+def test_a_budget_is_spent_by_gse(folder, capsys):
+    rng = np.random.default_rng(2)
+    assert "200 measurements may be made" in run(capsys, *IMPORT, "--budget", "200")
+    assert "gse" in run(capsys, "plan", "--gap", "10", "--sigma", "4", "--runs", "5")
+    run(capsys, "ask")
+    for _ in range(20):
+        if not wanted(folder):
+            break
+        said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
+    assert "The answer is" in said and "promises no probability" in said and told(folder)[0] <= 200
+
+
+def test_surplus_measurements_answer_later_requests(folder, capsys):
+    """Twice what was asked for: nothing is lost, one undo takes all of it back, and the rule reads the first n."""
+    rng = np.random.default_rng(3)
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    first = wanted(folder)
+    path = measured("to_measure.csv", rng)
+    head, *rows = path.read_text(encoding="cp1252").splitlines()
+    more = [re.sub(";.*", f";{comma(MEANS[row.split(';')[0]] + SD * rng.standard_normal())}", row) for row in rows]
+    (folder / "day.csv").write_text("\n".join([head, *rows, *more]), encoding="cp1252")
+    path.unlink()
+    said = run(capsys, "tell", "day.csv")
+    entry = logs.standing(logs.read("log.csv").entries)[2]
+    by_arm = {name: sum(float(r.split(";")[1].replace(",", ".")) for r in rows if r.startswith(name)) for name in NAMES}
+    assert entry.told[0].request == 1 and [row.sum for row in entry.told] == pytest.approx([*by_arm.values()])
+    assert told(folder)[0] == 2 * first and "more than was asked for" in said
+    assert "taken back" in run(capsys, "undo").lower()
+    assert told(folder)[0] == 0 and wanted(folder) == first
+    run(capsys, "tell", "day.csv")
+    assert told(folder)[0] == 2 * first
+
+
+def test_columns_plates_and_costs(folder, capsys):
+    rng = np.random.default_rng(4)
+    lines = (folder / "Arme.csv").read_text(encoding="cp1252").splitlines()
+    prices = ["Preis", *(f"{1 + k % 3}" for k in range(K))]
+    dear = [f"{price};{line}" for price, line in zip(prices, lines, strict=True)]
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "teuer.csv").write_text("\n".join(dear), encoding="utf-16")
+    given = ["--folder", "lab", "--sigma", "4", "--plate", "96", "--cost", "preis", "--arm-column", "Küvette"]
+    said = run(capsys, "import", "elsewhere/teuer.csv", *given)
+    assert "preis: cost of a measurement, 1 to 3" in said and (folder / "lab" / "teuer.csv").exists()
+    run(capsys, "ask", "--folder", "lab")
+    form = folder / "lab" / "to_measure.csv"
+    assert form.read_text(encoding="utf-8-sig").splitlines()[0] == "plate;well;Küvette;reward"
+    measured(form, rng, reward="reward")
+    said = run(capsys, "tell", "to_measure.csv", "--folder", "lab")
+    assert "are in the log" in said and logs.arguments(folder / "lab" / "log.csv")["cost"].tolist()[:3] == [1, 2, 3]
+
+
+def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(folder, capsys):
+    rows = [f"{k};{k % 3};{k // 3}" for k in range(9)]
+    Path("few.csv").write_text("\n".join(["vial;dose;batch no", *rows]))
+    refused = run(capsys, "import", "few.csv", code=2)
+    assert '--numbers "dose,batch no"' in refused and '--codes "dose,batch no"' in refused
+    said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
+    assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "squares of dose" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["ask"], "There is no experiment"),
+        (["import", "none.csv"], "There is no file none.csv"),
+        (["import", "."], "that is a folder"),
+        (["import", "Arme.csv", "--delta", "2"], "delta"),
+        (["import", "Arme.csv", "--sigma", "-1"], "sigma"),
+        (["import", "Arme.csv", "--sigma", "much"], "'much' is no number"),
+        (["import", "Arme.csv", "--numbers", "pH"], "no column 'ph'"),
+        (["import", "Arme.csv", "--cost", "price"], "no column 'price'"),
+        (["import", "Arme.csv", "--reward-column", "Küvette"], "different columns"),
+        (["import", "Arme.csv", "--budget", "1"], "budget"),
+        (["measure"], "Measure"),
+        ([], "COMMAND"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, given, said):
+    assert said.lower() in run(capsys, *given, code=2).lower()
+    assert sorted(path.name for path in folder.iterdir()) == ["Arme.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("Küvette;Signal\nProbe 1;3,0\n", "unknown arm 'Probe 1'"),
+        ("arm;reward\nProbe 01;3,0\n", "the columns must be küvette,signal"),
+        ("Küvette;Signal\nProbe 01;3,0 mV\n", "write 3"),
+        ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
+        ("", "the columns must be"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, content, said):
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    Path("day.csv").write_text(content, encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert said in run(capsys, "tell", "day.csv", code=2)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder, capsys):
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=5)))
+    table = Path("Arme.csv").read_text(encoding="cp1252")
+    Path("Arme.csv").write_text(table.replace("Probe 02", "Probe 2"), encoding="cp1252")
+    refused = run(capsys, "ask", code=2)
+    assert "'Probe 02' in the log and 'Probe 2' here" in refused and "back as they were" in refused
+    Path("experiment.json").write_text("{")
+    assert "experiment.json cannot be read" in run(capsys, "ask", code=2)
+
+
+def test_a_second_import_is_refused_once_something_was_measured(folder, capsys):
+    run(capsys, *IMPORT)
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=5)))
+    before = Path("experiment.json").read_bytes()
+    assert "has measurements" in run(capsys, *IMPORT, code=2)
+    assert Path("experiment.json").read_bytes() == before
+    run(capsys, *IMPORT, "--folder", "next")
+
+
+def test_a_filled_form_is_never_replaced(folder, capsys):
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    before = measured("to_measure.csv", np.random.default_rng(0), rows=5).read_bytes()
+    assert "rewards that were not handed over" in run(capsys, "ask", code=2)
+    assert Path("to_measure.csv").read_bytes() == before
+    run(capsys, "tell", "to_measure.csv")
+    assert Path("measured_1.csv").read_bytes() == before
+
+
+def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch):
+    """Killed before the log is written, and after."""
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    measured("to_measure.csv", np.random.default_rng(0), rows=30)
+    save = logs.save
+    for after in (False, True):
+
+        def killed(*given, after=after):
+            if after:
+                save(*given)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(logs, "save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            main(["tell", "to_measure.csv"])
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+    refused = run(capsys, "tell", "to_measure.csv", code=2)
+    assert "30 of these 30 rows were told before" in refused and "--again" in refused
+    assert told(folder)[0] == 30
+
+
+def test_undo_takes_back_the_last_file(folder, capsys):
+    run(capsys, *IMPORT, "--sigma", "4")
+    assert "nothing to undo" in run(capsys, "undo", code=2)
+    run(capsys, "ask")
+    before = Path("to_measure.csv").read_bytes()
+    run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(0), rows=9)))
+    assert Path("to_measure.csv").read_bytes() != before
+    assert "9 measurements" in run(capsys, "undo", "of another day")
+    assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.csv").read_text()
+
+
+def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, monkeypatch):
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    form, rng = Path("to_measure.csv").read_text(encoding="utf-8-sig"), np.random.default_rng(0)
+    for who in ("one.csv", "other.csv"):
+        Path(who).write_text(form, encoding="utf-8-sig")
+        measured(who, rng, rows=10)
+    codes = {}
+
+    def tell(who):
+        codes[who] = subprocess.run([sys.executable, "-m", "bandits_lab", "tell", who], capture_output=True, text=True)
+
+    threads = [threading.Thread(target=tell, args=(who,)) for who in ("one.csv", "other.csv")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [done.returncode for done in codes.values()] == [0, 0] and told(folder)[0] == 20
+    monkeypatch.setattr(command_line, "locked", lambda path: locked(path, patience=0.1))
+    with locked(Path("experiment.json")):
+        assert "being written by another program" in run(capsys, "undo", code=2)
+    assert told(folder)[0] == 20
+
+
+class Page(HTMLParser):
+    """The tags that are open, and the texts."""
+
+    VOID = ("meta", "img", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.open += [tag] * (tag not in self.VOID)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        self.texts.append(text)
+
+
+def test_the_report_is_html_that_shows_names_as_they_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = ["<b>bold", "a & b", "$x^2", "plain"]
+    Path("arms.csv").write_text("\n".join(["name,salt,acid", *(f"{n},{k % 2},{k // 2}" for k, n in enumerate(names))]))
+    run(capsys, "import", "arms.csv", "--sigma", "0.1", "--unit", "<i>")
+    run(capsys, "report")
+    assert "Nothing was measured yet" in Path("report.html").read_text(encoding="utf-8")
+    run(capsys, "ask")
+    rows = list(csv.DictReader(Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()))
+    rewards = [f'"{row["name"]}",{names.index(row["name"]) + 0.1 * (i % 2)}' for i, row in enumerate(rows[:-1])]
+    Path("day.csv").write_text("\n".join(["name,reward", *rewards]))
+    run(capsys, "tell", "day.csv")
+    run(capsys, "report")
+    page = Page(Path("report.html").read_text(encoding="utf-8"))
+    assert not page.open and "b" not in page.tags and "i" not in page.tags
+    assert all(any(name in text for text in page.texts) for name in [*names, "<i>"])
+
+
+def test_as_a_program(folder):
+    def run_it(*given):
+        command = [sys.executable, "-m", "bandits_lab", *given]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+
+    done = run_it(*IMPORT)
+    assert done.returncode == 0 and not done.stderr and "40 arms" in done.stdout
+    done = run_it("tell", "none.csv")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no file none.csv.\n")
+    assert "step by step" in run_it("--help").stdout

@@ -146,11 +146,6 @@ def rage(
             within, df = within + squares_within(sample)[0], df + squares_within(sample)[1]
             noise = sqrt(within / max(df, 1))
         radius = noise * np.sqrt(2 * width_log) if known else student_radius(sample, width_log)
-        if radius == inf:
-            raise ValueError(
-                f"phase {t} has {squares_within(sample)[1]} replicates beyond the first of an arm, and no two differ: "
-                "sigma cannot be learned from them; give sigma="
-            )
         if scale is None:
             scale = 2 * noise * sqrt(2 * (1 + epsilon) * lam.value * pulls_log / n)
         kept, width = eliminated_by(items[active], fit, radius, eliminate)

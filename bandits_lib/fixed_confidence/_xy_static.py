@@ -18,6 +18,8 @@ from bandits_lib.numerics.least_squares import student_radius, weighted_least_sq
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
+EQUAL = 30  # replicates beyond the first of an arm that may be equal by chance where sigma is unknown
+
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
     """Sub-generator: pull the batches until `decide` answers; returns the item and the history of Round."""
@@ -119,7 +121,7 @@ def xy_static(
     def decide(fit, t, so_far):
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
-        radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log)
+        radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
         won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 

@@ -79,12 +79,17 @@ def squares_within(sample):
     return (float(within + rounding) if within > rounding else 0.0), int((counts - 1).sum())
 
 
-def student_radius(sample, union_log):
+def student_radius(sample, union_log, wait=0):
     """s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
-    It is exceeded with probability exp(-union_log) (companion_sigma_costs); infinite if no replicates differ."""
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs). Of at most `wait` equal replicates: inf."""
     within, df = squares_within(sample)
-    return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within > 0 else np.inf
+    if df >= wait and not within:
+        raise ValueError(
+            f"there are {df} replicates beyond the first of an arm, and no two differ: sigma cannot be learned from "
+            "them; give sigma="
+        )
+    return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within else np.inf
 
 
 def behind(items, theta_hat):

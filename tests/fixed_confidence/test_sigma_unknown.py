@@ -73,6 +73,9 @@ def test_replicates_that_are_all_equal_are_refused():
 def test_xy_static_waits_while_replicates_are_equal():
     made = xy_static(ARMS, delta=0.05, sigma=None, rng=np.random.default_rng(0))
     n = np.asarray(made.send(None))
-    for _ in range(8):
+    for _ in range(5):
         n = np.asarray(made.send(Sample(n, n * [1.0, 0.0, 0.5], n * [1.0, 0.0, 0.25])))
     assert n.sum() > 1
+    with pytest.raises(ValueError, match="no two differ: sigma cannot be learned"):
+        for _ in range(8):
+            n = np.asarray(made.send(Sample(n, n * [1.0, 0.0, 0.5], n * [1.0, 0.0, 0.25])))

@@ -28,11 +28,15 @@ FEW = 40  # requests after which a rule that pulls one by one is left alone
 
 
 def exact(problem, counts):
-    """Rewards without noise (0 or 1 for the logistic model): whoever fits the pulls that were made finds theta."""
+    """Rewards with the true means (0 or 1 for the logistic model): whoever fits the pulls finds theta.
+
+    Replicates differ a little, as rules without sigma need it.
+    """
     if problem.link == "logistic":
         successes = np.round(counts * problem.means)
         return Sample(counts, successes, successes)
-    return Sample(counts, counts * problem.means, counts * problem.means**2)
+    spread = 0.0 if problem.noise == "bernoulli" else 1e-6
+    return Sample(counts, counts * problem.means, counts * problem.means**2 + spread * np.maximum(counts - 1, 0))
 
 
 def other(asked, step):

@@ -69,6 +69,16 @@ def test_pairs_eliminate_to_the_letter_and_the_leader_no_more(seed):
     assert not by_leader.all()
 
 
+@pytest.mark.parametrize("comparison", ["pairs", "leader"])
+def test_an_item_at_its_width_from_the_leader_stays_and_one_beyond_it_goes(comparison):
+    """The width is 5 without rounding errors, the long side of a triangle of sides 3 and 4."""
+    root = np.diag([3.0, 4.0])
+    for gap, stays in ((5.0, True), (np.nextafter(5.0, 6.0), False)):
+        fit = LeastSquares(np.array([gap, 0.0]), root @ root, root)
+        kept, width = eliminated_by(np.eye(2), fit, 1.0, comparison)
+        assert kept.tolist() == [True, stays] and width == 5.0
+
+
 def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
     rng = np.random.default_rng(1)
     items = rng.standard_normal((200, 3))

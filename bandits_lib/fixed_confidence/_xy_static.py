@@ -118,15 +118,19 @@ def xy_static(
     if len(items) == 1:
         return Result(0)
 
+    compared = pairs(items)
+    plain = design(arms, compared)
+    lam = floored(plain, floor, arms, compared)
+
     def decide(fit, t, so_far):
+        if sigma is None and not so_far.counts[plain.weights > 0].all():
+            return None, inf  # a difference that only a short arm measures may seem to be none
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
         won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 
-    compared = pairs(items)
-    lam = floored(design(arms, compared), floor, arms, compared)
     unseen = 0
     if start == "d":
         unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts

@@ -15,6 +15,7 @@ from bandits_lib.checks import check_option, check_problem
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.numerics.least_squares import student_radius, weighted_least_squares
+from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
@@ -121,9 +122,10 @@ def xy_static(
     compared = pairs(items)
     plain = design(arms, compared)
     lam = floored(plain, floor, arms, compared)
+    rank = basis(arms[plain.weights > 0]).shape[1]
 
     def decide(fit, t, so_far):
-        if sigma is None and not so_far.counts[plain.weights > 0].all():
+        if sigma is None and fit.axes.shape[1] < rank:
             return None, inf  # a difference that only a short arm measures may seem to be none
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)

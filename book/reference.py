@@ -61,9 +61,10 @@ def position(module):
 
 
 def used_names(module):
-    """The public functions and classes of a module that notebooks, examples or README use, in the module's order."""
+    """Functions and classes that notebooks, examples, README or `bandits_lib` itself name, in the module's order."""
     own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
-    return [item.__name__ for item in own if callable(item) and item.__name__[0] != "_" and id(item) in used()]
+    known = used() | {id(getattr(bandits_lib, name)) for name in bandits_lib.__all__}
+    return [item.__name__ for item in own if callable(item) and item.__name__[0] != "_" and id(item) in known]
 
 
 @cache

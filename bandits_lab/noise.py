@@ -21,37 +21,13 @@ freedom on. Only rules with a `delta` are watched. Of several standard deviation
 
 from bisect import bisect_left
 from math import inf, isfinite, log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
 from bandits_lib.checks import check_delta
+from bandits_lib.numerics.least_squares import rounding, within
 from bandits_lib.protocol import Sample
-
-EPSILON = float(np.finfo(float).eps)
-
-
-class Within(NamedTuple):
-    """Squares within arms."""
-
-    squares: float  # W, in units of reward^2
-    df: int
-    blur: float  # largest effect of rounding on W
-
-
-def within(sample, scale=1.0):
-    """Return the `Within` of a Sample, with rewards divided by `scale` (a number or (K,))."""
-    again = sample.counts > 1
-    counts, sums, squares = (np.asarray(field)[again] for field in sample)
-    scale = np.broadcast_to(scale, again.shape)[again]
-    inside = np.maximum(squares - sums * (sums / counts), 0.0) / scale**2
-    return Within(float(inside.sum()), int((counts - 1).sum()), float((rounding(counts, squares) / scale**2).sum()))
-
-
-def rounding(count, square):
-    """Return the largest effect of rounding on the squares within `count` pulls whose squares add up to `square`."""
-    return 4 * EPSILON * count**0.5 * square * (count > 1)
 
 
 def chi_square(probability, df):

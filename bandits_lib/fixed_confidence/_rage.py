@@ -143,7 +143,8 @@ def rage(
         check_told(asked, sample, arms, items[active] - items[active[0]])
         fit = least_squares(arms, sample)
         if not known:
-            within, df = within + squares_within(sample)[0], df + squares_within(sample)[1]
+            squares, replicates = squares_within(sample)
+            within, df = within + squares, df + replicates
             noise = sqrt(within / max(df, 1))
         radius = noise * np.sqrt(2 * width_log) if known else student_radius(sample, width_log)
         if scale is None:

@@ -122,10 +122,10 @@ def xy_static(
     compared = pairs(items)
     plain = design(arms, compared)
     lam = floored(plain, floor, arms, compared)
-    rank = basis(arms[plain.weights > 0]).shape[1]
+    rank = 0 if sigma is not None else basis(arms[plain.weights > 0]).shape[1]
 
     def decide(fit, t, so_far):
-        if sigma is None and fit.axes.shape[1] < rank:
+        if fit.axes.shape[1] < rank:
             return None, inf  # a difference that only a short arm measures may seem to be none
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)

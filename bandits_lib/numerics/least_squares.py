@@ -13,6 +13,7 @@ from bandits_lib.numerics.linear_algebra import along, combine, product, row_pro
 from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
 from bandits_lib.numerics.ties import argmax
 
+EPSILON = float(np.finfo(float).eps)
 MANY_ITEMS = 5_000  # above, elimination is against the leader only
 BLOCK = 1_000  # rows of the pairwise comparison held at once
 
@@ -71,25 +72,45 @@ def norms(inverse, directions):
     return row_products(product(directions, np.array(inverse, order="C")), directions)
 
 
+class Within(NamedTuple):
+    """Squares within arms."""
+
+    squares: float  # W, in units of reward^2
+    df: int
+    blur: float  # largest effect of rounding on W
+
+
+def within(sample, scale=1.0):
+    """Return the `Within` of a Sample, with rewards divided by `scale` (a number or (K,))."""
+    again = sample.counts > 1
+    counts, sums, squares = (np.asarray(field)[again] for field in sample)
+    scale = np.broadcast_to(scale, again.shape)[again]
+    inside = np.maximum(squares - sums * (sums / counts), 0.0) / scale**2
+    return Within(float(inside.sum()), int((counts - 1).sum()), float((rounding(counts, squares) / scale**2).sum()))
+
+
+def rounding(count, square):
+    """Return the largest effect of rounding on the squares within `count` pulls whose squares add up to `square`."""
+    return 4 * EPSILON * count**0.5 * square * (count > 1)
+
+
 def squares_within(sample):
-    """Squared deviations from the means of the arms, with what rounding may have hidden, and pulls - arms pulled."""
-    counts, sums, squares = (np.asarray(field)[sample.counts > 1] for field in sample)
-    within = np.maximum(squares - sums * (sums / counts), 0.0).sum()
-    rounding = 4 * np.finfo(float).eps * (np.sqrt(counts) * squares).sum()
-    return (float(within + rounding) if within > rounding else 0.0), int((counts - 1).sum())
+    """Squares within arms with what rounding may have hidden, 0 if they are no larger than that, and their df."""
+    squares, df, blur = within(sample)
+    return squares + blur if squares > blur else 0.0, df
 
 
 def student_radius(sample, union_log, wait=0):
     """s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
     It is exceeded with probability exp(-union_log) (companion_sigma_costs). Of at most `wait` equal replicates: inf."""
-    within, df = squares_within(sample)
-    if df >= wait and not within:
+    squares, df = squares_within(sample)
+    if df >= wait and not squares:
         raise ValueError(
             f"there are {df} replicates beyond the first of an arm, and no two differ: sigma cannot be learned from "
             "them; give sigma="
         )
-    return float(np.sqrt(within / df) * -stdtrit(df, np.exp(-union_log))) if within else np.inf
+    return float(np.sqrt(squares / df) * -stdtrit(df, np.exp(-union_log))) if squares else np.inf
 
 
 def behind(items, theta_hat):

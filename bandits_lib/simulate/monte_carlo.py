@@ -3,7 +3,6 @@
 A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
 """
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -270,18 +269,22 @@ def _on_cluster(calls, scheduler, n_jobs):
         threading.Thread(target=work, daemon=True).start()
         alive = monotonic()
         while True:
-            with contextlib.suppress(queue.Empty):
+            try:
                 result, error = done.get(timeout=1)
-                if isinstance(error, StopIteration):
-                    return
-                if error is not None:
-                    raise error
-                yield result
-                alive = monotonic()
-            if client.scheduler_info()["workers"]:
-                alive = monotonic()
-            elif monotonic() > alive + GONE:
-                raise RuntimeError(f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and go on")
+            except queue.Empty:  # the scheduler is asked only where no run has ended for a second
+                if client.scheduler_info()["workers"]:
+                    alive = monotonic()
+                elif monotonic() > alive + GONE:
+                    raise RuntimeError(
+                        f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and go on"
+                    ) from None
+                continue
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield result
+            alive = monotonic()
 
 
 def _below(parent, function, task):

@@ -314,13 +314,13 @@ class Lab(Drive):
         super().__init__(algorithm, identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
         if labels and self._missing is not None and len(labels) != self._K:
             raise ValueError(f"names must be one for each of the {self._K} arms; got {len(labels)}")
-        self._warn_of_unit()
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
             self._fill()
             self._look()
         else:
+            self._warn_of_unit()
             self._write()
             for sample in log:
                 self.tell(sample)

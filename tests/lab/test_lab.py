@@ -239,3 +239,11 @@ def test_rewards_in_percent_are_noticed_before_the_first_measurement():
         warnings.simplefilter("error")
         assert first_request(1.0) == first_request(1.0, scale=None) == first_request(100.0, scale=None) == 80
         assert first_request(100.0, scale=50.0) == 80
+
+
+def test_an_open_experiment_is_not_warned_of_its_unit_again(tmp_path):
+    with pytest.warns(UserWarning, match="with scale=None"):
+        Lab(rage(np.eye(4), delta=0.05, sigma=5.0)).save(tmp_path / "log.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Lab(rage(np.eye(4), delta=0.05, sigma=5.0), tmp_path / "log.csv")

@@ -139,7 +139,7 @@ class Experiment:
         """What a bound on sigma leaves of delta."""
         return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
 
-    def rule(self, arms=None):
+    def rule(self):
         """The rule of the experiment, fresh."""
         told, features = self.settings, self.features
         if told["budget"]:
@@ -215,9 +215,8 @@ def import_(given, folder):
         if label(settings["arm_column"]).lower() == label(settings["reward_column"]).lower():
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         home = experiment.path(source.name)
-        Lab(
-            (tried := Experiment(source.parent, settings)).rule(), names=tried.names
-        )  # refuses what no rule can measure, before anything is written
+        tried = Experiment(source.parent, settings)
+        Lab(tried.rule(), names=tried.names)  # refuses what no rule can measure, before anything is written
         if not (home.exists() and home.samefile(source)):
             if home.exists() and home.read_bytes() != source.read_bytes():
                 raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of them.")
@@ -248,7 +247,8 @@ def understood(experiment):
     arm, reward = experiment.columns
     print(f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']}.")
     noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
-    aim = f"{told['budget']} measurements may be made" if told["budget"] else ""
+    spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
+    aim = spent if told["budget"] else ""
     print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
     print(f"These settings are in {experiment.path(SETTINGS)}.")
     if told["sigma"]:
@@ -632,7 +632,7 @@ def parser():
     new = command("import", import_, "read a csv of arms and begin an experiment")
     new.add_argument("file", help="csv with a row for each arm; the first column is its name")
     new.add_argument("--delta", type=number, default=0.05, help="probability that the answer may be wrong (0.05)")
-    new.add_argument("--budget", type=int, help="number of measurements, whatever the certainty")
+    new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
     new.add_argument("--gap", type=number, help="smallest lead of the best that matters; plan and ask use it")
     new.add_argument("--largest-gap", type=number, help="largest difference you expect; the first batch aims at half")

@@ -23,10 +23,10 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from bandits_lab.anytime_intervals import Standings
+from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import MISSING, Numbers, decoded, label, nothing, read_measurements, table
+from bandits_lab.measurements import MISSING, Numbers, decoded, label, read_measurements, table
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates
@@ -34,11 +34,9 @@ from bandits_lib.checks import check_delta, check_positive
 from bandits_lib.files import atomic_write, locked, replace
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage
-from bandits_lib.protocol import total
 
 SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.csv", "to_measure.csv", "pilot.csv", "report.html"
 FLOOR = 0.1  # share of every batch that all arms get, so that a wrong model can be seen
-SHARE = 0.1  # of delta, for the bound on sigma
 FACTOR = 1.5  # of the bound over sigma, at most, with probability 0.9, that a pilot aims at
 TOO_MANY = 5  # times the measurements of the plan, in the first request alone
 QUICK = 20  # simulated experiments before the first request
@@ -322,8 +320,8 @@ def plan_(given, experiment):
         )
     planned = simulated(experiment, gap, sigma, given.runs)
     own = "gse" if experiment.settings["budget"] else "rage"
-    print(in_measurements("\n".join(guess_in_words(planned))))
-    print(rounded(planned).rename(columns={"pulls": "measurements"}).to_string())
+    print("\n".join(guess_in_words(planned)))
+    print(rounded(planned).to_string())
     best = planned.table.loc[own]
     print(
         f"Recommended, and what ask uses: {own}, about {best['pulls']:,.0f} measurements in {best['requests']:.0f} "
@@ -449,7 +447,7 @@ def undo(given, experiment):
     lab = experiment.lab()
     said = lab.undo(given.reason)
     lab.save(experiment.log)
-    print(whole(in_measurements(said)))
+    print(whole(said))
     if experiment.settings["pilot"] and not lab.log and not len(lab._stock):
         kept_as = unused(experiment, "log_{}.csv")
         experiment.log.rename(kept_as)
@@ -463,29 +461,20 @@ def standings(given, experiment):
     lab = experiment.lab()
     if not lab.log:
         raise ValueError(f"Nothing was measured yet: all {len(experiment.names)} arms may be the best.")
-    known, source = known_now(experiment, lab)
+    known = known_now(experiment, lab)
     shown = known.table.rename(columns={"in_play": "may be best"}).rename_axis(experiment.columns[0])
     shown = shown.sort_values("behind", kind="stable").iloc[:SHOWN]
     print(shown.to_string(float_format="{:.4g}".format, formatters={"may be best": lambda yes: "yes" if yes else "no"}))
     if len(known.table) > SHOWN:
         print(f"... and {len(known.table) - SHOWN} more")
-    print(in_measurements(f"{repr(known).splitlines()[-1]}{source}"))
+    print(repr(known).splitlines()[-1])
     if unit := experiment.settings["unit"]:
         print(f"Estimates, and how far each is behind the leader (between low and high), are in {unit}.")
 
 
-def known_now(experiment, lab) -> tuple[Standings, str]:
-    """The standings, and a sentence on the bound of sigma if there is no other than that of the first request."""
-    if experiment.sigma:
-        return lab.standings(names=experiment.names, sigma=experiment.sigma), ""
-    first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
-    share = SHARE * experiment.settings["delta"]
-    try:
-        sigma = sigma_upper(total([nothing(len(experiment.names)), *first]), share)
-    except ValueError as error:
-        raise ValueError(f"sigma is not known yet, and standings need it: {error}") from None
-    known = lab.standings(names=experiment.names, sigma=sigma, delta=experiment.settings["delta"] - share)
-    return known, f" The first request bounds sigma; that bound is wrong with probability {share:g}."
+def known_now(experiment, lab) -> Standings:
+    """The standings, for which the first request bounds sigma if nothing else does."""
+    return lab.standings(sigma=None if experiment.sigma else FIRST)
 
 
 def report(given, experiment):
@@ -494,9 +483,7 @@ def report(given, experiment):
     with heard() as said:
         lab = experiment.lab()
     now = answer(experiment, lab) if lab.result is not None else "There is no answer yet."
-    atomic_write(
-        experiment.path(REPORT), page(experiment, lab, now, partial(known_now, experiment, lab), said, in_measurements)
-    )
+    atomic_write(experiment.path(REPORT), page(experiment, lab, now, partial(known_now, experiment, lab), said))
     print(f"{experiment.path(REPORT)} is written: open it in a browser.")
 
 
@@ -542,40 +529,7 @@ def heard():
         warnings.simplefilter("always")
         yield said
     meant = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
-    said += [in_measurements(text) for text in dict.fromkeys(meant)]
-
-
-WORDS = (  # what a message of the library says for a program, and what it says here
-    (r"\blab\.undo\(\) takes them back", "the command undo takes them back"),
-    (r"lab\.undo\(\)", "the command undo"),
-    (r"`diagnose\([^`]*\)` says", "The command report says"),
-    (r"To go on with it, call .*reads it\)", "Put experiment.json and the csv of the arms back as they were"),
-    (r"as `plates` lays them out", "as to_measure.csv lists them"),
-    (
-        r"; squares or products among the features, or np\.eye\(K\) for arms, mend it",
-        "; another experiment, with import --squares, may mend it",
-    ),
-    (r"\. With floor=0\.1, or more, the rules that take a design give every arm a share", ""),
-    (r"begin anew with a larger sigma: bandits_lab\.sigma_upper bounds it from replicates", "begin anew with a pilot"),
-    (r" \(given here\)", ""),
-    (r"\bPulls\b", "Measurements"),
-    (r"\bpulls\b", "measurements"),
-    (r"\b([Nn]ever) pulled\b", r"\1 measured"),
-    (r"\bpull (\w+) again\b", r"measure \1 again"),
-)
-QUOTE, BETWEEN = "'", "', '"
-COLUMNS = re.compile(r"(numbers|codes|ignore)=\[([^\]]*)\]")
-
-
-def in_measurements(text):
-    """A message of the library in the words of the command line."""
-    for pattern, words in WORDS:
-        text = re.sub(pattern, words, text)
-    return COLUMNS.sub(lambda match: f"--{match[1]} {_quoted(match[2].strip(QUOTE).replace(BETWEEN, ','))}", text)
-
-
-def _quoted(text):
-    return f'"{text}"' if re.search(r"[^\w,.-]", text) else text
+    said += dict.fromkeys(meant)
 
 
 def note(text):
@@ -597,7 +551,7 @@ def sentence(error):
             else f"{error.filename}: {error.strerror}"
         )
     else:
-        said = in_measurements(str(error))
+        said = str(error)
     return whole(said)
 
 
@@ -693,7 +647,7 @@ def main(given: list[str] | None = None) -> int:
 def shown(message, category, *where, **more):
     """Print a warning that is meant for the person."""
     if issubclass(category, UserWarning):
-        note(in_measurements(str(message)))
+        note(str(message))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bandits_lab.measurements import nothing
+from bandits_lab.noise import sigma_upper
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
 from bandits_lib.likelihood_ratio import opening
 from bandits_lib.numerics.least_squares import least_squares
@@ -23,6 +24,7 @@ from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total
 
 DELTA = 0.05  # of rules with a budget or without a delta
+FIRST, SHARE = "first request", 0.1  # replicates that bound sigma, and the share of delta that the bound takes
 LOGISTIC = "rewards 0 and 1, every arm by itself"
 BOUNDED = "rewards between 0 and 1, whose noise is never larger"
 
@@ -45,9 +47,9 @@ def from_rule(experiment, **here):
         source = "the rule's default: is it yours?"
     source = source if here.get("sigma") is None else "given here"
     found |= {key: value for key, value in here.items() if value is not None}
-    for key in ("arms", "sigma"):
-        if found[key] is None:
-            raise ValueError(f"{experiment.rule} was told no {key}: give it as standings(lab, {key}=...)")
+    found["sigma"] = FIRST if found["sigma"] is None else found["sigma"]
+    if found["arms"] is None:
+        raise ValueError(f"{experiment.rule} was told no arms: give them to standings")
     largest = ", the largest of the arms'" if np.ndim(found["sigma"]) else ""
     return found | {"source": source + largest}
 
@@ -104,10 +106,10 @@ class Standings(NamedTuple):
 def _in_words(known):
     leader, table = known.table.index[known.leader], known.table
     if known.ended:
-        said = f"After {known.pulls:,} pulls the answer is {leader}: {_lead(*known.lead)}."
+        said = f"After {known.pulls:,} measurements the answer is {leader}: {_lead(*known.lead)}."
     else:
         count = int(table["in_play"].sum())
-        said = f"After {known.pulls:,} pulls {count} of {len(table)} may still be the best"
+        said = f"After {known.pulls:,} measurements {count} of {len(table)} may still be the best"
         said += f", and {leader} has the largest estimate." if known.pulls else "."
     return (
         f"{said} All intervals are right together, at all times, with probability {1 - known.delta:.6g} if the noise "
@@ -119,13 +121,13 @@ def _lead(low, high):
     if low == np.inf:
         return "there is no other"
     if low == -np.inf:
-        return "these pulls alone say nothing about its lead"
+        return "these measurements alone say nothing about its lead"
     between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"
     if low > 0:
         return f"{between}, so it is proved to be the best"
     if high < 0:
         return f"{between}, so another is better"
-    return f"{between}, so these pulls alone do not prove it: another may be better, by {-low:.4g} at most"
+    return f"{between}, so these measurements alone do not prove it: another may be better, by {-low:.4g} at most"
 
 
 def _limits(shown):
@@ -175,13 +177,27 @@ def _threshold(arms, counts, sigma, delta, u):
     return (1 + u) * sigma**2 * (logdet / 2 - log(delta))
 
 
+def _bounded_by_first_request(lab, told):
+    """A bound on sigma, what it leaves of delta, and its source."""
+    if told["sigma"] != FIRST:
+        raise ValueError(f"sigma must be a number, one for each arm, or {FIRST!r}; got {told['sigma']!r}")
+    first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
+    share = SHARE * check_delta(told["delta"])
+    try:
+        sigma = sigma_upper(total([nothing(len(told["arms"])), *first]), share)
+    except ValueError as error:
+        raise ValueError(f"sigma is not known yet, and standings need it: {error}") from None
+    source = f"a bound from the first request, itself wrong with probability {share:.4g}"
+    return {"sigma": sigma, "delta": told["delta"] - share, "source": source}
+
+
 def standings(
     lab: Any,
     *,
     names: Sequence | None = None,
     arms: np.ndarray | None = None,
     items: np.ndarray | None = None,
-    sigma: float | np.ndarray | None = None,
+    sigma: float | np.ndarray | str | None = None,
     delta: float | None = None,
     u: float = 1.0,
 ) -> Standings:
@@ -192,14 +208,15 @@ def standings(
     lab : Lab
         The experiment; `lab.standings(...)` is the same.
     names : sequence, optional
-        M labels of the items, by default 0..M-1.
+        M labels of the items, by default those of the Lab, else 0..M-1.
     arms : (K, d) array_like, optional
         Arms, one per row, by default those of the rule.
     items : (M, d) array_like, optional
         Items, one per row, by default those of the rule, else the arms.
-    sigma : float or (K,) array_like, optional
+    sigma : float or (K,) array_like or "first request", optional
         Standard deviation of the noise, or a bound on it, of several the largest; by default the rule's sigma or
-        sigma_max, and 1/2 for `bounded_rage`.
+        sigma_max, and 1/2 for `bounded_rage`. With "first request", the default of a rule without sigma, replicates of
+        the first request bound it as in `sigma_upper`. The bound takes a tenth of delta.
     delta : float, optional
         Error probability, by default the rule's, or 0.05 for rules with a budget.
     u : float, default 1.0
@@ -215,8 +232,8 @@ def standings(
     Raises
     ------
     ValueError
-        If neither the rule nor the call has arms or sigma, for other bad arguments, and for rules whose answer is no
-        item (level sets, the sphere).
+        If neither the rule nor the call has arms, if replicates do not bound sigma yet, for other bad arguments, and
+        for rules whose answer is no item (level sets, the sphere).
 
     Notes
     -----
@@ -238,10 +255,13 @@ def standings(
     [True, True, True]
     """
     told = from_rule(lab.experiment, arms=arms, items=items, sigma=sigma, delta=delta)
+    if isinstance(told["sigma"], str):
+        told |= _bounded_by_first_request(lab, told)
     arms, u = check_arms(told["arms"]), check_positive("u", u)
     items = check_items(told["items"], arms, distinct=False)
     sigma, delta = float(check_sigma(told["sigma"], len(arms)).max()), check_delta(told["delta"])
-    names = list(range(len(items)) if names is None else names)
+    own = None if told["items"] is not None else lab.names
+    names = list(own or range(len(items)) if names is None else names)
     if len(names) != len(items):
         raise ValueError(f"names must be one for each of the {len(items)} items; got {len(names)}")
     sample, ended = total([nothing(len(arms)), *lab.log]), lab.result is not None

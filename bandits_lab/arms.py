@@ -27,7 +27,7 @@ def check_cells(path, columns, rows):
     for line, row in rows:
         for name in columns:
             if row[name].lower() in MISSING:
-                way_out = "" if name == columns[0] else f": fill it, or leave the column out, ignore=[{name!r}]"
+                way_out = "" if name == columns[0] else ": fill it, or leave the column out (option ignore)"
                 raise ValueError(f"line {line} of {path}: {name} is empty{way_out}")
     for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
         raise ValueError(f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}")
@@ -50,12 +50,13 @@ def check_words(path, rows, name, said):
     if len(units) == len(words) > 1:
         raise ValueError(
             f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
-            f"first line ('{name} [{units[0]}]') and the numbers alone below, or say codes=[{name!r}] if they are words"
+            f"first line ('{name} [{units[0]}]') and the numbers alone below, or give it as one of codes if they are "
+            "words"
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(
-            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms: leave it out, "
-            f"ignore=[{name!r}], or say codes=[{name!r}]"
+            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms: leave it "
+            "out (option ignore), or give it as one of codes"
         )
 
 
@@ -190,7 +191,7 @@ def read_arms(
         for feature in features.keys() & new.keys():
             raise ValueError(f"{path} gives two features the name {feature!r}: rename a column")
         features |= {feature: column.astype(float) for feature, column in new.items()}
-    _check_slopes(path, unsaid, described)
+    _check_slopes(path, unsaid)
     check_alike(path, columns, rows, described)
     names = [row[columns[0]] for _, row in rows]
     return Arms(names, pd.DataFrame(features, index=names), pd.DataFrame(described, index=names))
@@ -213,7 +214,7 @@ def _numbers(path, rows, name, read):
             errors.append(error)
     if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
         unit = ", the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
-        raise ValueError(f"{errors[0]}{unit}; or say codes=[{name!r}] if the column holds words")
+        raise ValueError(f"{errors[0]}{unit}; or give {name!r} as one of codes if it holds words")
     return None if errors else values
 
 
@@ -234,15 +235,11 @@ def _may_be_codes(values):
     return few and all(value % 1 == 0 for value in values)
 
 
-def _check_slopes(path, names, described):
+def _check_slopes(path, names):
     """Refuse columns that may be categories."""
-    if len(names) == 1:
-        raise ValueError(
-            f"column {names[0]!r} of {path} holds {len(set(described[names[0]]))} different whole numbers: say "
-            f"numbers={names} if equal steps have equal effects, codes={names} if they stand for categories"
-        )
     if names:
+        column = f"column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
         raise ValueError(
-            f"columns {', '.join(map(repr, names))} of {path} hold a few whole numbers each: say numbers={names} for "
-            f"those of which equal steps have equal effects, codes={names} for those that stand for categories"
+            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: list those of which equal steps "
+            "have equal effects in the option numbers, and those that stand for categories in the option codes"
         )

@@ -105,7 +105,7 @@ def say(found):
     """Return a Diagnosis as a text."""
     parts = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
     if isfinite(found.p_value):
-        parts["caution"] = "where earlier rewards chose the later pulls, p is approximate."
+        parts["caution"] = "where earlier rewards chose the later measurements, p is approximate."
     return "\n".join(
         textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=" " * MARGIN)
         for name, text in parts.items()
@@ -115,7 +115,7 @@ def say(found):
 
 def _noise(found):
     if found.noise_df == 0:
-        return "unknown: no arm was pulled twice, and only replicates tell noise from differences between arms."
+        return "unknown: no arm was measured twice, and only replicates tell noise from differences between arms."
     if found.noise == 0:
         return (
             f"none to be seen: the replicates (df = {found.noise_df}) are equal up to rounding. Were they "
@@ -142,7 +142,7 @@ def _linearity(found):
             f"To see it, {WAY_OUT}."
         )
     if not isfinite(found.p_value):
-        return "cannot be tested without noise to compare with: pull some arms again."
+        return "cannot be tested without noise to compare with: measure some arms again."
     test = f"p = {found.p_value:.2g}, F = {found.F:.3g} on {found.df} and {found.noise_df} df"
     if found.p_value < found.level:
         return f"contradicted ({test}). {MISSING} {_power(found)}"
@@ -153,9 +153,9 @@ def _power(found):
     visible = found.table["visible"]
     seen = visible[np.isfinite(visible)]
     if not len(seen):
-        return "With these counts hardly any misfit is seen: pull more, so that the noise is known."
-    text = f"In 8 of 10 such experiments the test finds a misfit of {found.visible:.2g} (root mean square of the pulls)"
-    text += f", or one arm alone that is off by {seen.min():.2g} ({seen.idxmin()})"
+        return "With these counts hardly any misfit is seen: measure more, so that the noise is known."
+    text = f"In 8 of 10 such experiments the test finds a misfit of {found.visible:.2g} (root mean square of the "
+    text += f"measurements), or one arm alone that is off by {seen.min():.2g} ({seen.idxmin()})"
     text += f" to {seen.max():.2g} ({seen.idxmax()})" if len(seen) > 1 else ""
     blind = found.table.index[np.isinf(visible) & (found.table["pulls"] > 0)]
     return f"{text}.{f' No departure is seen of {some(blind, FEW)} (leverage 1).' if len(blind) else ''}"
@@ -171,7 +171,7 @@ def _arms_in_words(found):
         text = f"farthest in standard errors is {worst}: {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
     never = table.index[table["pulls"] == 0]
     if len(never):
-        text += f"Never pulled, and known only if rewards are linear: {some(never, FEW)}"
+        text += f"Never measured, and known only if rewards are linear: {some(never, FEW)}"
         text += f"; {WAY_OUT}." if found.df else "."
     return text.strip()
 
@@ -321,7 +321,7 @@ def _checked(sample, names, K):
 LEVEL = 1e-3  # probability of a warning for linear rewards with Gaussian noise
 DIGITS = 9  # arms that agree to so many digits, in units of the largest feature, are the same
 TWICE = 2.0
-WAY = "With floor=0.1, or more, the rules that take a design give every arm a share"
+WAY = ". With a floor, such as 0.1, the rules that take a design give every arm a share"
 
 
 class LinearityWarning(UserWarning):
@@ -354,13 +354,14 @@ def message(experiment, log, result=None):
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
             f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. "
-            "`diagnose(arms, total(lab.log), sigma)` says which arms are off; squares or products among the features, "
-            "or np.eye(K) for arms, mend it"
+            "A diagnosis (`diagnose`, or the command report) says which arms are off; squares or products among the "
+            "features mend it"
         )
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
     names = np.array(experiment.names or range(len(arms)), dtype=object)
-    return _unseen(kinds, kind.ravel(), total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
+    said = _unseen(kinds, kind.ravel(), total(log), names) or (_hardly_seen(found, answer, names) if is_arm else "")
+    return f"{said}{'' if experiment.arguments.get('floor') else WAY}" if said else ""
 
 
 def _arms(told, rule):
@@ -421,14 +422,13 @@ def _unseen(kinds, kind, sample, names):
         measured = int(np.count_nonzero(merged.counts))
         return (
             "whether rewards are linear in the features cannot be seen: a linear fit goes through the means of "
-            f"{measured} arms, as many as were measured, whatever they are. The answer is as sure as that assumption. "
-            f"{WAY}"
+            f"{measured} arms, as many as were measured, whatever they are. The answer is as sure as that assumption"
         )
     one = len(blind) == 1
     return (
         f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: never "
         "measured, or the linear fit goes through the mean whatever it is. That "
-        f"{'it is' if one else 'these are'} not the best is as sure as that assumption. {WAY}"
+        f"{'it is' if one else 'these are'} not the best is as sure as that assumption"
     )
 
 
@@ -444,8 +444,8 @@ def _hardly_seen(found, answer, names):
     return (
         f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: a departure by "
         f"{TWICE:g} times what lies between it and the answer (for the answer: the next) would be missed with a "
-        "probability above 0.2, and the answer could be wrong. `diagnose(arms, total(lab.log), sigma)` says what would "
-        f"be seen of each arm. {WAY}"
+        "probability above 0.2, and the answer could be wrong. A diagnosis (`diagnose`, or the command report) "
+        f"says what would be seen of each arm"
     )
 
 

@@ -88,7 +88,7 @@ class _Story:
         lab, line = self.lab, entry.changed[0].line
         held = lab._missing + _dense(entry.changed, "asked", lab._K)
         if (held < 0).any():
-            raise ValueError(f"line {line}: asks for {held.min()} pulls of arm {int(np.argmin(held))}")
+            raise ValueError(f"line {line}: asks for {held.min()} measurements of arm {int(np.argmin(held))}")
         try:
             if entry.dropped:
                 lab._plan_without(entry.dropped)
@@ -164,7 +164,7 @@ class _Story:
         more = f" and {len(later)} later ones" if later else ""
         return (
             f"the log holds another request {request}{more} than the algorithm computes here ({apart} of its {pulls} "
-            "pulls differ). What was asked and told holds, and the rule fits that. "
+            "measurements differ). What was asked and told holds, and the rule fits that. "
             f"Likely causes: {logs.MACHINE}"
         )
 
@@ -172,7 +172,8 @@ class _Story:
         end = f"after request {self.lab._request}"
         if self.outlived is not None:
             return (
-                f"here the algorithm is done {end}, though the log goes on: its {self.outlived} further pulls are kept "
+                f"here the algorithm is done {end}, though the log goes on: its {self.outlived} further measurements "
+                "are kept "
                 f"and have no part in the result. Likely causes: {logs.MACHINE}"
             )
         if self.undone:
@@ -201,9 +202,9 @@ def _told(steps):
     told = [row for entry in steps if not entry.stock for row in entry.told]
     before = [row for entry in steps if not entry.told for row in entry.stock]
     if told:
-        return f"{sum(row.count for row in told)} pulls told in answer to request {told[0].request}"
+        return f"{sum(row.count for row in told)} measurements told in answer to request {told[0].request}"
     pulls = sum(row.count for row in before)
-    return f"{pulls} pulls measured before" if pulls else "a step that changed what is asked"
+    return f"{pulls} earlier measurements" if pulls else "a step that changed what is asked"
 
 
 def _one_line(reason):
@@ -464,13 +465,13 @@ class Lab(Drive):
         rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
         pulls = sum(int(sample.counts.sum()) for sample in self.log)
         if self._missing is None:
-            said = [self.ended or f"done with {pulls} pulls, the answer is lab.result.recommendation"]
+            said = [self.ended or f"done with {pulls} measurements, the answer is lab.result.recommendation"]
         else:
             here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
-            said = [f"request {self._request} is open, {here} of its {here + wanted} pulls are told"]
+            said = [f"request {self._request} is open, {here} of its {here + wanted} measurements are told"]
             said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} told in all"]
         said += [f"arms dropped: {', '.join(map(str, self.dropped))}"] if self.dropped else []
-        said += [f"{len(self._stock)} pulls measured before are left"] if len(self._stock) else []
+        said += [f"{len(self._stock)} earlier measurements are left"] if len(self._stock) else []
         return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
 
     def __reduce__(self):
@@ -515,7 +516,7 @@ class Lab(Drive):
         >>> lab = Lab(rage(np.eye(2), delta=0.05))
         >>> lab.tell(Sample.of([0, 1], [18.0, 2.3], 2))
         >>> lab.undo("1.8 was meant")
-        'taken back: 2 pulls told in answer to request 1'
+        'taken back: 2 measurements told in answer to request 1'
         >>> lab.ask().tolist()
         [78, 77]
         """
@@ -619,7 +620,7 @@ class Lab(Drive):
         self._check_open()
         found = self._after
         if not found.closes:
-            raise ValueError(f"{self.experiment.rule} needs all pulls of this request: {found.why}")
+            raise ValueError(f"{self.experiment.rule} needs all measurements of this request: {found.why}")
         if not self._parts:
             raise ValueError(
                 f"nothing was told in answer to request {self._request}: there is nothing to close it with"
@@ -679,7 +680,8 @@ class Lab(Drive):
         self._keep(rows, [row for sample in several for row in raw_rows(sample)], total(several))
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
-                f"{self.experiment.rule} asks for one pull at a time and cannot use sums of several: they are kept, "
+                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several: they are "
+                "kept, "
                 "unused. Rules that take them from the beginning have an argument history=",
                 stacklevel=2,
             )

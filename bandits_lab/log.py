@@ -310,8 +310,7 @@ def check_same(log, experiment):
     if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
-            "To go on with it, call the rule and Lab with what the log's first lines say "
-            "(`bandits_lab.log.arguments` reads it)"
+            "To go on with it, give everything as the log's first lines have it"
         )
 
 
@@ -431,7 +430,8 @@ def _continued(path, data, experiment, texts):
         pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
-            f"pulls, and others than this Lab was told. Open it with Lab(algorithm, {str(path)!r}) and tell it what it "
+            f"measurements, and others than this Lab was told. Open it with Lab(algorithm, {str(path)!r}) and tell it "
+            "what it "
             f"lacks, or {ANOTHER}"
         )
     return log

@@ -323,7 +323,8 @@ def read_measurements(
     for where, raw in _rows(path, names, columns):
         if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
-                f"{where}: more pulls of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take the "
+                f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take "
+                "the "
                 "first n of each arm, in time; was this file told before?"
             )
         _add(sample, raw)
@@ -478,7 +479,7 @@ def told_before(rows, sample, told, sigma):
         return ""
     return (
         f"{agree.sum()} of these {len(rows)} rows were told before ({answered({told.files[f][0] for f in files})}): "
-        "has the same file been read twice? Then lab.undo() takes them back"
+        "has the same file been read twice? Then undo takes them back"
     )
 
 

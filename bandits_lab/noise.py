@@ -40,13 +40,13 @@ LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
 TOO_SMALL = (
     "{scatter}. With noise so large its answer may be wrong with more than the probability delta. Likely causes: "
     "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
-    "that was too hopeful. Mend what was told, or begin anew with a larger {name}: "
-    "bandits_lab.sigma_upper bounds it from replicates"
+    "that was too hopeful. Mend what was told, or begin anew with a larger {name}, "
+    "which a pilot bounds (`sigma_upper`)"
 )
 TOO_LARGE = (
     "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values that were copied as "
     "replicates, squares that were made up from means, or a sigma that was chosen for safety. If it matters, begin "
-    "anew with a smaller sigma: bandits_lab.sigma_upper bounds it from replicates"
+    "anew with a smaller sigma, which a pilot bounds (`sigma_upper`)"
 )
 EQUAL = (
     "Replicates that are all equal tell nothing of the noise: whether sigma is right cannot be seen, and the answer is "
@@ -63,7 +63,7 @@ DRIFT = (
     "the means of the same arms, told at different times, differ {ratio:.3g} times as much as their noise explains. "
     "Likely causes: a day, batch or operator effect, a drift, or another unit. The rule takes it for a difference of "
     "arms, and its answer may be wrong with more than the probability promised. Measure all arms of a request on the "
-    "same day in random order, as `plates` lays them out, and if one day does not do, the same share of each arm on "
+    "same day in random order, and if one day does not do, the same share of each arm on "
     "each day"
 )
 
@@ -261,8 +261,8 @@ def sigma_upper(sample: Sample, delta: float) -> float:
     squares, df, blur = within(sample)
     if df < 1:
         raise ValueError(
-            "no arm was pulled twice, and only replicates tell noise from differences between arms: "
-            "pull an arm again (pilot_size says how often)"
+            "no arm was measured twice, and only replicates tell noise from differences between arms: "
+            "measure an arm again (pilot_size says how often)"
         )
     if squares <= blur:
         raise ValueError(
@@ -313,5 +313,5 @@ def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 
         return bool(chi_square(float(chance), df) <= factor**2 * chi_square(delta, df))
 
     if not enough(MOST):
-        raise ValueError(f"factor {factor} would need a pilot of more than {MOST:.0e} pulls: take 1.05 or more")
+        raise ValueError(f"factor {factor} would need a pilot of more than {MOST:.0e} measurements: take 1.05 or more")
     return bisect_left(range(1, MOST), True, key=enough) + 1 + int(n_arms)

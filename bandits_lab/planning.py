@@ -173,7 +173,7 @@ def maker(name, given):
     if given["items"] is not None and "items" not in parameters:
         raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
-        raise ValueError("it needs budget=, a number of pulls")
+        raise ValueError("it needs budget=, a number of measurements")
     bernoulli = rules_for().loc[name, "noise"] == OWN and "budget" not in parameters
     if bernoulli and given.get("noise", "bernoulli") != "bernoulli":
         raise ValueError(
@@ -229,7 +229,8 @@ def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
     seconds *= runs / joblib.effective_n_jobs(n_jobs)
     if seconds > PATIENCE:
         warnings.warn(
-            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} pulls): shorter with "
+            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} measurements): shorter "
+            "with "
             "fewer runs=, a smaller max_pulls=, more processes n_jobs=, or without it in rules=",
             stacklevel=3,
         )
@@ -345,7 +346,7 @@ def guess_in_words(plan):
     best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
     return (
         f"Guess: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
-        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} pulls on average there.",
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average there.",
     )
 
 
@@ -377,10 +378,10 @@ def rounded(plan):
 
 def _cell(row):
     if row["runs"] == 0:
-        return dict.fromkeys(("pulls", "nine in ten", "wrong", "requests"), "not played") | {"cut off": "all"}
+        return dict.fromkeys(("measurements", "nine in ten", "wrong", "requests"), "not played") | {"cut off": "all"}
     least = "at least " if row["cut"] else ""
     return {
-        "pulls": f"{least}{_whole(row['pulls'])}{_between(row)}",
+        "measurements": f"{least}{_whole(row['pulls'])}{_between(row)}",
         "nine in ten": f"{'at least ' if row['cut'] > 0.1 else ''}{_whole(row['nine_in_ten'])}",
         "wrong": _wrong(row),
         "requests": _whole(row["requests"]) if np.isfinite(row["requests"]) else "?",
@@ -427,7 +428,7 @@ def draw(plan, ax=None):
         if pulls > 0:
             ax.axvline(pulls, color=colour, ls=style, lw=1)
             ax.annotate(word, (pulls, 1.02), xycoords=("data", "axes fraction"), ha="center", color=colour, fontsize=8)
-    ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="pulls")
+    ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="measurements")
     ax.set_yticklabels(table.index)
     low, high = ax.get_xlim()
     if high / low < 30:  # numbers also where the axis covers less than a decade
@@ -461,7 +462,8 @@ class Plan(NamedTuple):
     @property
     def alt(self) -> str:
         """Describe the picture in words, for those who cannot see it."""
-        head = f"Pulls of {len(self.table)} rule{'s' * (len(self.table) > 1)} on a logarithmic axis, with the mean, its"
+        rules = f"{len(self.table)} rule{'s' * (len(self.table) > 1)}"
+        head = f"Measurements of {rules} on a logarithmic axis, with the mean, its"
         return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -20,15 +20,14 @@ td { text-align: right } th { text-align: left } img { max-width: 100% } pre { w
 LABELS = {"arm_column": "column of the arms", "reward_column": "column of the results", "largest_gap": "largest gap"}
 
 
-def page(experiment, lab, answer, known, said, words):
-    """Return the page; `known()` makes the standings, `said` are warnings, `words` puts a message in plain words."""
+def page(experiment, lab, answer, known, said):
+    """Return the page; `known()` makes the standings, `said` are warnings."""
     parts = [_settings(experiment), _measured(experiment, lab)]
     try:
-        now, source = known()
-        parts.append(_standings(now, source, words, experiment.in_unit))
+        parts.append(_standings(known(), experiment.in_unit))
     except ValueError as error:
-        parts.append(_section("Standings", _p(words(str(error)))))
-    parts.append(_model(experiment, lab, words))
+        parts.append(_section("Standings", _p(str(error))))
+    parts.append(_model(experiment, lab))
     if said:
         items = "".join(f"<li>{escape(text)}</li>" for text in said)
         parts.append(_section("Warnings", f"<ul>{items}</ul>"))
@@ -77,18 +76,18 @@ def _measured(experiment, lab):
     return _section("What was measured", _p(said) + table.to_html(border=0))
 
 
-def _standings(known, source, words, unit):
-    text = words(f"{repr(known).splitlines()[-1]}{source}")
-    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, words(known.alt), unit))
+def _standings(known, unit):
+    text = repr(known).splitlines()[-1]
+    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, known.alt, unit))
 
 
-def _model(experiment, lab, words):
+def _model(experiment, lab):
     title = "Does the model fit?"
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
     found = diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names)
     picture = _image(found.plot, "Mean of every arm less the fitted value, with intervals")
-    return _section(title, f"<pre>{escape(words(repr(found)))}</pre>{picture}")
+    return _section(title, f"<pre>{escape(repr(found))}</pre>{picture}")
 
 
 def _image(plot, alt, unit=""):

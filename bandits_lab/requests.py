@@ -144,7 +144,7 @@ class Drive:
         if self._refusal:
             raise ValueError(
                 f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: make the Lab again "
-                "from its log, which is without it; if what is wrong was told before it, lab.undo() there takes it back"
+                "from its log, which is without it; if what is wrong was told before it, undo there takes it back"
             )
         if self._missing is None:
             raise ValueError(self.ended or "told rewards but the algorithm is done: nothing was asked for")
@@ -155,7 +155,7 @@ class Drive:
             arm = int(surplus[0])
             gone = f" (arm {arm} was dropped)" if arm in self.dropped else ""
             raise ValueError(
-                f"told {counts[arm]} pulls of arm {arm} but only {self._missing[arm]} were asked for{gone}: "
+                f"told {counts[arm]} measurements of arm {arm} but only {self._missing[arm]} were asked for{gone}: "
                 "leave the surplus out"
             )
         return Sample(counts, sums, squares)
@@ -203,7 +203,8 @@ def _check_rewards(counts, sums, squares):
 # --- measurements made before the experiment
 
 WAY_OUT = (
-    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of pulls "
+    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of "
+    "measurements "
     "of every arm was fixed before the first of them, say planned=True; or give them to a rule that takes sums, "
     "lazy_track_and_stop(..., history=sample)"
 )
@@ -251,7 +252,9 @@ def rows_of(samples, K, planned):
         counts, sums, squares = checked_sample(sample, K)
         for arm in np.flatnonzero(counts):
             if counts[arm] > 1 and not planned:
-                raise ValueError(f"sums of several pulls ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}")
+                raise ValueError(
+                    f"sums of several measurements ({counts[arm]} of arm {arm}) may not fit by chance: {WAY_OUT}"
+                )
             rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))
     return tuple(rows)
 
@@ -261,7 +264,8 @@ def surplus_rows(sample):
     raw = raw_rows(sample)
     if several := next((row for row in raw if row.count > 1), None):
         raise ValueError(
-            f"more pulls than were asked for, and a sum of {several.count} among them: a sum is used whole. Tell "
+            f"more measurements than were asked for, and a sum of {several.count} among them: a sum is used whole. "
+            "Tell "
             "single rewards, or leave the surplus out"
         )
     return tuple(Row(0, 0, row.arm, 0, row.count, row.sum, row.squares) for row in raw)

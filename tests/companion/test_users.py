@@ -54,7 +54,7 @@ ALWAYS = {  # what every user of a kind hears, or is refused
     "percent told as shares": "mV told as V",
     "history told in millivolts": "mV told as V",
     "half of sigma, squares made up": "all equal tell nothing of the noise",
-    "whole files told twice": "has the same file been read twice|more pulls of|the algorithm is done",
+    "whole files told twice": "has the same file been read twice|more measurements of|the algorithm is done",
     "parts told twice": "has the same file been read twice",
     "restarts on another machine": "another processor",
     "two people, one log": "another Lab has saved there",

@@ -132,7 +132,7 @@ def test_as_many_arms_as_dimensions_say_nothing_of_linearity_and_the_way_out_is_
 def test_without_replicates_there_is_no_pure_error():
     found = diagnose(LINE, Sample.of(range(5), [1.0, 1.4, 2.1, 2.4, 4.6], 5), sigma=0.1)
     assert found.noise_df == 0 and np.isnan([found.noise, found.F, found.p_value]).all() and found.df == 3
-    assert "no arm was pulled twice" in str(found) and "cannot be tested without noise" in str(found)
+    assert "no arm was measured twice" in str(found) and "cannot be tested without noise" in str(found)
     assert np.isfinite(found.table.residual).all()  # in units of the sigma assumed
 
 
@@ -216,7 +216,7 @@ def test_the_text_names_arms_as_the_user_does():
     text = str(found)
     assert text == repr(found) and isinstance(found, Diagnosis) and max(map(len, text.splitlines())) <= 100
     assert "contradicted (p = " in text and "farthest in standard errors is page 2" in text
-    assert "Never pulled, and" in text and "page 4" in text and list(found.table.index) == names
+    assert "Never measured, and" in text and "page 4" in text and list(found.table.index) == names
 
 
 def test_the_picture_has_a_row_for_every_arm_that_was_pulled():

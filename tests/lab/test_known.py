@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bandits_lab import Lab
+from bandits_lab import Lab, sigma_upper
 from bandits_lab.anytime_intervals import intervals, standings
 from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import gse, od_linbai, ucb_glm
@@ -33,7 +33,7 @@ def ended(rule, problem=PROBLEM, seed=0):
 def test_before_the_first_reward_everything_is_in_play():
     known = Lab(rage(ARMS, delta=0.05)).standings()
     assert known.table["in_play"].all() and known.pulls == 0 and known.lead == (-np.inf, np.inf)
-    assert "0 pulls 4 of 4 may still be the best" in repr(known) and "largest estimate" not in repr(known)
+    assert "0 measurements 4 of 4 may still be the best" in repr(known) and "largest estimate" not in repr(known)
     plt.close(known.plot().figure)
 
 
@@ -137,9 +137,9 @@ def test_what_has_no_standings_is_refused():
         yield np.array([1, 1])
         return Result(0)
 
-    with pytest.raises(ValueError, match=r"was told no arms: give it as standings\(lab, arms="):
+    with pytest.raises(ValueError, match="was told no arms: give them to standings"):
         Lab(mine()).standings()
-    with pytest.raises(ValueError, match=r"was told no sigma: give it"):
+    with pytest.raises(ValueError, match="sigma is not known yet, .* no arm was measured twice"):
         Lab(mine()).standings(arms=np.eye(2))
     assert Lab(mine()).standings(arms=np.eye(2), sigma=1.0).delta == 0.05
     with pytest.raises(ValueError, match="one for each of the 4 items; got 2"):
@@ -200,3 +200,18 @@ def test_it_draws_where_it_is_told():
     _, (left, right) = plt.subplots(1, 2)
     assert many(5).plot(right) is right and not left.lines
     plt.close("all")
+
+
+@pytest.mark.parametrize("made", [rage(ARMS, delta=0.1, sigma=None), gse(ARMS, budget=400)])
+def test_replicates_of_the_first_request_bound_an_unknown_sigma(made):
+    lab, how = Lab(made), {"sigma": "first request", "delta": 0.1}
+    lab.tell(PROBLEM.pull(lab.ask(), np.random.default_rng(0)))
+    first = lab.log[0]
+    lab.tell(PROBLEM.pull(lab.ask(), np.random.default_rng(1)))
+    known = lab.standings(**how)
+    assert known.sigma == pytest.approx(sigma_upper(first, 0.01)) and known.delta == pytest.approx(0.09)
+    assert "a bound from the first request, itself wrong with probability 0.01" in repr(known)
+    if lab.experiment.rule == "rage":
+        assert repr(lab.standings()) == repr(known)
+    with pytest.raises(ValueError, match="one for each arm, or 'first request'; got 'pilot'"):
+        lab.standings(sigma="pilot")

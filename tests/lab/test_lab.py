@@ -54,8 +54,8 @@ def test_an_algorithm_that_answers_at_once():
 @pytest.mark.parametrize(
     ("sample", "words"),
     [
-        (of([3, 0, 0], [1.0, 0, 0]), "3 pulls of arm 0 but only 1"),
-        (of([0, 1, 0], [0, 1.0, 0]), "1 pulls of arm 1 but only 0"),
+        (of([3, 0, 0], [1.0, 0, 0]), "3 measurements of arm 0 but only 1"),
+        (of([0, 1, 0], [0, 1.0, 0]), "1 measurements of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
         (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([np.inf, 0, 0])), "finite"),
         (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
@@ -152,7 +152,7 @@ def test_a_log_of_another_experiment_is_refused(tmp_path, other):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("1,0,0,9,1.0,1.0", "line 18: told 9 pulls"),
+        ("1,0,0,9,1.0,1.0", "line 18: told 9 measurements"),
         ("1,7,0,1,1.0,1.0", "line 18: arm 7 is not one of 0..2"),
         ("1,0,0,1,nan,1.0", "line 18: sums and squares must be finite"),
         ("1,0,0,1,x,1.0", "line 18: .* is not request,arm,asked,count,sum,squares"),

@@ -290,10 +290,10 @@ def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
     one.save(path)
     saved = path.read_bytes()
     with pytest.raises(
-        ValueError, match="left as it is: another Lab .* holds 4 pulls, and others than .* Open it with"
+        ValueError, match="left as it is: another Lab .* holds 4 measurements, and others than .* Open it with"
     ):
         other.save(path)
-    with pytest.raises(ValueError, match="another Lab .* holds 4 pulls, and others than"):
+    with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and others than"):
         half_way().save(path)  # equal pulls, but other measurements
     assert path.read_bytes() == saved
     behind.save(path)  # the file has all of it and more

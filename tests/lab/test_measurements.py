@@ -55,7 +55,7 @@ def test_counted_rows_are_the_same_pulls(tmp_path):
         ("arm,count,sum,squares\nplain,4,4,1\n", r"line 2 of .*squares is 1, below sum\^2 / count = 4"),
         (
             "arm,reward\nplain,1\nplain,1\nplain,1\n",
-            "line 4 of .*more pulls of plain than the 2 that were asked for: take the first n of each",
+            "line 4 of .*more measurements of plain than the 2 that were asked for: take the first n of each",
         ),
         ("arm,reward\npicture,1\n", "line 2 of .*than the 0 that were asked for.* told before"),
     ],
@@ -260,22 +260,34 @@ def test_what_another_column_tells_counts(tmp_path):
         (
             TABLE,
             {},
-            r"column 'supplier' .* holds 3 different .* numbers=\['supplier'\] if equal steps .* effects, codes=",
+            r"column 'supplier' .* holds a few .* equal steps have equal effects in the option numbers, .* codes",
         ),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
         (TABLE, {"numbers": 3}, "columns are given by their names; got 3"),
         (TABLE, {"ignore": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
-        (TABLE.replace("1,5", ""), {}, r"line 4 of .*dose is empty: .* ignore=\['dose'\]"),
-        (TABLE.replace("1,5", "1,S"), {}, r"line 4 of .*dose must be a finite .* got '1,S'; or say codes=\['dose'\]"),
+        (TABLE.replace("1,5", ""), {}, r"line 4 of .*dose is empty: .*option ignore"),
+        (
+            TABLE.replace("1,5", "1,S"),
+            {},
+            r"line 4 of .*dose must be a finite .* got '1,S'; or give 'dose' as one of codes",
+        ),
         (TABLE.replace("C;", "A;"), {"codes": ["supplier"]}, "lines 2 and 4 of .*names must differ; both are 'A'"),
         (TABLE.replace("dose", ""), {"codes": ["supplier"]}, "column 3 of .*has no name"),
         (TABLE.replace("C;water", "C;Water "), {}, r"'water' \(line 2\) and 'Water' \(line 4\) differ in capitals"),
-        (MANY, {}, r"column 'cas' of .* has 7 different words for 8 arms: .* ignore=\['cas'\], or say codes=\['cas'\]"),
+        (
+            MANY,
+            {},
+            r"column 'cas' of .* has 7 different words for 8 arms: .*option ignore.*, or give it as one of codes",
+        ),
         ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms"),
         ("v,t\nA,40 °C\nB,60 °C\nC,40°C\n", {}, "'40 °C' .line 2. and '40°C' .line 4. differ in capitals or blanks"),
         ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
         ("v;t\nA;99,5 %\nB;99 %\n", {}, "such as '99,5 %': write the unit into the first line"),
-        ("v;t\nA;99\nB;98 mM\n", {}, "line 3 of .*got '98 mM': write 98, the unit into the first line; or say codes="),
+        (
+            "v;t\nA;99\nB;98 mM\n",
+            {},
+            "line 3 of .*got '98 mM': write 98, the unit into the first line; or give 't' as one of codes",
+        ),
         ("v,a,b\nA,x,1\nB,y,2\nC,x,1.0\n", {}, r"'A' \(line 2\) and 'C' \(line 4\) are alike in all columns"),
         ("v,a,a_b\nA,a,c\nB,b_c,b\nC,a,b\n", {}, "two features the name 'a_b_c'"),
         ("v,ones\nA,1\nB,2\n", {"scale": False}, "two features the name 'ones'"),
@@ -310,5 +322,5 @@ def test_the_names_of_arms_may_stand_in_any_column(tmp_path):
 
 def test_all_columns_that_may_be_codes_are_named_at_once(tmp_path):
     rows = "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
-    with pytest.raises(ValueError, match=r"columns 'dose', 'batch' .* numbers=\['dose', 'batch'\]"):
+    with pytest.raises(ValueError, match="columns 'dose', 'batch' of .* option numbers"):
         read_arms(write(tmp_path, f"vial;dose;batch\n{rows}"))

@@ -132,7 +132,7 @@ def test_a_long_plan_says_so_before_it_begins(monkeypatch):
     monkeypatch.setattr(planning, "perf_counter", iter(np.arange(1e6) * 100).__next__)  # every trial takes 100 s
     with pytest.warns(UserWarning, match=r"rage will take about 3 minutes \(2 runs of about"):
         planning.limit("rage", rage_counted, LinearBandit(np.eye(2), theta=[1, 0]), 0, 2, 1, 1000)
-    with pytest.warns(UserWarning, match=r"\d+ hours \(1000 runs of about 300,000 pulls\)"):
+    with pytest.warns(UserWarning, match=r"\d+ hours \(1000 runs of about 300,000 measurements\)"):
         most = planning.limit("linucb", linucb_counted, LinearBandit(np.eye(2), theta=[1, 0]), 300_000, 1000, 1, 10**6)
     assert most == 10**6
 
@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_plan_in_other_processes():
 def test_it_prints_and_draws():
     planned = plan(ARMS, gap=0.5, budget=30, rules=["rage", "gse"], runs=5, **QUIET)
     text = repr(planned)
-    assert "the next is 0.5 behind" in text and f"{planned.floor:,.0f} pulls" in text and "5 runs" not in text
+    assert "the next is 0.5 behind" in text and f"{planned.floor:,.0f} measurements" in text and "5 runs" not in text
     assert all(name in planned._repr_html_() for name in ("rage", "gse", "Floor"))
     assert planned.alt.endswith(text)
     ax = planned.plot()

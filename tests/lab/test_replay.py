@@ -349,7 +349,7 @@ def test_an_algorithm_that_is_done_before_its_log_is(tmp_path):
     long_log(tmp_path / "log.csv", 100.0)
     LIMIT[0] = 3.0
     with pytest.warns(
-        ReplayWarning, match="here the algorithm is done after request 3, .* its 4 further pulls are kept"
+        ReplayWarning, match="here the algorithm is done after request 3, .* its 4 further measurements are kept"
     ):
         lab = Lab(until_sure(np.eye(2), 0.0), tmp_path / "log.csv")
     assert lab.result.recommendation == 3 and len(lab.log) == 5 and lab.requests == [1, 2, 3, 4, 5]

@@ -126,7 +126,7 @@ def test_another_lab_that_still_has_what_was_undone_is_not_overwritten(tmp_path)
     lab.save(path)
     found = path.read_bytes()
     other.tell(of([1, 0, 0], seed=5))
-    with pytest.raises(ValueError, match="left as it is: another Lab has saved there.* holds 0 pulls"):
+    with pytest.raises(ValueError, match="left as it is: another Lab has saved there.* holds 0 measurements"):
         other.save(path)
     assert path.read_bytes() == found
     other.save(tmp_path / "other.csv")
@@ -524,7 +524,7 @@ STANDS = {  # drop, close, undo and tell_history at requests 1, 2, 3: s goes on,
 }
 SAID = {  # what an error or a warning says
     "cannot go on without an arm": "g",  # the guarantee would fall
-    "needs all pulls of this request": "g",
+    "needs all measurements of this request": "g",
     "cannot stand in for": "f",  # too few pulls to estimate
     "nothing was told": "n",
     "come first": "l",  # too late
@@ -604,7 +604,7 @@ def test_what_a_rule_cannot_use_does_not_close_a_request():
         lab.close()
     assert lab.ask().tolist() == before
     play_on(lab, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="needs all pulls of this request: the variances"):
+    with pytest.raises(ValueError, match="needs all measurements of this request: the variances"):
         Lab(h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0)).close()
 
 
@@ -638,7 +638,7 @@ def test_sums_are_told_whole_when_they_fit_and_their_numbers_were_planned():
     lab = Lab(patient(np.eye(3)))
     lab.tell_history([of([4, 2, 4]), of([2, 0, 1], seed=1)], planned=True)
     assert lab.ask().tolist() == [1, 0, 2] and len(lab._stock) == 8
-    assert "8 pulls measured before are left" in repr(lab)
+    assert "8 earlier measurements are left" in repr(lab)
     lab.tell(of([1, 0, 2]))
     assert lab.requests == [1, 1, 2]
 
@@ -665,7 +665,7 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     lab.tell_history(pilot)
     used = total(lab.log).counts.sum()
     assert 7 < used <= 210 and len(lab._stock) == 210 - used
-    with pytest.warns(UserWarning, match="asks for one pull at a time.*history="):
+    with pytest.warns(UserWarning, match="asks for one measurement at a time.*history="):
         lab = Lab(make())
         lab.tell_history([*(WORLD.pull(np.ones(7, int), rng) for _ in range(1)), total(pilot)], planned=True)
     assert len(lab._stock) >= 210
@@ -756,7 +756,7 @@ def test_older_versions_refuse_every_new_row():
         ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back what is not in the last 9 entries"),
         ("# dropped arms 2\n", "rows must follow"),
         ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2 where the algorithm is at request 1"),
-        ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 pulls of arm 0"),
+        ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),
         ("1,0,-1,0,0,0\n", "one of asked and count must be positive"),
         ("0,0,1,0,0,0\n", "one of asked and count must be positive"),
     ],
@@ -847,7 +847,9 @@ def test_a_lab_says_what_it_is():
     lab = Lab(patient(np.eye(3)))
     lab.tell(of([2, 0, 1]))
     said = repr(lab)
-    assert "Lab of patient(delta=0.1): request 1 is open, 3 of its 8 pulls are told; lab.ask() says which 5" in said
+    assert (
+        "Lab of patient(delta=0.1): request 1 is open, 3 of its 8 measurements are told; lab.ask() says which 5" in said
+    )
     play_on(lab, np.random.default_rng(0), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
     assert "done with" in repr(lab) and "lab.result.recommendation" in repr(lab)
 
@@ -874,7 +876,7 @@ def test_the_same_file_told_twice_is_noticed_also_after_a_restart(tmp_path):
         warnings.simplefilter("error")
         lab.tell(day)
     lab = reopened(lab, lambda: patient(np.eye(3)), tmp_path)
-    with pytest.warns(UserWarning, match="2 of these 2 rows were told before .in answer to request 1.*lab.undo"):
+    with pytest.warns(UserWarning, match="2 of these 2 rows were told before .in answer to request 1.*undo takes"):
         lab.tell(day)
     lab.undo()
     with warnings.catch_warnings():
@@ -890,8 +892,8 @@ def test_undo_says_what_it_took_back():
     lab = Lab(rage(np.eye(2), delta=0.05))
     lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
     lab.tell(Sample.of([1], [0.2], 2))
-    assert lab.undo() == "taken back: 1 pulls told in answer to request 1"
-    assert lab.undo() == "taken back: 3 pulls measured before"
+    assert lab.undo() == "taken back: 1 measurements told in answer to request 1"
+    assert lab.undo() == "taken back: 3 earlier measurements"
 
 
 def test_percentages_are_refused_when_they_are_told_and_not_when_the_request_is_full():

@@ -347,8 +347,8 @@ def simulated(experiment, gap, sigma, runs, bar=True) -> Plan:
 
         rules = {name: partial(counted, make) for name, make in rules.items()}
         how = {"gap": gap, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "progress": False}
-        planned = plan(experiment.features, rules=rules, runs=runs, **how)
-    return planned._replace(names=tuple(experiment.names), unit=told["unit"])
+        planned = plan(experiment.arms, rules=rules, runs=runs, **how)
+    return planned._replace(unit=told["unit"])
 
 
 def ask(given, experiment):

@@ -356,8 +356,7 @@ def notes(plan):
     if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
         yield (
             "rage ends in its first request, which is made for an accuracy of half a unit of reward: that may be more "
-            "than is needed. Choose the unit of rewards and sigma so that the largest difference that you expect is "
-            f"about 1 (here {largest:.4g})."
+            f"than is needed. Give it the largest difference that you expect as scale (here {largest:.4g}), or None."
         )
 
 
@@ -472,7 +471,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    arms: np.ndarray,
+    arms: np.ndarray | Arms,
     *,
     gap: float | None = None,
     theta: np.ndarray | None = None,
@@ -495,8 +494,8 @@ def plan(
 
     Parameters
     ----------
-    arms : (K, d) array_like
-        Arms, one per row.
+    arms : (K, d) array_like or Arms
+        Arms, one per row, or what `read_arms` returned, which has their names.
     gap : float, optional
         Smallest lead of the best item that would matter, in units of reward. Alone, it stands for the hardest case:
         every other item is at least `gap` behind, and as little more as the features allow.
@@ -561,6 +560,7 @@ def plan(
     >>> planned.table[["pulls", "requests"]].loc["gse"].tolist()
     [60.0, 2.0]
     """
+    arms, names = (arms.features.to_numpy(), tuple(arms.names)) if isinstance(arms, Arms) else (arms, ())
     problem, delta = _supposed(arms, items, gap, theta, sigma, noise), check_delta(delta)
     if runs != int(runs) or runs < 1:
         raise ValueError(f"runs must be a whole number of at least 1; got {runs!r}")
@@ -580,7 +580,8 @@ def plan(
             played[name] = monte_carlo({name: make}, problem, runs=int(runs), measure=requests, **how)
     table = pd.DataFrame(map(row_of, played.values()), index=pd.Index(played, name="rule"))
     everything = [rows for rows in played.values() if len(rows)]
-    return Plan(table, least, problem, delta, budget, pd.concat(everything or [*played.values()], ignore_index=True))
+    runs_of_all = pd.concat(everything or [*played.values()], ignore_index=True)
+    return Plan(table, least, problem, delta, budget, runs_of_all, names if items is None else ())
 
 
 def _given(problem, items, sigma, delta, budget, theta_bound):
@@ -594,8 +595,6 @@ def _given(problem, items, sigma, delta, budget, theta_bound):
 
 def _supposed(arms, items, gap, theta, sigma, noise):
     """The guess as a problem."""
-    if isinstance(arms, Arms):
-        raise ValueError("arms must be a matrix; got what read_arms returns: write plan(arms.features, ...)")
     arms = check_arms(arms)
     items, sigma = check_items(items, arms), check_sigma(sigma, len(arms))
     if len(items) < 2:

@@ -188,7 +188,7 @@ def test_a_unit_that_is_too_small_is_said():
         small.table.loc["rage", "requests"] == 1 and small.table.loc["rage", "pulls"] > right.table.loc["rage", "pulls"]
     )
     for shown in (repr(small), small._repr_html_(), small.alt):
-        assert "rage ends in its first request" in shown and "about 1 (here 5)" in shown
+        assert "rage ends in its first request" in shown and "as scale (here 5), or None" in shown
     assert "first request" not in repr(right)
     assert "first request" not in repr(plan(np.eye(2), gap=5.0, budget=10, rules=["gse"], runs=3, **QUIET))
 
@@ -201,12 +201,17 @@ def test_a_floor_is_told_to_the_rules_that_have_it():
     assert tables[2].loc["alba"].equals(tables[0].loc["alba"])
 
 
-def test_a_rule_for_rewards_of_0_and_1_is_planned_with_these(tmp_path):
+def test_a_rule_for_rewards_of_0_and_1_is_planned_with_these():
     planned = plan(np.eye(2), theta=[0.9, 0.1], noise="bernoulli", rules=["bounded_rage"], **SHORT)
     assert planned.table.loc["bounded_rage", "wrong"] == 0
-    (tmp_path / "arms.csv").write_text("page,size\na,1\nb,2\n")
-    with pytest.raises(ValueError, match=r"write plan\(arms.features, "):
-        plan(read_arms(tmp_path / "arms.csv"), gap=1.0)
+
+
+def test_arms_as_they_were_read_keep_their_names(tmp_path):
+    (tmp_path / "arms.csv").write_text("page,size\nfront,1\nback,2\n")
+    arms = read_arms(tmp_path / "arms.csv")
+    planned = plan(arms, gap=1.0, rules=["rage"], runs=2, **QUIET)
+    assert planned.names == ("front", "back") and "front is best" in repr(planned)
+    assert planned.table.equals(plan(arms.features, gap=1.0, rules=["rage"], runs=2, **QUIET).table)
 
 
 REFUSED = {

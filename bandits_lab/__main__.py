@@ -25,8 +25,9 @@ from tqdm import tqdm
 
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
+from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import MISSING, Numbers, decoded, label, read_measurements, table
+from bandits_lab.measurements import MISSING, Numbers, decoded, far_off, label, raw_rows, read_measurements, some, table
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates
@@ -40,11 +41,12 @@ FLOOR = 0.1  # share of every batch that all arms get, so that a wrong model can
 FACTOR = 1.5  # of the bound over sigma, at most, with probability 0.9, that a pilot aims at
 TOO_MANY = 5  # times the measurements of the plan, in the first request alone
 QUICK = 20  # simulated experiments before the first request
+DOUBTS = {"were told before": "If these are new measurements", "Is it a typing error": "If it is right"}
 SHOWN = 50  # arms on the screen; files hold all
 
 STEPS = """an experiment, step by step:
   import arms.csv     describe what can be measured: a csv with one row for each, the first column its name
-  pilot               only if you do not know sigma: measure everything a few times, then: pilot pilot.csv
+  pilot               only for a plan if you do not know sigma: measure everything a few times, then: pilot pilot.csv
   plan --gap G        how many measurements to expect, if G is the smallest difference that matters to you
   ask                 what to measure now; to_measure.csv has one row per measurement, write the rewards into it
   tell to_measure.csv hand over the results, also a part of them; it says what comes next, or the answer
@@ -94,6 +96,11 @@ class Experiment:
         arm = name if name in self._table.columns else ""
         how = {"numbers": told["numbers"], "codes": told["codes"], "ignore": ignore, "arm": arm}
         return read_arms(self.path(told["arms"]), **how).with_squares(*told["squares"])
+
+    @cached_property
+    def spelled(self):
+        """{name of a column in lower case: as the file of arms has it}."""
+        return spelled(self.path(self.settings["arms"]))
 
     @property
     def names(self):
@@ -229,7 +236,7 @@ def understood(experiment):
     print(
         f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
     )
-    own = spelled(experiment.path(told["arms"]))
+    own = experiment.spelled
     for key, column in arms.described.items():
         name = own[key]
         if column.nunique() == 1:
@@ -238,12 +245,22 @@ def understood(experiment):
             print(f"  {name}: numbers, {column.min():g} to {column.max():g}")
         else:
             print(f"  {name}: words: {', '.join(sorted(set(column)))}")
-    if told["squares"]:
-        print(f"  squares of {', '.join(told['squares'])}")
+    lines = [own[key] for key, column in arms.described.items() if column.dtype.kind == "f" and column.nunique() > 1]
+    words = [own[key] for key, column in arms.described.items() if column.dtype.kind != "f" and column.nunique() > 1]
+    curves = [name for name in lines if name.lower() in map(str.lower, told["squares"])]
+    straight = [name for name in lines if name not in curves]
+    parts = [f"a straight line in {name}" for name in straight] + [f"a parabola in {name}" for name in curves]
+    parts += [f"a constant for each {name}" for name in words]
+    print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
+    if straight:
+        print(f"If one of them may have a best value in between, import again: --squares {','.join(straight)!r}")
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
     arm, reward = experiment.columns
-    print(f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']}.")
+    print(
+        f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']} "
+        "(--reward-column NAME for another)."
+    )
     noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
     spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
     aim = spent if told["budget"] else ""
@@ -254,7 +271,7 @@ def understood(experiment):
     elif told["budget"]:
         print("Next: ask")
     else:
-        print("Next: ask, which learns sigma as it goes; or pilot, which measures sigma first")
+        print("Next: ask, which learns sigma as it goes (pilot measures it first, which is needed for a plan alone)")
 
 
 def pilot(given, experiment):
@@ -262,8 +279,10 @@ def pilot(given, experiment):
         return plan_pilot(experiment)
     path = found(given.file, experiment.folder)
     if experiment.log.exists():
-        raise ValueError("The experiment has measurements already: a pilot comes first.")
+        raise ValueError("The experiment has measurements: a pilot comes first (undo takes back the last file).")
     sample = experiment.read(path)
+    if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):
+        raise ValueError(f"{doubt} Nothing was taken: correct it, or add --sure")
     share = SHARE * experiment.settings["delta"]
     bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
     sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
@@ -357,6 +376,9 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
+        print(
+            "The first request has every arm, and more often those that tell most about others. Later ones follow it."
+        )
     show(experiment, lab)
 
 
@@ -381,7 +403,8 @@ def show(experiment, lab):
         with suppress(FileNotFoundError):
             if not experiment.is_filled(FORM):
                 experiment.path(FORM).unlink()
-        return print(answer(experiment, lab))
+        print(answer(experiment, lab))
+        return print("Next: report, standings")
     if lab.ask() is None:
         raise ValueError(lab.ended)
     wanted = lab.ask()
@@ -406,13 +429,19 @@ def show(experiment, lab):
 def answer(experiment, lab):
     """The answer in words, and what stands behind it."""
     made = sum(int(sample.counts.sum()) for sample in lab.log)
-    told = experiment.settings
-    promise = (
-        "A budget promises no probability: standings says how far the others may be ahead."
-        if told["budget"]
-        else f"It is wrong with probability at most {told['delta']:g} if rewards follow the model, which report checks."
-    )
-    return f"The answer is {experiment.names[lab.result.recommendation]}, after {made:,} measurements. {promise}"
+    told, described, own = experiment.settings, experiment.arms.described, experiment.spelled
+    best = described.iloc[lab.result.recommendation]
+    row = ", ".join(f"{own[key]} {best[key]}" for key in described if described[key].nunique() > 1)
+    spare = f" ({len(lab._stock)} others were not needed)" if len(lab._stock) else ""
+    said = f"The answer is {best.name} ({row}), after {made:,} measurements{spare}."
+    numbers = [key for key in described if described[key].dtype.kind == "f" and described[key].nunique() > 1]
+    ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
+    ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
+    if told["budget"]:
+        said += " A budget promises no probability: standings says how far the others may be ahead."
+    else:
+        said += f" It is wrong with probability at most {told['delta']:g} if the model is right, which report checks."
+    return f"{said} It has {' and '.join(ends)} of all: a better one may lie beyond." if ends else said
 
 
 def tell(given, experiment):
@@ -421,26 +450,34 @@ def tell(given, experiment):
     if lab.result is not None:
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
     sample = experiment.read(path)
-    more = int(np.maximum(sample.counts - lab.ask(), 0).sum())
+    surplus = np.maximum(sample.counts - lab.ask(), 0)
+    more = int(surplus.sum())
     with heard() as said:
         lab.tell(sample, keep=True)
-    again = next((text for text in said if "were told before" in text), "")
-    if again and not given.again:
-        raise ValueError(
-            f"{again.partition(':')[0]}: nothing was taken. If these are new measurements, which look alike by "
-            f"chance, add --again."
-        )
+    for doubt, remedy in DOUBTS.items() if not given.sure else ():
+        if text := next((text for text in said if doubt in text), ""):
+            raise ValueError(f"{text.partition(': has the same')[0]}: nothing was taken. {remedy}, add --sure.")
     lab.save(experiment.log)
     print(f"{sample.counts.sum():,} measurements of {np.count_nonzero(sample.counts)} arms are in the log.")
     if more:
-        print(f"{more:,} of them are more than was asked for: they are kept, and answer later requests.")
+        arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
+        print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
     for text in said:
         note(text)
-    if path.exists() and experiment.path(FORM).exists() and path.samefile(experiment.path(FORM)):
+    form = experiment.path(FORM)
+    if form.exists() and (path.samefile(form) or is_copy(experiment, form, sample)):
         kept_as = unused(experiment, "measured_{}.csv")
-        path.rename(kept_as)
+        form.rename(kept_as)
         print(f"{FORM} is kept as {kept_as.name}.")
     show(experiment, lab)
+
+
+def is_copy(experiment, form, sample):
+    """Whether a form has the rows of a sample that was told from another file."""
+    with suppress(ValueError), heard():
+        there = read_measurements(form, experiment.names, columns=experiment.columns)
+        return [row.mark for row in raw_rows(there)] == [row.mark for row in raw_rows(sample)]
+    return False
 
 
 def undo(given, experiment):
@@ -454,6 +491,8 @@ def undo(given, experiment):
         experiment.write(pilot=None, planned=None)
         print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
         lab = experiment.lab()
+    elif last := max(experiment.folder.glob("measured_*.csv"), key=lambda path: path.stat().st_mtime_ns, default=None):
+        print(f"To tell a file again, mend it first: {last.name} is the last that was told.")
     show(experiment, lab)
 
 
@@ -588,8 +627,12 @@ def parser():
     new.add_argument("--delta", type=number, default=0.05, help="probability that the answer may be wrong (0.05)")
     new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
-    new.add_argument("--gap", type=number, help="smallest lead of the best that matters; plan and ask use it")
-    new.add_argument("--largest-gap", type=number, help="largest difference you expect; the first batch aims at half")
+    new.add_argument("--gap", type=number, help="smallest lead of the best that matters, for plan")
+    new.add_argument(
+        "--largest-gap",
+        type=number,
+        help="largest difference you expect; the first request sees half of it",
+    )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
     new.add_argument("--numbers", action="append", default=[], help="columns a,b of quantities")
     new.add_argument("--codes", action="append", default=[], help="columns c,d whose numbers stand for kinds")
@@ -602,6 +645,7 @@ def parser():
 
     new = command("pilot", pilot, "find out sigma: without a file, write pilot.csv; with it, read the results")
     new.add_argument("file", nargs="?")
+    new.add_argument("--sure", action="store_true", help="take rewards that lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
     new.add_argument("--gap", type=number, help="smallest lead of the best that matters to you")
@@ -613,7 +657,7 @@ def parser():
 
     new = command("tell", tell, "hand over a csv of measurements, all of those asked for or some")
     new.add_argument("file")
-    new.add_argument("--again", action="store_true", help="take rows although they look like some told before")
+    new.add_argument("--sure", action="store_true", help="take rows that look like some told before, or like an error")
 
     new = command("undo", undo, "take back the last file")
     new.add_argument("reason", nargs="?", default="", help="for the log")
@@ -629,6 +673,8 @@ def main(given: list[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = shown
+            if options.function not in (tell, report):  # which say once what the end of an experiment leaves open
+                warnings.simplefilter("ignore", LinearityWarning)
             if options.function is import_:
                 import_(options, options.folder)
                 return 0

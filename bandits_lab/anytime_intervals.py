@@ -69,6 +69,7 @@ class Standings(NamedTuple):
     sigma: float
     source: str  # of sigma
     delta: float
+    proved: bool = False  # by the test of a rule that promises delta, and has ended
 
     def __repr__(self):
         return f"{self.table.to_string(float_format='{:.4g}'.format)}\n{_in_words(self)}"
@@ -106,7 +107,7 @@ class Standings(NamedTuple):
 def _in_words(known):
     leader, table = known.table.index[known.leader], known.table
     if known.ended:
-        said = f"After {known.pulls:,} measurements the answer is {leader}: {_lead(*known.lead)}."
+        said = f"After {known.pulls:,} measurements the answer is {leader}: {_lead(known)}."
     else:
         count = int(table["in_play"].sum())
         said = f"After {known.pulls:,} measurements {count} of {len(table)} may still be the best"
@@ -117,7 +118,8 @@ def _in_words(known):
     )
 
 
-def _lead(low, high):
+def _lead(known):
+    low, high = known.lead
     if low == np.inf:
         return "there is no other"
     if low == -np.inf:
@@ -127,6 +129,8 @@ def _lead(low, high):
         return f"{between}, so it is proved to be the best"
     if high < 0:
         return f"{between}, so another is better"
+    if known.proved:
+        return f"{between}. The rule's own test, which is sharper than these intervals, has proved it to be the best"
     return f"{between}, so these measurements alone do not prove it: another may be better, by {-low:.4g} at most"
 
 
@@ -269,4 +273,6 @@ def standings(
     leader = int(lab.result.recommendation if ended else argmax(table["estimate"].to_numpy()))
     others = table[np.arange(len(table)) != leader]
     lead = (float(others["low"].min()), float(others["high"].min())) if len(others) else (inf, inf)
-    return Standings(table, leader, lead, ended, int(sample.counts.sum()), sigma, told["source"], delta)
+    given, pulls = lab.experiment.arguments, int(sample.counts.sum())
+    proved = ended and "delta" in given and "budget" not in given
+    return Standings(table, leader, lead, ended, pulls, sigma, told["source"], delta, proved)

@@ -101,15 +101,19 @@ WAY_OUT = "give the rule a floor= (a share of every batch for all arms)"
 MISSING = "Add what is missing to the features (squares, products), or take np.eye(K) as arms, which assumes nothing."
 
 
+def parts(found):
+    """Return what a Diagnosis says of noise, linearity and arms, each a text."""
+    said = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
+    if isfinite(found.p_value):
+        said["caution"] = "where earlier rewards chose the later measurements, p is approximate."
+    return {name: text for name, text in said.items() if text}
+
+
 def say(found):
     """Return a Diagnosis as a text."""
-    parts = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
-    if isfinite(found.p_value):
-        parts["caution"] = "where earlier rewards chose the later measurements, p is approximate."
     return "\n".join(
         textwrap.fill(text, WIDTH, initial_indent=f"{name:<{MARGIN}}", subsequent_indent=" " * MARGIN)
-        for name, text in parts.items()
-        if text
+        for name, text in parts(found).items()
     )
 
 
@@ -354,7 +358,7 @@ def message(experiment, log, result=None):
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
             f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. "
-            "A diagnosis (`diagnose`, or the command report) says which arms are off; squares or products among the "
+            "The command report, or `diagnose`, says which arms are off; squares or products among the "
             "features mend it"
         )
     answer = getattr(result, "recommendation", None)
@@ -442,10 +446,10 @@ def _hardly_seen(found, answer, names):
     if not len(faint):
         return ""
     return (
-        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: a departure by "
-        f"{TWICE:g} times what lies between it and the answer (for the answer: the next) would be missed with a "
-        "probability above 0.2, and the answer could be wrong. A diagnosis (`diagnose`, or the command report) "
-        f"says what would be seen of each arm"
+        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: if one "
+        f"of them were better than the linear fit says, by {TWICE:g} times its distance from the answer (for the "
+        "answer: worse), that would be missed with a probability above 0.2, and the answer could be wrong. The command "
+        "report, or `diagnose`, says what would be seen of each arm"
     )
 
 

@@ -17,7 +17,7 @@ from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.dropping import UNPROVED, check_left, checked_arms, following, going_on
 from bandits_lab.experiment import identify
-from bandits_lab.measurements import label, positions, raw_rows, told_before
+from bandits_lab.measurements import far_off, label, positions, raw_rows, told_before
 from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lab.requests import Drive, checked_sample, rows_of, surplus_rows
 from bandits_lib.protocol import Rule, Sample, total, unroll
@@ -366,8 +366,8 @@ class Lab(Drive):
         LinearityWarning
             With the last Sample, if the measurements contradict a linear model, or could not have done so.
         UserWarning
-            If rows were told before and chance does not explain it: a file that was read twice? If the experiment ends
-            without a result.
+            If rows were told before and chance does not explain it: a file that was read twice? If a single reward lies
+            far from all others: a typing error? If the experiment ends without a result.
 
         Examples
         --------
@@ -386,14 +386,14 @@ class Lab(Drive):
                 return
         given, sample, request = sample, self._check(sample), self._request
         rows = raw_rows(given)
-        message = told_before(rows, sample, self._told, self._watch.sigma)
+        messages = self._doubts(rows, sample)
         self._take(sample)
         if sample.counts.any():
             marks = tuple(row.mark for row in rows)
             self._told.add(marks, request)
             self._write(request, sample, marks=marks)
             self._by_hand = True
-            if message:
+            for message in messages:
                 warnings.warn(message, stacklevel=2)
             self._fill()
         self._look()
@@ -681,19 +681,23 @@ class Lab(Drive):
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several: they are "
-                "kept, "
-                "unused. Rules that take them from the beginning have an argument history=",
+                "kept, unused. Rules that take them from the beginning have an argument history=",
                 stacklevel=2,
             )
 
     def _keep(self, rows, raw, sample):
         """Take rows of the log into the stock, from which requests are answered."""
-        message = told_before(raw, sample, self._told, self._watch.sigma)
+        messages = self._doubts(raw, sample)
         lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
         lab._fill()
         self._become(lab)
-        if message:
+        for message in messages:
             warnings.warn(message, stacklevel=3)
+
+    def _doubts(self, rows, sample):
+        """Warnings about rows that were told before, or that lie far from all others."""
+        before, told = self._told.sample, told_before(rows, sample, self._told, self._watch.sigma)
+        return [text for text in (told, far_off(rows, before, self.names)) if text]
 
     # --- steps on a copy, which takes this Lab's place when all went well
 

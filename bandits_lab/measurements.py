@@ -31,6 +31,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from math import isfinite, pi, sqrt
 from pathlib import Path
 from typing import NamedTuple
@@ -183,10 +184,9 @@ class Numbers:
         self.hint = hint  # of the message for a text that is no number
         commas = [text for text in texts if COMMA.fullmatch(text)]
         points = [text for text in texts if "." in text and _finite(text) is not None]
-        if any(not THOUSANDS.fullmatch(text) for text in points):
-            self.mark = "."
-        elif any(not THOUSANDS.fullmatch(text) for text in commas):
-            self.mark = ","
+        fractions = [sum(not THOUSANDS.fullmatch(text) for text in some) for some in (points, commas)]
+        if any(fractions):
+            self.mark = "." if fractions[0] >= fractions[1] else ","
         else:
             self.mark = "." if delimiter == "," and not commas else ""
 
@@ -199,8 +199,9 @@ class Numbers:
             )
         if COMMA.fullmatch(text) and self.mark == ",":
             return float(text.replace(",", "."))
-        if (number := _finite(text)) is not None:
-            return float(text.replace(".", "")) if THOUSANDS.fullmatch(text) and self.mark == "," else number
+        thousands = bool(THOUSANDS.fullmatch(text))
+        if (number := _finite(text)) is not None and (thousands or "." not in text or self.mark == "."):
+            return float(text.replace(".", "")) if thousands and self.mark == "," else number
         raise ValueError(f"{where}: {name} must be a finite number; got {text!r}{self._instead(text) or self.hint}")
 
     def whole(self, text, name, where):
@@ -219,8 +220,9 @@ class Numbers:
         return bool(COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) or BOTH.fullmatch(text))
 
     def _instead(self, text):
-        if COMMA.fullmatch(text):
-            return ", where other numbers have points: write all of them with points"
+        if COMMA.fullmatch(text) or _finite(text) is not None:
+            one, other = ("point", "points") if self.mark == "." else ("comma", "commas")
+            return f", where the other numbers have {other}: write it with a {one}"
         if (unit := UNIT.fullmatch(text)) and (number := _finite(unit[1].replace(",", "."))) is not None:
             said = f"{number / 100:.12g}" if unit[2] == "%" else f"{number:.12g}"
             return f": write {said.replace('.', self.mark or '.')}"
@@ -324,8 +326,7 @@ def read_measurements(
         if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
                 f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take "
-                "the "
-                "first n of each arm, in time; was this file told before?"
+                "the first n of each arm, in time; was this file told before?"
             )
         _add(sample, raw)
         rows.append(raw)
@@ -399,7 +400,11 @@ def _row(row, numeric, position, numbers, where):
 
 def _arm(row, position, where):
     if row["arm"] not in position:
-        raise ValueError(f"{where}: unknown arm {row['arm']!r}; the arms are {some(position)}")
+        near = get_close_matches(row["arm"], position, n=2)
+        raise ValueError(
+            f"{where}: unknown arm {row['arm']!r}; {'is it' if near else 'the arms are'} "
+            f"{' or '.join(near) + '?' if near else some(position)}"
+        )
     return position[row["arm"]]
 
 
@@ -407,6 +412,32 @@ def some(names, most=6):
     """Return the first names, and how many there are."""
     shown = ", ".join(map(str, list(names)[:most]))
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
+# --- rewards that may be typing errors
+
+FAR = 20  # times the spread of the others
+ENOUGH = 8  # rewards that show a spread
+
+
+def far_off(rows, before, names=None):
+    """Return a warning about single rewards that lie far from all others, in the file or before; or an empty text."""
+    single = [row for row in rows if row.count == 1]
+    values = np.array([row.sum for row in single])
+    if len(values) >= ENOUGH:
+        low, centre, high = np.quantile(values, (0.25, 0.5, 0.75))
+        width = (high - low) / 1.349  # the standard deviation of a Gaussian
+    elif before is not None and (n := before.counts.sum()) >= ENOUGH:
+        centre = before.sums.sum() / n
+        width = sqrt(max(before.squares.sum() / n - centre**2, 0.0))
+    else:
+        return ""
+    far = [row for row in single if width and abs(row.sum - centre) > FAR * width]
+    if not far:
+        return ""
+    said = [f"{row.sum:g} of {names[row.arm] if names else f'arm {row.arm}'}" for row in far]
+    usual = f"which are about {centre:.4g}, give or take {width:.2g}"
+    return f"{some(said, 3)}: far from the others, {usual}. Is it a typing error?"
 
 
 # --- rows that were told before

@@ -7,9 +7,9 @@ from html import escape
 
 import matplotlib
 import matplotlib.pyplot as plt
-import pandas as pd
+import numpy as np
 
-from bandits_lab.diagnosis import diagnose
+from bandits_lab.diagnosis import diagnose, parts
 from bandits_lab.measurements import nothing
 from bandits_lib.protocol import total
 
@@ -22,22 +22,22 @@ LABELS = {"arm_column": "column of the arms", "reward_column": "column of the re
 
 def page(experiment, lab, answer, known, said):
     """Return the page; `known()` makes the standings, `said` are warnings."""
-    parts = [_settings(experiment), _measured(experiment, lab)]
+    sections = []
     try:
-        parts.append(_standings(known(), experiment.in_unit))
+        sections.append(_standings(known(), experiment.in_unit))
     except ValueError as error:
-        parts.append(_section("Standings", _p(str(error))))
-    parts.append(_model(experiment, lab))
+        sections.append(_section("Standings", _p(str(error))))
     if said:
-        items = "".join(f"<li>{escape(text)}</li>" for text in said)
-        parts.append(_section("Warnings", f"<ul>{items}</ul>"))
+        items = "".join(f"<li>{escape(text[:1].upper() + text[1:].rstrip('.'))}.</li>" for text in said)
+        sections.append(_section("Warnings", f"<ul>{items}</ul>"))
+    sections += [_model(experiment, lab), _measured(experiment, lab), _settings(experiment)]
     title = f"Experiment {experiment.folder.resolve().name}"
     made = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
     head = f'<p class="answer">{escape(answer)}</p>'
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1><p>{made}</p>{head}\n{''.join(parts)}</body></html>\n"
+        f"<body><h1>{escape(title)}</h1><p>{made}</p>{head}\n{''.join(sections)}</body></html>\n"
     )
 
 
@@ -57,23 +57,25 @@ def _settings(experiment):
             f"{experiment.measure(found['sigma'])}, at most {experiment.measure(found['bound'])}"
         )
     if planned := rows.pop("planned", None):
-        rows["plan"] = f"{planned:,.0f} measurements on average, by the rule that needs fewest"
+        rows["plan"] = f"{planned:,.0f} measurements on average"
     cells = ((name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in rows.items())
     lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in cells)
-    log = experiment.log.resolve()
-    return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {log}.')}")
+    return _section("Settings", f"<table>{lines}</table>{_p(f'The log of all measurements is {experiment.log.name}.')}")
 
 
 def _measured(experiment, lab):
     sample = total([nothing(len(experiment.names)), *lab.log])
     measured = sample.counts > 0
     means = [f"{s / n:.4g}" if n else "" for n, s in zip(sample.counts, sample.sums, strict=True)]
-    table = pd.DataFrame({"measurements": sample.counts, f"mean{experiment.in_unit}": means}, index=experiment.names)
+    described = experiment.arms.described.rename(columns=experiment.spelled)
+    table = described.assign(**{"measurements": sample.counts, f"mean{experiment.in_unit}": means})
     if lab.ask() is not None:
         table["wanted now"] = lab.ask()
+    order = np.argsort(-np.divide(sample.sums, sample.counts, out=np.full(len(measured), -np.inf), where=measured))
+    table = table.iloc[order]
     said = f"{sample.counts.sum():,} measurements of {measured.sum()} of the {len(measured)} arms were used."
     said += f" {len(lab._stock)} more are kept for later requests." if len(lab._stock) else ""
-    return _section("What was measured", _p(said) + table.to_html(border=0))
+    return _section("What was measured, the largest mean first", _p(said) + table.to_html(border=0))
 
 
 def _standings(known, unit):
@@ -86,15 +88,18 @@ def _model(experiment, lab):
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
     found = diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names)
-    picture = _image(found.plot, "Mean of every arm less the fitted value, with intervals")
-    return _section(title, f"<pre>{escape(repr(found))}</pre>{picture}")
+    said = "".join(f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in parts(found).items())
+    said += _p(
+        "Blue: the mean of every arm less its fitted value, with an interval. Grey: departures that would not show."
+    )
+    return _section(title, said + _image(found.plot, "Mean of every arm less the fitted value", experiment.in_unit))
 
 
 def _image(plot, alt, unit=""):
     """A picture in the page; names are no formulas."""
     with matplotlib.rc_context({"text.parse_math": False}):
         ax = plot()
-        ax.set_xlabel(f"{ax.get_xlabel()}{unit}")
+        ax.set_xlabel(f"{ax.get_xlabel().removesuffix(' (units of reward)')}{unit}")
         figure = ax.figure
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=130, metadata={"Software": None})

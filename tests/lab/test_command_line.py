@@ -216,7 +216,7 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
     refused = run(capsys, "import", "few.csv", code=2)
     assert "columns 'dose', 'batch no'" in refused.lower() and "option numbers" in refused and "option codes" in refused
     said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
-    assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "squares of dose" in said
+    assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, mo
         monkeypatch.undo()
         monkeypatch.chdir(folder)
     refused = run(capsys, "tell", "to_measure.csv", code=2)
-    assert "30 of these 30 rows were told before" in refused and "--again" in refused
+    assert "30 of these 30 rows were told before" in refused and "--sure" in refused
     assert told(folder)[0] == 30
 
 
@@ -401,3 +401,46 @@ def test_as_a_program(folder):
     done = run_it("tell", "none.csv")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no file none.csv.\n")
     assert "step by step" in run_it("--help").stdout
+
+
+def test_a_slip_of_a_factor_of_ten_is_asked_about_before_it_counts(folder, capsys):
+    rng = np.random.default_rng(5)
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    rows = measured("to_measure.csv", rng).read_text(encoding="cp1252").split("\n")
+    slip = [*rows[:4], rows[4].replace(",", ""), *rows[5:]]
+    Path("slip.csv").write_text("\n".join(slip), encoding="cp1252")
+    name = rows[4].partition(";")[0]
+    refused = run(capsys, "tell", "slip.csv", code=2)
+    assert f"of {name}: far from the others" in refused and "nothing was taken" in refused and "--sure" in refused
+    assert not (folder / "log.csv").exists()
+    Path("to_measure.csv").unlink()
+    assert "are in the log" in run(capsys, "tell", "slip.csv", "--sure")
+    run(capsys, "undo")
+    Path("pilot.csv").write_text("\n".join(slip), encoding="cp1252")
+    (folder / "log.csv").unlink()
+    assert "Is it a typing error?" in run(capsys, "pilot", "pilot.csv", code=2)
+
+
+def test_a_form_that_was_told_from_a_copy_is_put_away(folder, capsys):
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    copy = folder / "copy.csv"
+    copy.write_bytes(measured("to_measure.csv", np.random.default_rng(6), missing=[2]).read_bytes())
+    said = run(capsys, "tell", "copy.csv")
+    assert "to_measure.csv is kept as measured_1.csv" in said and wanted(folder) == 1
+    assert "mend it first: measured_1.csv" in run(capsys, "undo", "a slip")
+
+
+def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):
+    said = run(capsys, *IMPORT)
+    assert "Assumed: the mean reward is a sum of a straight line in Temperatur, a constant for each Lösung" in said
+    assert "--squares 'Temperatur'" in said
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        said = run(capsys, "tell", str(measured("to_measure.csv", rng))) if wanted(folder) else run(capsys, "ask")
+        if "The answer is" in said:
+            break
+    assert f"The answer is {BEST} (Temperatur 60.0, Lösung Ölsäure)" in said
+    assert "the highest Temperatur of all: a better one may lie beyond" in said
+    assert "can hardly be seen" not in run(capsys, "standings")

@@ -121,7 +121,15 @@ def test_names_of_another_code_page_are_read(tmp_path):
         (b"arm;reward\nplain;1 234\n", "line 2 of .*got '1 234': write 1234$"),
         (b"arm;reward\nplain;1.234.567\n", "line 2 of .*got '1.234.567': write 1234567$"),
         (b"arm,reward\nplain,12 mV\n", "line 2 of .*got '12 mV': write 12$"),
-        (b"arm;reward\nplain;1,5\nplain;2.5\n", "line 2 of .*'1,5', where other numbers have points"),
+        (
+            b"arm;reward\nplain;1,5\nplain;3,5\nbold;2.5\n",
+            "line 4 of .*'2.5', where the other numbers have commas: write",
+        ),
+        ("arm,reward\nplain,1\nboldd,1\n", "line 3 of .*unknown arm 'boldd'; is it bold?"),
+        (
+            b"arm;reward\nplain;1,5\nplain;2.5\n",
+            "line 2 of .*'1,5', where the other numbers have points: write it with a point",
+        ),
         (b"arm,reward\nplain,>4.0\n", "line 2 of .*got '>4.0'. An empty cell .* leaving it out misleads"),
         (b"arm,reward\nplain,#DIV/0!\n", "line 2 of .*got '#DIV/0!'"),
         (b"arm,reward,Arm\nplain,1,1\n", "line 1 of .*two columns 'arm'"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bandits_lab import Lab, read_measurements
-from bandits_lab.measurements import Raw, Told, likelihood, raw_rows, read_each, step, told_before
+from bandits_lab.measurements import Raw, Told, far_off, likelihood, raw_rows, read_each, step, told_before
 from bandits_lib import Result, Sample, rule
 from bandits_lib.fixed_confidence import rage
 
@@ -252,3 +252,22 @@ def test_a_reward_beyond_what_a_float_can_square_is_refused_in_a_sentence(tmp_pa
     with pytest.raises(ValueError, match="line 2 of .*too large"):
         read_measurements(path, NAMES)
     assert rage(np.eye(3), delta=0.1).fresh
+
+
+def test_a_reward_far_from_all_others_is_asked_about():
+    rng, lab = np.random.default_rng(0), Lab(large(np.eye(3)), names=NAMES[:3])
+    rewards = 800 + rng.standard_normal(30)
+    lab.tell(Sample.of(np.arange(30) % 3, rewards, 3))
+    with pytest.warns(UserWarning, match=rf"8000 of {NAMES[1]}: far from the others, which are about .* typing error"):
+        lab.tell(Sample.of([1], [8000.0], 3))
+    with pytest.warns(UserWarning, match="8100 of arm 2"):
+        Lab(large(np.eye(3))).tell_history(Sample.of([k % 3], [800.0 + k if k != 11 else 8100.0], 3) for k in range(12))
+
+
+@pytest.mark.parametrize("law", ["standard_normal", "standard_exponential", "laplace"])
+def test_honest_rewards_are_not_asked_about(law):
+    rng = np.random.default_rng(1)
+    rows = [Raw(0, 1, x, x * x) for x in getattr(rng, law)(size=20_000)]
+    assert not any(far_off(rows[i : i + 20], None) for i in range(0, len(rows), 20))
+    zeros = [Raw(0, 1, float(x), float(x)) for x in rng.random(1000) < 0.1]
+    assert not far_off(zeros, None) and not far_off(rows[:3], None)

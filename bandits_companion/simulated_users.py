@@ -68,17 +68,15 @@ MOST = 500_000  # single pulls of a request for which it is given up
 
 
 class Bench:
-    """A person at work in a folder; `told` is the stated sigma over the true one, `options` are those of the rule.
-
-    `nature` returns single rewards of arms in the order of time. `rows` is "sorted" if that is not random, or "single"
-    if files have a row for each pull, however many there are.
-    """
+    """A person at work in a folder; `told` is the stated sigma over the true one, `options` are those of the rule."""
 
     def __init__(self, stream, folder, *, rule=rage, told=1.0, truth=None, units=1.0, nature=None, rows="", **options):
         self.rng, self.folder, self.path = stream, folder, folder / "log.csv"
         self.problem, self.options = world(stream, **(truth or {})), {"delta": DELTA, **options}
         self.rule, self.units, self.names = rule, units, NAMES
-        self.nature, self.rows, self.day = nature, rows, 0.0
+        self.nature = nature  # (bench, arm (n,)) -> rewards (n,) in the order of time; None: `_pull`
+        self.rows = rows  # "sorted": the order of time is not random; "single": a row of a file for every pull
+        self.day = 0.0  # level of today's rewards
         self.second = np.argsort(self.problem.means)[-2]
         if told is not None:
             self.options["sigma"] = told * SIGMA

@@ -1,16 +1,21 @@
-"""A thousand simulated experiments in which something goes wrong: right as promised or warned, and nothing is lost."""
+"""Simulated experiments in which something goes wrong: right as promised or warned, and nothing is lost."""
 
+import inspect
 import re
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from scipy import stats
 
 from bandits_companion import simulated_users
-from bandits_companion.simulated_users import DELTA, KINDS, Bench, User, simulate_users, table
-from bandits_lab import lab
+from bandits_companion.simulated_users import ALL, DELTA, KINDS, UNSEEN, Bench, User, simulate_users, table
+from bandits_lab import Lab, lab
+from bandits_lib.fixed_confidence import bounded_rage, rage
 
-RUNS = 35
+RUNS = 25
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks/companion_your_own_arms.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +35,26 @@ def above_delta(silent, runs):
 
 def test_nobody_is_wrong_without_a_word_more_often_than_delta(records):
     found = table(records)
+    total = found.loc[ALL]
+    found = found.drop(ALL)
     assert len(records) >= 1_000 and list(found.index) == list(KINDS) and (found["experiments"] == RUNS).all()
+    assert (found["wrong"] == found[["contradicted", "caveated", "silent"]].sum(axis=1)).all()
+    assert (found.drop(columns=["bound", "said"]).sum() == total.drop(["bound", "said"])).all()
     for kind, row in found.iterrows():
         assert above_delta(row["silent"], RUNS) > 1e-3, (kind, row["silent"])
-    assert above_delta(found["silent"].sum(), len(records)) > 0.5
+    assert above_delta(total["silent"], len(records)) > 0.5
+    kept = found[[not user.must and not user.stated for user in KINDS.values()]]
+    assert len(kept) >= 30 and above_delta(kept["wrong"].sum(), RUNS * len(kept)) > 0.5
+
+
+def test_limits_are_stated_where_users_read_them():
+    """Wrong answers count as caveated by a document only if the sentence is there."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4).cells
+    pages = [cell.source for cell in notebook if cell.cell_type == "markdown"]
+    pages += [inspect.getdoc(found) for found in (rage, bounded_rage, Lab.close)]
+    text = " ".join(" ".join(pages).split())
+    stated = {user.stated for user in KINDS.values()} - {"", UNSEEN}
+    assert len(stated) >= 5 and all(sentence in text for sentence in stated), [s for s in stated if s not in text]
 
 
 def test_one_user_of_each_kind_loses_nothing():
@@ -60,6 +81,17 @@ ALWAYS = {  # what every user of a kind hears, or is refused
     "two people, one log": "another Lab has saved there",
     "squares left out": "squares is 0, below",
     "empty cells": "have no reward",
+    "two people, equal clicks": "another Lab has saved there",
+    "files told twice, shuffled": "has the same file been read twice|more pulls of|the algorithm is done",
+    "parts told twice, shuffled": "has the same file been read twice",
+    "cumulative files": "has the same file been read twice|more pulls of",
+    "names of two arms swapped": "the log is of another experiment: arm 0 is 'version A'",
+    "percent, scale 1": "for [0-9,]+ with scale=None",
+    "one in 100 typed ten times too large": "SigmaWarning: replicates have",
+    "rounded to three sigma": "SigmaWarning: replicates have",
+    "days arm by arm, bounded_rage": "DriftWarning",
+    "days arm by arm, xy_static": "DriftWarning",
+    "one reading as sixteen": "DriftWarning|LinearityWarning: rewards are not",
 }
 
 
@@ -67,7 +99,7 @@ ALWAYS = {  # what every user of a kind hears, or is refused
 def test_each_hears_what_went_wrong(records, kind, text):
     some = records[records["kind"] == kind]
     heard = [" ".join([*said, *refused]) for said, refused in zip(some["said"], some["refused"], strict=True)]
-    assert np.mean([any(part in found for part in text.split("|")) for found in heard]) > 0.75
+    assert np.mean([re.search(text, found) is not None for found in heard]) > 0.75
 
 
 def test_kinds_do_happen(records):
@@ -76,8 +108,11 @@ def test_kinds_do_happen(records):
     assert some["saves that were killed"]["warned"].map(lambda w: "ReplayWarning" in w).mean() > 0.5
     wrong = table(records)["wrong"]
     assert (wrong[["quadratic truth, floor .1", "one version unlike its features, no floor"]] >= 4).all()
-    caveat = table(records)["caveat"]
-    assert caveat["honest"] > RUNS / 2 and caveat["quadratic truth, floor .1"] < RUNS / 2
+    unseen = records["said"].map(lambda said: any(text.startswith(UNSEEN) for text in said)).groupby(records["kind"])
+    assert unseen.mean()["honest"] > 0.5 > unseen.mean()["quadratic truth, floor .1"]
+    pulls = records.groupby("kind")["pulls"].mean()
+    assert pulls["percent, no scale"] < 2 * pulls["honest"] < pulls["percent, scale 1"] / 100
+    assert (wrong[["days arm by arm, rage", "days arm by arm, sigma unknown", "one reading as sixteen"]] >= 4).all()
     drops = [name for name in KINDS if name.startswith("arm dropped")]
     assert all(some[name]["refused"].map(len).mean() < 0.5 for name in drops)
 
@@ -93,18 +128,30 @@ def test_records_hang_on_seed_kind_and_run_alone(records):
 # --- the harness can fail
 
 
+def deaf(records):
+    """The records as if nothing had been said."""
+    return records.assign(said=[[]] * len(records), refused=[[]] * len(records))
+
+
+def test_a_sentence_in_a_document_excuses_no_other_kind(monkeypatch):
+    found = simulate_users(12, kinds=["one reading as sixteen"])
+    row = table(deaf(found)).loc[ALL]
+    assert row["caveated"] == row["wrong"] > 0 == row["silent"]
+    monkeypatch.setitem(KINDS, "one reading as sixteen", KINDS["one reading as sixteen"]._replace(stated=""))
+    row = table(deaf(found)).loc[ALL]
+    assert row["silent"] == row["wrong"] > 0 == row["caveated"]
+
+
 def test_without_the_warnings_a_wrong_sigma_would_be_a_broken_promise(quarters):
-    assert table(quarters)["silent"].item() == 0
-    deaf = quarters.assign(warned=[[]] * len(quarters))
-    assert above_delta(table(deaf)["silent"].item(), len(deaf)) < 1e-3
+    assert table(quarters).loc[ALL, "silent"] == 0
+    assert above_delta(table(deaf(quarters)).loc[ALL, "silent"], len(quarters)) < 1e-3
 
 
 @pytest.mark.slow
 def test_without_the_warnings_so_would_a_wrong_model():
     found = simulate_users(60, seed=2, kinds=["one version unlike its features, no floor"])
-    assert above_delta(table(found)["silent"].item(), len(found)) > 1e-3
-    deaf = found.assign(warned=[[]] * len(found))
-    assert above_delta(table(deaf)["silent"].item(), len(deaf)) < 1e-3
+    assert above_delta(table(found).loc[ALL, "silent"], len(found)) > 1e-3
+    assert above_delta(table(deaf(found)).loc[ALL, "silent"], len(found)) < 1e-3
     unseen = found["said"].map(lambda said: any("cannot be seen for arm" in text for text in said))
     assert unseen.any()
 

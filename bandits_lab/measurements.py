@@ -505,7 +505,7 @@ def told_before(rows, sample, told, sigma):
     if sum(row.count for row, again in zip(rows, agree, strict=True) if again) < LEAST:
         return ""
     if by_number(rows, agree, sample, told, sigma) > CHANCE:
-        agree, files = by_order(rows, marks, told)
+        agree, files = by_order(rows, marks, told, sample, sigma)
     if not agree.any():
         return ""
     return (
@@ -527,9 +527,7 @@ def by_number(rows, agree, sample, told, sigma):
     counts, sums, squares = np.array([row[1:4] for row in rows], float).T
     if not (s := spread(sample, told, sigma)):
         return 1.0
-    own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
-    width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
-    p = step(sums) / np.maximum(width, 1e-300)
+    p = _agree_by_chance(rows, s)
     fine = (p <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
     if counts[fine & agree].sum() < LEAST:
         return 1.0
@@ -547,6 +545,14 @@ def by_number(rows, agree, sample, told, sigma):
         other = _tail(same, p.max(), [arms[arm_of(mark)] for mark in marks])
         chance = min(chance, 4 * len(told.files) * one, 4 * len(told.files) * other)
     return chance
+
+
+def _agree_by_chance(rows, s):
+    """For each row a bound on the chance that another row of its arm has the same sum; s: spread of a reward."""
+    counts, sums, squares = np.array([row[1:4] for row in rows], float).T
+    own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
+    width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
+    return np.minimum(step(sums) / np.maximum(width, 1e-300), 1.0)
 
 
 def _tail(same, p, others):
@@ -581,11 +587,14 @@ def _off(values, parts):
     return np.abs(scaled - np.rint(scaled)) - 1e-12 * np.maximum(scaled, 1.0)
 
 
-def by_order(rows, marks, told):
+def by_order(rows, marks, told, sample, sigma):
     """Return which rows lie in a file told before, or hold one, in its order; and these files."""
     found = np.zeros(len(rows), bool)
     files: set[int] = set()
-    if len(rows) < RUN or likelihood(rows) > CHANCE:
+    if (s := spread(sample, told, sigma)) and len(told.files) * np.prod(_agree_by_chance(rows, s)) < CHANCE:
+        files = {file for file in told.of.get(marks[0], ()) if told.files[file][1] == marks}
+        found[:] = bool(files)
+    if files or len(rows) < RUN or likelihood(rows) > CHANCE:
         return found, files
     places = sum(number * (abs(len(rows) - length) + 1) for length, number in told.lengths.items())
     for i, run in enumerate(runs(marks)):

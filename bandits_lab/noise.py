@@ -68,8 +68,15 @@ DRIFT = (
 )
 
 
+ONE_BY_ONE = (
+    "each arm was told by itself, one after the other: the effect of a day, an operator or a drift would look like a "
+    "difference of arms, and nothing could show it. Measure all arms of a request on the same day in random order"
+)
+FEW = 3  # arms, told one after the other, of which a Lab warns
+
+
 class DriftWarning(UserWarning):
-    """The parts of an arm, told to a `Lab` at different times, differ by more than their noise.
+    """The parts of an arm, told to a `Lab` at different times, differ by more than their noise, or could not show it.
 
     Notes
     -----
@@ -77,7 +84,8 @@ class DriftWarning(UserWarning):
     n_ik (m_ik - mu_k)^2, which are independent given the past, so that the supermartingale of `SigmaWarning` with a
     part in the place of a pull bounds B at all times. The noise is the smaller of the rule's sigma and an upper bound
     from replicates within parts. A wrong warning has probability about 1e-4 over a whole experiment. Every rule is
-    watched, also those without sigma.
+    watched, also those without sigma. A Lab also warns if each of several arms was told in parts of its own, one arm
+    after the other, so that no test can tell days from arms.
 
     Examples
     --------
@@ -113,9 +121,13 @@ class Watch:
         self.parts = self.inside_df = 0  # means of an arm in a Sample, and replicates beyond the first in them
         self.between = self.inside = 0.0  # squares between the means of an arm, and within Samples, in reward^2
         self.said: set[str] = set()
+        self.apart, self.last = True, -1  # whether every Sample had one arm, and no arm came back; the last arm
 
     def take(self, sample):
         """Add a Sample."""
+        arms = np.flatnonzero(sample.counts).tolist()
+        self.apart = self.apart and len(arms) < 2 and all(k == self.last or k not in self.pulled for k in arms)
+        self.last = arms[-1] if arms else self.last
         for arm in np.flatnonzero(sample.counts).tolist():
             self._add(arm, int(sample.counts[arm]), float(sample.sums[arm]), float(sample.squares[arm]))
 
@@ -148,7 +160,10 @@ class Watch:
         return None
 
     def drift(self):
-        """Return the warning that parts of an arm differ by more than their noise, once, or None."""
+        """Return the warning that parts of an arm differ by more than their noise, or cannot; each once; or None."""
+        if self.apart and len(self.pulled) >= FEW and self.pulls >= 2 * len(self.pulled) and "apart" not in self.said:
+            self.said.add("apart")
+            return ONE_BY_ONE
         bounds = [self.sigma] * (self.sigma > 0)
         if self.inside_df >= DRIFT_DF and self.inside > 0:
             bounds.append(sqrt(self.inside / self.inside_df * (1 + DRIFT_SLACK / sqrt(self.inside_df))))

@@ -88,7 +88,9 @@ def _model(experiment, lab):
     if not lab.log:
         return _section(title, _p("Nothing was measured yet."))
     found = diagnose(experiment.features, total(lab.log), experiment.sigma, names=experiment.names)
-    said = "".join(f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in parts(found).items())
+    said = "".join(
+        f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in parts(found).items()
+    )
     said += _p(
         "Blue: the mean of every arm less its fitted value, with an interval. Grey: departures that would not show."
     )

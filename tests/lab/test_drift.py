@@ -74,3 +74,19 @@ def test_the_warning_comes_once():
         for rate in (0.1, 0.9, 0.5, 0.2):
             lab.tell(purchases(parts, np.full(4, rate), rng))
     assert [warning.category for warning in said].count(DriftWarning) == 1
+
+
+def test_arms_that_are_told_one_after_the_other_cannot_show_a_day_effect():
+    rng, lab = np.random.default_rng(0), Lab(rage(ARMS, delta=0.1, sigma=1.0))
+    wanted = lab.ask()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lab.tell(Sample.of([0] * 9, rng.standard_normal(9), 4))
+        lab.tell(Sample.of([1] * 9, rng.standard_normal(9), 4))
+    with pytest.warns(DriftWarning, match="each arm was told by itself, one after the other"):
+        lab.tell(Sample.of([2] * 9, rng.standard_normal(9), 4))
+    mixed, order = Lab(rage(ARMS, delta=0.1, sigma=1.0)), rng.permutation(np.repeat(np.arange(4), wanted))[:60]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for arm in order:
+            mixed.tell(Sample.of([arm], rng.standard_normal(1), 4))

@@ -125,7 +125,7 @@ def test_names_of_another_code_page_are_read(tmp_path):
             b"arm;reward\nplain;1,5\nplain;3,5\nbold;2.5\n",
             "line 4 of .*'2.5', where the other numbers have commas: write",
         ),
-        ("arm,reward\nplain,1\nboldd,1\n", "line 3 of .*unknown arm 'boldd'; is it bold?"),
+        (b"arm,reward\nplain,1\nboldd,1\n", "line 3 of .*unknown arm 'boldd'; is it bold?"),
         (
             b"arm;reward\nplain;1,5\nplain;2.5\n",
             "line 2 of .*'1,5', where the other numbers have points: write it with a point",

@@ -143,6 +143,22 @@ def test_a_kill_at_any_byte_of_a_save_loses_nothing_that_was_saved_before(tmp_pa
         assert path.read_bytes() == after
 
 
+@pytest.mark.parametrize("end", ["# entry é".encode()[:-1], b"\0" * 99, b"\0" * 100, b"# entry 12\0\0", b"\x81\x8d"])
+def test_an_end_cut_within_a_letter_or_zeros_of_a_power_cut_are_left_out(tmp_path, end):
+    path, lab = tmp_path / "log.csv", Lab(patient(ARMS), names=["café", "b", "c"])
+    lab.tell(sample([2, 0, 1]))
+    lab.save(path)
+    path.write_bytes(path.read_bytes() + end)
+    with pytest.warns(ReplayWarning, match="is left out: no '# end' follows"):
+        again = Lab(patient(ARMS), path, names=lab.names)
+    assert again.ask().tolist() == [3, 0, 2]
+    again.tell(sample([3, 0, 0]))
+    again.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Lab(patient(ARMS), path, names=lab.names).ask().tolist() == [0, 0, 2]
+
+
 def test_what_a_kill_cut_short_stays_as_a_remark(tmp_path):
     path, lab = tmp_path / "log.csv", half_way()
     lab.save(path)
@@ -635,13 +651,13 @@ def test_the_names_of_the_arms_are_kept_and_checked(tmp_path):
 def test_a_log_without_names_opens_with_any(tmp_path):
     half_way().save(tmp_path / "log.csv")
     lab = Lab(patient(ARMS), tmp_path / "log.csv")
-    assert lab.names is None and lab.unit == ""
+    assert lab.names is None and lab.unit == Lab(patient(ARMS), unit=None).unit == ""
     assert Lab(patient(ARMS), tmp_path / "log.csv", names=["a", "b", "c"]).names == ["a", "b", "c"]
 
 
 def test_a_reason_of_any_characters_is_one_line_that_stays(tmp_path):
     lab = half_way()
-    lab.undo('caf\udce9,\n"x"\u2028# end 00000000;,')
+    lab.undo('\0caf\udce9,\n"x"\u2028# end 00000000;,')
     lab.save(tmp_path / "log.csv")
     assert "# undone: the last entry: caf\\udce9, 'x' # end 00000000\n" in (tmp_path / "log.csv").read_text()
     with warnings.catch_warnings():

@@ -335,6 +335,7 @@ def refusing(number):
         ("open", errno.EACCES, "a.csv may not be written: make it and its folder writable, or save a.csv elsewhere"),
         ("open", errno.EROFS, "the disk of .* is read-only: save a.csv on another disk"),
         ("open", errno.ENOSPC, "the disk of .*a.csv is full: free some space"),
+        ("open", errno.EFBIG, "a.csv would be larger than a limit of the disk or the account: free some space"),
         ("open", errno.EDQUOT, "the disk quota for .*a.csv is used up: free some space"),
         ("fsync", errno.ENOSPC, "the disk of .*a.csv is full: .*what was saved before is still there"),
     ],

@@ -462,7 +462,10 @@ def _rows(tasks, runs, checkpoint, progress, **where):
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    for k, r, rows in tqdm(in_parallel(one_run, left, **where), total=len(left), disable=not progress, **BAR):
+    played = in_parallel(one_run, left, **where)
+    if progress:  # a bar that is not shown still takes a lock that forked processes share
+        played = tqdm(played, total=len(left), **BAR)
+    for k, r, rows in played:
         done[k][r] = rows
         keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from functools import partial
@@ -21,7 +22,7 @@ from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.files import append
+from bandits_lib.files import append, locked
 from bandits_lib.fixed_confidence import rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -267,6 +268,17 @@ def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     assert told_by(path) == {1: 24, 2: 12}
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
+
+
+def test_a_save_waits_for_another_one(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    thread = threading.Thread(target=lab.save, args=[path])
+    with locked(path):
+        thread.start()
+        time.sleep(0.1)
+        assert not path.exists()
+    thread.join()
+    assert path.exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="nothing to do: signals of another kind")

@@ -386,8 +386,9 @@ def monte_carlo(
         Number of pulls at which a run is stopped, by default none.
     checkpoint : path or str, optional
         A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
-        everything that decides the rows, the library's source included, and a file with another hash is refused. In a
-        folder (it exists, or the path ends in /; with `by`, always) the hash names the file. "" or None keeps nothing.
+        everything that decides the rows, the library's source included, but not of files that a rule reads. A file
+        with another hash is refused. In a folder (it exists, or the path ends in /; with `by`, always) the hash names
+        the file. "" or None keeps nothing.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True

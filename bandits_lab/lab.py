@@ -209,7 +209,7 @@ def _told(steps):
 
 def _one_line(reason):
     """A reason as a line that no spreadsheet changes."""
-    text = label(" ".join(str(reason).split())).replace('"', "'").rstrip(",; ")
+    text = label(" ".join(str(reason or "").replace("\0", "").split())).replace('"', "'").rstrip(",; ")
     return text.encode("utf-8", "backslashreplace").decode()
 
 

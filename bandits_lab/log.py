@@ -242,7 +242,7 @@ HEAD = "# bandits_lab log "
 BEGINNING = f"{HEAD}3 of "
 NAMES, UNIT = "names of the arms", "unit of the reward"
 ARGUMENT = re.compile(rf"# (\w+|{NAMES}|{UNIT}) = (.*)")
-MACHINE = "another processor, version of the library or rounding of the arms"
+MACHINE = "another processor, version of the library or rounding of the arms, or a changed file that the rule reads"
 
 
 class Log(NamedTuple):
@@ -317,7 +317,7 @@ def check_same(log, experiment):
 def parse(data):
     """Return the Log in the content of a file."""
     try:
-        lines = re.split("\r\n|\r|\n", decoded(data, "this file"))
+        lines = re.split("\r\n|\r|\n", _text(data))
     except ValueError:
         raise ValueError("line 1: this is no log of bandits_lab but another kind of file") from None
     if whole := not lines[-1]:
@@ -342,6 +342,12 @@ def parse(data):
     kept = "".join(f"{line}\n" for line in lines[:end])
     torn = "\n".join(lines[end:])
     return Log(experiment, "".join(f"{line}\n" for line in lines[: at + 1]), list(map(parse_entry, blocks)), kept, torn)
+
+
+def _text(data):
+    """The text of a file; a kill may have cut its last line within a letter, and a power cut may have left zeros."""
+    end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 if data.startswith(HEAD.encode()) else len(data)
+    return decoded(data[:end], "this file") + re.sub(b"\0+", b"?", data[end:]).decode(errors="replace")
 
 
 def _blocks(lines, start, whole):

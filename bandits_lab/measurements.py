@@ -524,11 +524,10 @@ def answered(requests):
 
 def by_number(rows, agree, sample, told, sigma):
     """Return the chance that so many rows agree with earlier ones, in any order."""
-    counts, sums, squares = np.array([row[1:4] for row in rows], float).T
+    counts = np.array([row.count for row in rows])
     if not (s := spread(sample, told, sigma)):
         return 1.0
-    p = _agree_by_chance(rows, s)
-    fine = (p <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
+    p, fine = _agree_by_chance(rows, s), _are_fine(rows, s)
     if counts[fine & agree].sum() < LEAST:
         return 1.0
     rest, p = [row for row, is_fine in zip(rows, fine, strict=True) if is_fine], p[fine]
@@ -553,6 +552,12 @@ def _agree_by_chance(rows, s):
     own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
     width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
     return np.minimum(step(sums) / np.maximum(width, 1e-300), 1.0)
+
+
+def _are_fine(rows, s):
+    """Which rows have sums that seldom agree by chance."""
+    counts, sums = np.array([row[1:3] for row in rows], float).T
+    return (_agree_by_chance(rows, s) <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
 
 
 def _tail(same, p, others):
@@ -591,7 +596,8 @@ def by_order(rows, marks, told, sample, sigma):
     """Return which rows lie in a file told before, or hold one, in its order; and these files."""
     found = np.zeros(len(rows), bool)
     files: set[int] = set()
-    if (s := spread(sample, told, sigma)) and len(told.files) * np.prod(_agree_by_chance(rows, s)) < CHANCE:
+    s = spread(sample, told, sigma)
+    if s and len(told.files) * np.prod(_agree_by_chance(rows, s), where=_are_fine(rows, s)) < CHANCE:
         files = {file for file in told.of.get(marks[0], ()) if told.files[file][1] == marks}
         found[:] = bool(files)
     if files or len(rows) < RUN or likelihood(rows) > CHANCE:

@@ -190,7 +190,8 @@ def _how(given, K):
 def _check_rewards(counts, sums, squares):
     """Refuse sums that rewards cannot have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
     if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
-        raise ValueError(f"sums and squares must be finite; got sums {sums}")
+        large = ", and squares too large: choose a larger unit of the reward" if np.isfinite(sums).all() else ""
+        raise ValueError(f"sums and squares must be finite; got sums {sums}{large}")
     if ((counts == 0) & ((sums != 0) | (squares != 0))).any():
         arm = int(np.argmax((counts == 0) & ((sums != 0) | (squares != 0))))
         raise ValueError(f"arm {arm} has rewards but a count of 0")

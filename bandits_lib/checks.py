@@ -13,7 +13,11 @@ SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 def check_matrix(name, rows):
     """Return vectors as a C-contiguous float array (n, d), entries finite and of a size that can be squared."""
-    rows = np.ascontiguousarray(rows, dtype=float)
+    try:
+        rows = np.ascontiguousarray(rows, dtype=float)
+    except (TypeError, ValueError) as error:
+        own = f": give its {name}.features" if hasattr(rows, "features") else ""
+        raise ValueError(f"{name} must be a matrix of numbers; got {type(rows).__name__} ({error}){own}") from None
     if rows.ndim != 2:
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
     if rows.size == 0:
@@ -204,8 +208,8 @@ def check_dimension(name, value, least):
 
 def check_positive(name, value):
     """Return a positive, finite float."""
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
+    if not (isinstance(value, int | float | np.number | np.ndarray) and np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite; got {value!r}")
     return float(value)
 
 

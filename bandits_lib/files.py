@@ -21,6 +21,7 @@ CLOSED = "{refused} may not be written: make it and its folder writable, or save
 SENTENCES = {
     errno.ENOSPC: f"the disk of {{path}} is full: {FULL}",
     errno.EDQUOT: f"the disk quota for {{path}} is used up: {FULL}",
+    errno.EFBIG: f"{{path}} would be larger than a limit of the disk or the account: {FULL}",
     errno.ENOENT: "there is no folder {folder} to save {name} in: create it",
     errno.EROFS: "the disk of {folder} is read-only: save {name} on another disk",
     **dict.fromkeys((errno.EACCES, errno.EPERM), CLOSED),

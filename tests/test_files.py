@@ -8,20 +8,24 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import warnings
-from functools import cache
+from collections import Counter
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bandits_companion import claims
-from bandits_lab import log
+from bandits_lab import Lab, log
 from bandits_lab.experiment import Experiment
-from bandits_lib import files
+from bandits_lib import LinearBandit, Sample, files, monte_carlo, rule
 from bandits_lib.figures import results
 from bandits_lib.files import atomic_write, locked
+from bandits_lib.fixed_confidence import rage
 from bandits_lib.simulate.monte_carlo import Checkpoint
 
 LARGE = 2**19  # bytes: a write takes most of the time that a killed process has
@@ -111,44 +115,120 @@ def kept(folder, done):
         found = Checkpoint(folder / "kept.jsonl", "abc").read()
     assert list(found) == list(range(len(found))) and len(found) in (done, done + 1)
     assert all(rows == rows_of(n) for n, rows in found.items())
+    return len(found)
+
+
+@rule
+def endless(arms):
+    yield np.array([10**9])
+
+
+def reward(n):
+    return float(np.random.default_rng(n).standard_normal())
+
+
+@cache
+def laboratory(path):
+    return Lab(endless([[1.0]]), path if path.exists() else ())
+
+
+def experiment(folder, n):
+    lab = laboratory(folder / "lab.csv")
+    lab.tell(Sample.of([0], [reward(len(lab.log))], 1))
+    lab.save(folder / "lab.csv")
+
+
+def experimented(folder, done):
+    found = [row.sum for entry in log.read(folder / "lab.csv").entries for row in entry.told]
+    assert len(found) in (done, done + 1) and found == list(map(reward, range(len(found))))
+    return len(found)
+
+
+RUNS = 3  # of a step
+
+
+def rows_played(steps, path):
+    players = {"rage": lambda problem, rng: rage(problem.arms, delta=0.05)}
+    problem = LinearBandit(np.eye(2), theta=[1.0, 0.0])
+    return monte_carlo(players, problem, runs=RUNS * steps, checkpoint=path, progress=False).drop(columns="seconds")
+
+
+def simulate(folder, n):
+    assert rows_played(n + 1, folder / "runs.jsonl")["run"].tolist() == list(range(RUNS * (n + 1)))
+
+
+def simulated(folder, done):
+    path = folder / "runs.jsonl"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = Checkpoint(path, json.loads(path.read_bytes().splitlines()[0])["experiment"]).read()
+    assert RUNS * done <= len(found) <= RUNS * (done + 1)
+    undisturbed = rows_played(done + 1, folder / "undisturbed.jsonl").to_dict("records")
+    for (run, rows), alone in zip(found.items(), undisturbed, strict=False):
+        assert [{**row, "seconds": 0} for row in rows] == [{**alone, "seconds": 0}] and run == alone["run"]
 
 
 KINDS = {"figures": (draw, drawn), "claims": (judge, judged), "log": (tell, told), "checkpoint": (keep, kept)}
+AT_ONCE = {"lab": (experiment, experimented), "runs": (simulate, simulated), "figures": (draw, drawn)}
 
 
-def forked(step, *arguments):
-    """A process that writes: its id, and the end of a pipe that gets a byte after every step."""
+def forked(*loops):
+    """A process that does loops (step, numbers) at once: its id, and a pipe with the loop's number after each step."""
     done, told = os.pipe()
     child = os.fork()
     if child:
         os.close(told)
         return child, done
     os.fsync = lambda file: None  # no disk loses its power here, and writing shall take most of the time
-    try:
-        for n in arguments[-1]:
-            step(*arguments[:-1], n)
-            os.write(told, b".")
-        os._exit(0)
-    finally:
-        os._exit(1)
+
+    def work(number, step, numbers):
+        try:
+            for n in numbers:
+                step(n)
+                os.write(told, bytes([number]))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+    threads = [threading.Thread(target=work, args=(number, *loop)) for number, loop in enumerate(loops)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os._exit(0)
 
 
-def killed(kind, folder):
+def killed(kinds, folder, kills=KILLS, latest=0.03):
     """Kill processes at random moments of their writing, and look at the files each time."""
-    (write, check), rng, n = KINDS[kind], np.random.default_rng(0), 0
-    for _ in range(KILLS):
-        child, done = forked(write, folder, range(n, n + 1_000))
-        assert os.read(done, 1) == b".", "the writer failed"
-        time.sleep(rng.uniform(0, 0.03))
+    rng, n, steps, hit = np.random.default_rng(0), [0] * len(kinds), 0, Counter()
+    with TemporaryDirectory() as elsewhere:
+        for write, _ in kinds.values():  # imports and compiles
+            write(Path(elsewhere), 0)
+    for _ in range(kills):
+        loops = zip(kinds.values(), n, strict=True)
+        child, done = forked(*((partial(write, folder), range(first, first + 1_000)) for (write, _), first in loops))
+        said = os.read(done, 1)
+        assert said, "the writer failed"
+        time.sleep(rng.uniform(0, latest))
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        n += 1
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer failed"
         while more := os.read(done, 1_000):
-            n += len(more)
+            said += more
         os.close(done)
-        check(folder, n)
-        n = len(Checkpoint(folder / "kept.jsonl", "abc").read()) if kind == "checkpoint" else n
-    print(kind)
+        steps += len(said)
+        hit.update(["within a write"] * any(folder.rglob("*.lock")) + [path.stem for path in folder.rglob("*.lock")])
+        for number, (_, check) in enumerate(kinds.values()):
+            n[number] += said.count(number)
+            if n[number]:
+                n[number] = check(folder, n[number]) or n[number]
+        for beside in folder.rglob("*.lock"):
+            with locked(beside.with_suffix(""), patience=0.1):
+                pass
+    for first, (write, check) in zip(n, kinds.values(), strict=True):
+        write(folder, first)
+        check(folder, first + 1)
+    assert not [path for path in folder.rglob("*") if path.suffix in (".part", ".lock")]
+    print(*kinds, kills, hit["within a write"], steps, *n, dict(hit))
 
 
 def in_a_process(call, folder):
@@ -168,7 +248,17 @@ def in_a_process(call, folder):
 
 
 def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one_or_whole_records(tmp_path):
-    assert in_a_process("[t.killed(kind, t.Path('.')) for kind in t.KINDS]", tmp_path).split() == list(KINDS)
+    said = in_a_process("[t.killed({kind: t.KINDS[kind]}, t.Path('.')) for kind in t.KINDS]", tmp_path)
+    assert [line.split()[0] for line in said.splitlines()] == list(KINDS)
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_process_that_writes_everything_at_once_is_killed_and_loses_nothing(tmp_path, kills):
+    """A Lab, runs with a checkpoint, and a figure with its tables: what was acknowledged is there, once and whole."""
+    said = in_a_process(f"t.killed(t.AT_ONCE, t.Path('.'), {kills}, 0.15)", tmp_path)
+    within, _, *each = map(int, said.split()[4:9])
+    assert within >= 0.3 * kills, "too many kills between two writes"
+    assert all(each), "a writer came to nothing"
 
 
 def side_by_side(folder, n=30):
@@ -180,7 +270,7 @@ def side_by_side(folder, n=30):
 
     whole = files._whole
     files._whole = lambda file: (whole(file), time.sleep(0.002))[0]  # time for the other to write, if it could
-    children = [forked(write, first, range(n)) for first in (0, n)]
+    children = [forked((partial(write, first), range(n))) for first in (0, n)]
     for step in range(n):
         found = Checkpoint(folder / "kept.jsonl", "abc").read()
         assert all(rows == rows_of(run) for run, rows in found.items())
@@ -263,11 +353,12 @@ def test_mode_and_links_of_a_file_stay(tmp_path):
 
 
 def test_the_lock_is_exclusive_waits_and_leaves_nothing(tmp_path):
-    path = tmp_path / "log.csv"
+    path, start = tmp_path / "log.csv", time.monotonic()
     with locked(path):
         with pytest.raises(TimeoutError, match="log.csv is being written by another program"):
             with locked(path, patience=0.1):
                 pass
+        assert time.monotonic() < start + 30
         assert (tmp_path / "log.csv.lock").stat().st_mode & 0o777 == 0o666, "any user may take it after a kill"
     (tmp_path / "log.csv.lock").write_text("left by a computer that lost its power")
     with locked(path, patience=0.1):
@@ -335,6 +426,7 @@ def refusing(number):
         ("open", errno.EACCES, "a.csv may not be written: make it and its folder writable, or save a.csv elsewhere"),
         ("open", errno.EROFS, "the disk of .* is read-only: save a.csv on another disk"),
         ("open", errno.ENOSPC, "the disk of .*a.csv is full: free some space"),
+        ("open", errno.EFBIG, "a.csv would be larger than a limit of the disk or the account: free some space"),
         ("open", errno.EDQUOT, "the disk quota for .*a.csv is used up: free some space"),
         ("fsync", errno.ENOSPC, "the disk of .*a.csv is full: .*what was saved before is still there"),
     ],

@@ -57,6 +57,7 @@ def test_attributes_of_a_transductive_problem():
     ("kwargs", "words"),
     [
         ({"arms": [1.0, 2.0], "theta": [1.0]}, "arms must be a matrix"),
+        ({"arms": [["x"]], "theta": [1.0]}, "arms must be a matrix of numbers; got list"),
         ({"arms": np.empty((0, 2)), "theta": [1.0, 0.0]}, "arms must not be empty"),
         ({"arms": [[1.0, np.nan]], "theta": [1.0, 0.0]}, r"arms\[0, 1\] is nan"),
         ({"arms": np.zeros((2, 2)), "theta": [1.0, 0.0]}, "arms must not all be zero"),

@@ -110,7 +110,8 @@ def student_radius(sample, union_log, wait=0):
             f"there are {df} replicates beyond the first of an arm, and no two differ: sigma cannot be learned from "
             "them; give sigma="
         )
-    return float(np.sqrt(squares / df) * -stdtrit(df, np.exp(-union_log))) if squares else np.inf
+    quantile = -stdtrit(df, np.exp(-union_log))  # scipy's has the wrong sign where it overflows
+    return float(np.sqrt(squares / df) * quantile) if squares and quantile > 0 else np.inf
 
 
 def behind(items, theta_hat):

@@ -386,8 +386,9 @@ def monte_carlo(
         Number of pulls at which a run is stopped, by default none.
     checkpoint : path or str, optional
         A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
-        everything that decides the rows, the library's source included, and a file with another hash is refused. In a
-        folder (it exists, or the path ends in /; with `by`, always) the hash names the file. "" or None keeps nothing.
+        everything that decides the rows, the library's source included, but not of files that a rule reads. A file
+        with another hash is refused. In a folder (it exists, or the path ends in /; with `by`, always) the hash names
+        the file. "" or None keeps nothing.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True
@@ -462,7 +463,10 @@ def _rows(tasks, runs, checkpoint, progress, **where):
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    for k, r, rows in tqdm(in_parallel(one_run, left, **where), total=len(left), disable=not progress, **BAR):
+    played = in_parallel(one_run, left, **where)
+    if progress:  # a bar that is not shown still takes a lock that forked processes share
+        played = tqdm(played, total=len(left), **BAR)
+    for k, r, rows in played:
         done[k][r] = rows
         keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]

@@ -54,6 +54,7 @@ def test_the_quantile_is_that_of_scipy():
     for log_inverse in (1.0, 10.0, 60.0):
         want = np.sqrt(within / df) * stats.t.isf(np.exp(-log_inverse), df)
         assert student_radius(sample, log_inverse) == pytest.approx(want, rel=1e-6)
+    assert student_radius(sample, 1e4) == np.inf, "where the quantile is no float"
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e6])

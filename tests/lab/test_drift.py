@@ -27,7 +27,7 @@ def heard(effect, arguments, rate=0.2, parts=4, pulls=100, seed=0):
     return watch.drift() is not None
 
 
-@pytest.mark.parametrize("arguments", [{}, {"sigma": 0.5, "delta": 0.05}, {"sigma": None, "delta": 0.05}])
+@pytest.mark.parametrize("arguments", [{}, *({"sigma": sigma, "delta": 0.05} for sigma in (None, 0.5, 50.0))])
 def test_day_effects_are_heard(arguments):
     assert all(heard(0.15, arguments, seed=seed) for seed in range(20))
 

@@ -57,7 +57,7 @@ def test_an_algorithm_that_answers_at_once():
         (of([3, 0, 0], [1.0, 0, 0]), "3 measurements of arm 0 but only 1"),
         (of([0, 1, 0], [0, 1.0, 0]), "1 measurements of arm 1 but only 0"),
         (of([1, 0, 0], [np.nan, 0, 0]), "finite"),
-        (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([np.inf, 0, 0])), "finite"),
+        (Sample(np.array([1, 0, 0]), np.array([1e200, 0, 0]), np.array([np.inf, 0, 0])), "choose a larger unit"),
         (of([1, 0, 0], [1.0, 2.0, 0]), "count of 0"),
         (Sample(np.array([1, 0, 0]), np.array([1.0, 0, 0]), np.array([1.0, 0, 4.0])), "arm 2 has rewards"),
         (Sample(np.array([1, 0, 0]), np.array([4.0, 0, 0]), np.array([1.0, 0, 0])), "below sum"),

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from functools import partial
@@ -21,7 +22,7 @@ from bandits_lab.experiment import Experiment, differences, identify
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.files import append
+from bandits_lib.files import append, locked
 from bandits_lib.fixed_confidence import rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
@@ -143,6 +144,22 @@ def test_a_kill_at_any_byte_of_a_save_loses_nothing_that_was_saved_before(tmp_pa
         assert path.read_bytes() == after
 
 
+@pytest.mark.parametrize("end", ["# entry é".encode()[:-1], b"\0" * 99, b"\0" * 100, b"# entry 12\0\0", b"\x81\x8d"])
+def test_an_end_cut_within_a_letter_or_zeros_of_a_power_cut_are_left_out(tmp_path, end):
+    path, lab = tmp_path / "log.csv", Lab(patient(ARMS), names=["café", "b", "c"])
+    lab.tell(sample([2, 0, 1]))
+    lab.save(path)
+    path.write_bytes(path.read_bytes() + end)
+    with pytest.warns(ReplayWarning, match="is left out: no '# end' follows"):
+        again = Lab(patient(ARMS), path, names=lab.names)
+    assert again.ask().tolist() == [3, 0, 2]
+    again.tell(sample([3, 0, 0]))
+    again.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Lab(patient(ARMS), path, names=lab.names).ask().tolist() == [0, 0, 2]
+
+
 def test_what_a_kill_cut_short_stays_as_a_remark(tmp_path):
     path, lab = tmp_path / "log.csv", half_way()
     lab.save(path)
@@ -251,6 +268,17 @@ def test_three_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     assert told_by(path) == {1: 24, 2: 12}
     assert sum(told.counts.sum() for told in Lab(long(), path).log) == 36
+
+
+def test_a_save_waits_for_another_one(tmp_path):
+    path, lab = tmp_path / "log.csv", half_way()
+    thread = threading.Thread(target=lab.save, args=[path])
+    with locked(path):
+        thread.start()
+        time.sleep(0.1)
+        assert not path.exists()
+    thread.join()
+    assert path.exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="nothing to do: signals of another kind")
@@ -635,13 +663,13 @@ def test_the_names_of_the_arms_are_kept_and_checked(tmp_path):
 def test_a_log_without_names_opens_with_any(tmp_path):
     half_way().save(tmp_path / "log.csv")
     lab = Lab(patient(ARMS), tmp_path / "log.csv")
-    assert lab.names is None and lab.unit == ""
+    assert lab.names is None and lab.unit == Lab(patient(ARMS), unit=None).unit == ""
     assert Lab(patient(ARMS), tmp_path / "log.csv", names=["a", "b", "c"]).names == ["a", "b", "c"]
 
 
 def test_a_reason_of_any_characters_is_one_line_that_stays(tmp_path):
     lab = half_way()
-    lab.undo('caf\udce9,\n"x"\u2028# end 00000000;,')
+    lab.undo('\0caf\udce9,\n"x"\u2028# end 00000000;,')
     lab.save(tmp_path / "log.csv")
     assert "# undone: the last entry: caf\\udce9, 'x' # end 00000000\n" in (tmp_path / "log.csv").read_text()
     with warnings.catch_warnings():

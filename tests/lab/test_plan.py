@@ -220,6 +220,7 @@ REFUSED = {
     "needs a guess": {},
     "gap must be positive": {"gap": 0.0},
     "gap must be positive and finite; got nan": {"gap": np.nan},
+    "gap must be positive and finite; got '1'": {"gap": "1"},
     "items 0 and 1 tie": {"theta": [1.0, 1.0, 0.0]},
     "write rules=": {"gap": 1.0, "rules": "rage"},
     "it needs budget=": {"gap": 1.0, "rules": ["gse"]},

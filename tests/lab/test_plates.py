@@ -180,3 +180,5 @@ def test_every_plate_has_the_same_share_of_each_arm(seed):
     assert (abs(held - share) <= 2).all(axis=None)
     first = layout[layout["plate"] == 1]["arm"].to_numpy()
     assert (first[:-1] > first[1:]).any(), "sorted"
+    turns = plates([48, 48], rng=np.random.default_rng(seed))["arm"]
+    assert (turns[1:].to_numpy() == turns[:-1].to_numpy()).any(), "by turns"

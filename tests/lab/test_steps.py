@@ -934,3 +934,44 @@ def test_surplus_rewards_wait_for_later_requests_in_their_order(tmp_path):
     assert [part.counts.tolist() for part in again.log] == [part.counts.tolist() for part in lab.log]
     lab.undo()
     assert not lab.log and lab.ask().tolist() == asked.tolist()
+
+
+def test_an_undone_step_draws_the_same_arms_again():
+    def made():
+        return Lab(xy_static(np.eye(3), delta=0.05, rng=np.random.default_rng(0)))
+
+    lab, other, n = made(), made(), 0
+    while lab.result is None and n < 4:
+        n, wanted = n + 1, lab.ask()
+        other.tell(Sample(wanted, wanted * [0.1, 0.1, 0.1], wanted * [0.1, 0.1, 0.1]))
+        other.undo()
+        for one in (lab, other):
+            one.tell(Sample(wanted, wanted * [0.1, 0.0, 0.0], wanted * [0.1, 0.1, 0.1]))
+        assert other.ask().tolist() == lab.ask().tolist()
+
+
+def test_arms_dropped_one_after_the_other_are_counted_together():
+    lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
+    lab.drop(0)
+    with pytest.raises(ValueError, match="arms 0, 1 cannot be dropped here: without them nothing tells"):
+        lab.drop(1)
+    assert lab.dropped == (0,) and lab.ask()[1] > 0
+
+
+def test_history_comes_first_also_in_a_log_that_is_opened_again(tmp_path):
+    lab = Lab(rage(np.eye(2), delta=0.05))
+    lab.tell(Sample.of([0], [1.0], 2))
+    lab.save(tmp_path / "log.csv")
+    with pytest.raises(ValueError, match="measurements made before come first"):
+        Lab(rage(np.eye(2), delta=0.05), tmp_path / "log.csv").tell_history(Sample.of([1], [2.0], 2))
+
+
+def test_a_rule_that_begins_again_without_an_arm_has_all_pulls_as_its_history(monkeypatch):
+    made, changes = lazy_track_and_stop(ARMS, delta=0.05), []
+    again = type(made).again
+    monkeypatch.setattr(type(made), "again", lambda rule, **more: changes.append(more) or again(rule, **more))
+    lab = Lab(made)
+    while len(lab.log) < 8:
+        lab.tell(of(lab.ask(), seed=len(lab.log)))
+    lab.drop(6)
+    np.testing.assert_array_equal(changes[-1]["history"][1].counts, total(lab.log).counts)

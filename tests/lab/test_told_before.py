@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bandits_lab import Lab, read_measurements
-from bandits_lab.measurements import Raw, Told, far_off, likelihood, raw_rows, read_each, step, told_before
+from bandits_lab.measurements import Raw, Told, by_number, far_off, likelihood, raw_rows, read_each, step, told_before
 from bandits_lib import Result, Sample, rule
 from bandits_lib.fixed_confidence import rage
 from bandits_lib.protocol import total
@@ -235,6 +235,16 @@ def test_samples_told_directly_count_as_a_row_for_each_arm():
         lab.tell(sample)
 
 
+def test_the_chance_to_agree_with_one_file_grows_with_the_number_of_files():
+    rng = np.random.default_rng(0)
+    days = [measured(rng, 2, np.zeros(1), 100) for _ in range(20)]
+    rows, chances = days[0][:20], []
+    for others in (0, 60):  # files of another arm
+        told = telling([*days, *([Raw(1, 1, x, x * x)] for x in rng.standard_normal(others))], 2)
+        chances.append(by_number(rows, np.ones(20, bool), sample_of(rows, 2), told, SD))
+    assert chances[1] == pytest.approx(4 * chances[0], rel=0.1)
+
+
 def test_parts_cost_the_same_however_many_came_before():
     rng, lab, seconds = np.random.default_rng(0), Lab(large(np.eye(3))), []
     parts = [Sample.of(rng.integers(3, size=3), rng.standard_normal(3), 3) for _ in range(2_000)]
@@ -245,9 +255,10 @@ def test_parts_cost_the_same_however_many_came_before():
     assert np.median(seconds[-300:]) < 3 * np.median(seconds[200:500])
 
 
-def test_a_reward_beyond_what_a_float_can_square_is_refused_in_a_sentence(tmp_path):
-    path = day(tmp_path / "1.csv", [("plain", 1e200)])
-    with pytest.raises(ValueError, match=r"line 2 of .*1.csv: 1e\+200 is too large: choose a larger unit"):
+@pytest.mark.parametrize("reward", [1e200, -1e200])
+def test_a_reward_beyond_what_a_float_can_square_is_refused_in_a_sentence(tmp_path, reward):
+    path = day(tmp_path / "1.csv", [("plain", reward)])
+    with pytest.raises(ValueError, match=r"line 2 of .*1.csv: -?1e\+200 is too large: choose a larger unit"):
         read_measurements(path, NAMES)
     pd.DataFrame({"arm": ["plain"], "count": [2], "sum": [1e200], "squares": [1e300]}).to_csv(path, index=False)
     with pytest.raises(ValueError, match="line 2 of .*too large"):
@@ -256,7 +267,7 @@ def test_a_reward_beyond_what_a_float_can_square_is_refused_in_a_sentence(tmp_pa
 
 
 def test_a_short_file_of_sums_of_clicks_is_known_again_in_its_order():
-    rng, lab = np.random.default_rng(2), Lab(large(np.eye(6)))
+    rng, lab = np.random.default_rng(2), Lab(rage(np.eye(6), delta=1e-6, sigma=5.0))
     clicks = rng.binomial(35, 0.4, 6).astype(float)
     rows = [Sample(35 * np.eye(6, dtype=int)[k], clicks[k] * np.eye(6)[k], clicks[k] * np.eye(6)[k]) for k in range(6)]
     lab.tell(total(rows))

@@ -170,8 +170,9 @@ def read_arms(
     if arm and (arm := label(arm).lower()) not in columns:
         raise ValueError(f"{path} has no column {arm!r}; its columns are {', '.join(columns)}")
     columns.sort(key=lambda name: bool(arm) and name != arm)
-    for name in {*numbers, *codes, *ignore} - {*columns[1:]}:
-        raise ValueError(f"{path} has no column {name!r}; its columns are {', '.join(columns[1:])}")
+    if unknown := sorted({*numbers, *codes, *ignore} - {*columns[1:]}):
+        missing = ", ".join(map(repr, unknown))
+        raise ValueError(f"{path} has no column {missing}; its columns are {', '.join(columns[1:])}")
     columns = [name for name in columns if name not in ignore]
     if len(columns) < 2 or not rows:
         raise ValueError(f"{path} must have a column of names, one more at least, and a row for every arm")

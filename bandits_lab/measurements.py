@@ -95,7 +95,13 @@ class Table(NamedTuple):
 
 def table(path, wanted, hint=lambda columns: ""):
     """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` adds to the message if not."""
-    lines = re.split("\r\n|\r|\n", normalize("NFC", decoded(Path(path).read_bytes(), path)))
+    try:
+        data = Path(path).read_bytes()
+    except (PermissionError, IsADirectoryError) as error:
+        raise type(error)(
+            error.errno, f"{path} cannot be read ({error.strerror}): give a csv that you may read"
+        ) from None
+    lines = re.split("\r\n|\r|\n", normalize("NFC", decoded(data, path)))
     first, delimiters = 0, DELIMITERS
     if lines and (said := re.fullmatch(r'"?sep=(.)"?', lines[0], re.IGNORECASE)):
         first, delimiters = 1, said[1]

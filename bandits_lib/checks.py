@@ -11,6 +11,14 @@ FAR_APART = 1e3  # ratio of the sizes of columns above which their units are loo
 SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
 
 
+def _numbers(name, values):
+    """Return values as a float array, or say which argument has none."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers; got {values!r}") from None
+
+
 def check_matrix(name, rows):
     """Return vectors as a C-contiguous float array (n, d), entries finite and of a size that can be squared."""
     try:
@@ -156,7 +164,7 @@ def check_cost(cost, K):
     """Return the costs of a pull as an array (K,) of positive numbers, or None."""
     if cost is None:
         return None
-    cost = np.asarray(cost, dtype=float)
+    cost = _numbers("cost", cost)
     if cost.shape != (K,):
         raise ValueError(f"cost must have one number per arm ({K},); got shape {cost.shape}")
     if (wrong := ~(np.isfinite(cost) & (cost > 0))).any():
@@ -173,12 +181,13 @@ def check_delta(delta):
 
 def check_sigma(sigma, K, name="sigma", zero=False):
     """Return a new array (K,) of standard deviations, from one or one per arm; `zero`: whether 0 is admitted."""
-    sigma = np.asarray(sigma, dtype=float)
+    sigma = _numbers(name, sigma)
     if sigma.shape not in ((), (K,)):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
-    wrong = ~np.isfinite(sigma) | (sigma < 0) | ((sigma == 0) & (not zero))
+    wrong = ~(sigma <= LARGEST) | (sigma < 0) | ((sigma == 0) & (not zero))
     if wrong.any():
-        raise ValueError(f"{name} must be positive and finite (a standard deviation); got {sigma[wrong][0]}")
+        what = f"positive, and at most {LARGEST:g}" if np.isfinite(sigma[wrong][0]) else "positive and finite"
+        raise ValueError(f"{name} must be {what} (a standard deviation); got {sigma[wrong][0]}")
     return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
 
 

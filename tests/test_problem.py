@@ -66,6 +66,8 @@ def test_attributes_of_a_transductive_problem():
         ({"arms": np.eye(2)}, "theta or means"),
         ({"arms": np.eye(2), "theta": [1.0, 0.0], "means": [1.0, 0.0]}, "theta or means"),
         ({"arms": np.eye(2), "theta": [1.0, 0.0], "sigma": -1.0}, "sigma must be positive"),
+        ({"arms": np.eye(2), "theta": [1.0, 0.0], "sigma": 1e300}, "sigma must be positive, and at most 1e.100"),
+        ({"arms": np.eye(2), "theta": [1.0, 0.0], "sigma": "loud"}, "sigma must be numbers; got 'loud'"),
         ({"arms": np.eye(2), "theta": [1.0, 0.0], "sigma": [1.0, 1.0, 1.0]}, "sigma must be one"),
         ({"arms": np.eye(2), "theta": [1.5, 0.0], "noise": "bernoulli"}, "bernoulli means must lie in"),
         ({"arms": np.eye(2), "theta": [1.5, 0.0], "noise": "cauchy"}, "noise must be one of"),

@@ -332,3 +332,8 @@ def test_all_columns_that_may_be_codes_are_named_at_once(tmp_path):
     rows = "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
     with pytest.raises(ValueError, match="columns 'dose', 'batch' of .* option numbers"):
         read_arms(write(tmp_path, f"vial;dose;batch\n{rows}"))
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
+    with pytest.raises(OSError, match="cannot be read .*: give a csv that you may read"):
+        read_measurements(tmp_path, ["plain"])

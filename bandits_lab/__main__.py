@@ -131,6 +131,11 @@ class Experiment:
         return self.path(LOG)
 
     @property
+    def elsewhere(self):
+        """What to add to a command that is given in another folder."""
+        return "" if self.folder == Path() else f" --folder {self.folder}"
+
+    @property
     def in_unit(self):
         return f" [{self.settings['unit']}]" if self.settings["unit"] else ""
 
@@ -149,7 +154,7 @@ class Experiment:
         told, features = self.settings, self.features
         if told["budget"]:
             return gse(features, budget=told["budget"], sigma=self.sigma or 1.0, cost=self.cost)
-        how = {"scale": told["largest_gap"], "floor": FLOOR, "cost": self.cost}
+        how = {"scale": told["largest_gap"], "floor": FLOOR, "cost": self.cost, "accept": told["accept"]}
         return rage(features, delta=self.delta, sigma=self.sigma, **how)
 
     def lab(self):
@@ -198,8 +203,8 @@ def import_(given, folder):
     with locked(experiment.path(SETTINGS)):
         if experiment.log.exists():
             raise ValueError(
-                f"The experiment in {folder.resolve()} has measurements ({LOG}) and stays as it is: begin another one "
-                "in another folder, --folder NAME."
+                f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another one with "
+                "--folder NAME, and tell it the files of this one, measured_1.csv and so on."
             )
         settings = {
             "arms": source.name,
@@ -211,6 +216,7 @@ def import_(given, folder):
             "sigma": positive("sigma", given.sigma),
             "gap": positive("gap", given.gap),
             "largest_gap": positive("largest-gap", given.largest_gap),
+            "accept": positive("accept", given.accept) or 0.0,
             "cost": given.cost,
             **{name: listed(getattr(given, name)) for name in ("numbers", "codes", "ignore", "squares")},
             "plate": given.plate,
@@ -267,11 +273,12 @@ def understood(experiment):
     print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
     print(f"These settings are in {experiment.path(SETTINGS)}.")
     if told["sigma"]:
-        print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask")
+        print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask{experiment.elsewhere}")
     elif told["budget"]:
-        print("Next: ask")
+        print(f"Next: ask{experiment.elsewhere}")
     else:
-        print("Next: ask, which learns sigma as it goes (pilot measures it first, which is needed for a plan alone)")
+        print("sigma is learnt as you go; a plan alone needs it before, from a pilot.")
+        print(f"Next: ask{experiment.elsewhere}")
 
 
 def pilot(given, experiment):
@@ -297,7 +304,7 @@ def pilot(given, experiment):
     )
     used = sum(int(part.counts.sum()) for part in lab.log)
     print(f"{used} of them answer the first request. The others wait until as many of their arm are asked for.")
-    print("Next: plan --gap G, or ask")
+    print(f"Next: plan --gap G, or ask{experiment.elsewhere}")
 
 
 def plan_pilot(experiment):
@@ -314,7 +321,7 @@ def plan_pilot(experiment):
     experiment.write_form(PILOT, *rows)
     print(f"{PILOT} has {times * K} rows: each of the {K} arms {times} times, in random order.")
     print(f"Measure them in this order and write the results into the column {experiment.columns[1]!r}.")
-    print(f"Next: pilot {PILOT}")
+    print(f"Next: pilot {PILOT}{experiment.elsewhere}")
 
 
 def in_order(experiment, wanted, rng):
@@ -348,7 +355,8 @@ def plan_(given, experiment):
     )
     with locked(experiment.path(SETTINGS)):
         Experiment(experiment.folder).write(gap=gap, planned=float(planned.table["pulls"].min()))
-    print("Next: ask" if experiment.sigma or experiment.settings["budget"] else "Next: ask, or pilot")
+    also = "" if experiment.sigma or experiment.settings["budget"] else ", or pilot"
+    print(f"Next: ask{also}{experiment.elsewhere}")
 
 
 def simulated(experiment, gap, sigma, runs, bar=True) -> Plan:
@@ -376,9 +384,8 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
-        print(
-            "The first request has every arm, and more often those that tell most about others. Later ones follow it."
-        )
+        print("The first request has every arm, and more often those that tell most about others. Each row is a new")
+        print("measurement: of a fresh sample, not a second reading of the same one.")
     show(experiment, lab)
 
 
@@ -404,7 +411,7 @@ def show(experiment, lab):
             if not experiment.is_filled(FORM):
                 experiment.path(FORM).unlink()
         print(answer(experiment, lab))
-        return print("Next: report, standings")
+        return print(f"Next: report, standings{experiment.elsewhere}")
     if lab.ask() is None:
         raise ValueError(lab.ended)
     wanted = lab.ask()
@@ -415,15 +422,15 @@ def show(experiment, lab):
     print(f"{wanted.sum():,} measurements of {len(shown)} arms{more} are wanted.")
     if experiment.is_filled(FORM):
         raise ValueError(
-            f"{FORM} has rewards that were not handed over, and stays as it is: give the command tell {FORM}, or "
-            "rename it and give the command ask."
+            f"{FORM} has rewards, and stays as it is: tell {FORM}; or, if they were told in another file, rename it "
+            "and give the command ask."
         )
     made = sum(int(sample.counts.sum()) for sample in lab.log)
     experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made, *wanted])))
     print(
         f"{FORM} has a row for each, in random order: measure in this order, fill the column {experiment.columns[1]!r}."
     )
-    print(f"Next: tell {FORM}")
+    print(f"Next: tell {FORM}{experiment.elsewhere}")
 
 
 def answer(experiment, lab):
@@ -440,7 +447,8 @@ def answer(experiment, lab):
     if told["budget"]:
         said += " A budget promises no probability: standings says how far the others may be ahead."
     else:
-        said += f" It is wrong with probability at most {told['delta']:g} if the model is right, which report checks."
+        wrong = f"more than {experiment.measure(told['accept'])} behind the best" if told["accept"] else "wrong"
+        said += f" It is {wrong} with probability at most {told['delta']:g} if the assumed model is right."
     return f"{said} It has {' and '.join(ends)} of all: a better one may lie beyond." if ends else said
 
 
@@ -451,14 +459,21 @@ def tell(given, experiment):
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
     sample = experiment.read(path)
     surplus = np.maximum(sample.counts - lab.ask(), 0)
-    more = int(surplus.sum())
+    more, short = int(surplus.sum()), lab.ask() - sample.counts
+    if more and short.sum() == 0 and not given.sure:
+        extra, missing = (some([experiment.names[k] for k in np.flatnonzero(part > 0)]) for part in (-short, short))
+        raise ValueError(
+            f"{extra} has more rows than asked for, and {missing} fewer: was a name changed? Nothing was taken. "
+            "Correct it, or add --sure"
+        )
     with heard() as said:
         lab.tell(sample, keep=True)
     for doubt, remedy in DOUBTS.items() if not given.sure else ():
         if text := next((text for text in said if doubt in text), ""):
-            raise ValueError(f"{text.partition(': has the same')[0]}: nothing was taken. {remedy}, add --sure.")
+            raise ValueError(f"{whole(text.partition(': has the same')[0])} Nothing was taken. {remedy}, add --sure.")
     lab.save(experiment.log)
-    print(f"{sample.counts.sum():,} measurements of {np.count_nonzero(sample.counts)} arms are in the log.")
+    made = sum(int(part.counts.sum()) for part in lab.log) + len(lab._stock)
+    print(f"{sample.counts.sum():,} taken, {made:,} measurements in all.")
     if more:
         arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
         print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
@@ -513,7 +528,10 @@ def standings(given, experiment):
 
 def known_now(experiment, lab) -> Standings:
     """The standings, for which the first request bounds sigma if nothing else does."""
-    return lab.standings(sigma=None if experiment.sigma else FIRST)
+    known = lab.standings(sigma=None if experiment.sigma else FIRST)
+    if known.proved:  # by the rule, whose test is sharper than the intervals
+        known.table["in_play"] = np.arange(len(known.table)) == known.leader
+    return known
 
 
 def report(given, experiment):
@@ -578,7 +596,7 @@ def note(text):
 def whole(text):
     """A text as a sentence; the name of a file keeps its first letter."""
     first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
-    return f"{first}{text[1:]}{'' if text.endswith('.') else '.'}"
+    return f"{first}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 
 def sentence(error):
@@ -587,7 +605,7 @@ def sentence(error):
         said = (
             error.strerror
             if " " in error.strerror and len(error.strerror) > 40
-            else f"{error.filename}: {error.strerror}"
+            else ": ".join(filter(None, (error.filename and str(error.filename), error.strerror)))
         )
     else:
         said = str(error)
@@ -633,6 +651,7 @@ def parser():
         type=number,
         help="largest difference you expect; the first request sees half of it",
     )
+    new.add_argument("--accept", type=number, help="lead of the best that does not matter: stop earlier, so far behind")
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
     new.add_argument("--numbers", action="append", default=[], help="columns a,b of quantities")
     new.add_argument("--codes", action="append", default=[], help="columns c,d whose numbers stand for kinds")

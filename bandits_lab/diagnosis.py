@@ -358,7 +358,7 @@ def message(experiment, log, result=None):
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
             f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. "
-            "The command report, or `diagnose`, says which arms are off; squares or products among the "
+            "`diagnose` and the command report say which arms are off; squares or products among the "
             "features mend it"
         )
     answer = getattr(result, "recommendation", None)
@@ -446,10 +446,10 @@ def _hardly_seen(found, answer, names):
     if not len(faint):
         return ""
     return (
-        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: if one "
-        f"of them were better than the linear fit says, by {TWICE:g} times its distance from the answer (for the "
-        "answer: worse), that would be missed with a probability above 0.2, and the answer could be wrong. The command "
-        "report, or `diagnose`, says what would be seen of each arm"
+        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: they "
+        f"were measured too rarely. If one of them were better than the fit says, by {TWICE:g} times its distance from "
+        "the answer (the answer: worse), that would be missed with a probability above 0.2. The answer is as sure as "
+        "the model"
     )
 
 

@@ -63,6 +63,7 @@ class Raw(NamedTuple):
     sum: float
     squares: float
     more: str = ""  # what other columns say
+    line: int = 0  # of its file
 
     @property
     def mark(self) -> str:
@@ -360,14 +361,17 @@ def _rows(path, names, own=("arm", "reward")):
         raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")
     present = [(line, row) for line, row in rows if not any(row[name].lower() in MISSING for name in numeric)]
     numbers = Numbers([row[name] for _, row in present for name in numeric], delimiter, OUT_OF_RANGE)
-    found = [_row(row, numeric, position, numbers, f"line {line} of {path}") for line, row in present]
+    found = []
+    for line, row in present:
+        where, raw = _row(row, numeric, position, numbers, f"line {line} of {path}")
+        found.append((where, raw._replace(line=line)))
     if lines := [line for line, row in rows if any(row[name].lower() in MISSING for name in numeric)]:
         for line, row in rows:
             _arm(row, position, f"line {line} of {path}")
         shown = ", ".join(map(str, lines[:6])) + (", ..." if len(lines) > 6 else "")
         warnings.warn(
-            f"{len(lines)} rows of {path} have no reward (lines {shown}): they are left out, and still asked for. That "
-            "is right if it does not depend on what the reward would have been; a reading out of range is not missing",
+            f"{len(lines)} rows of {path} have no reward (lines {shown}): they are left out, and still asked for. "
+            "Leave empty only what failed by accident: a reading out of range is not missing",
             stacklevel=3,
         )
     return [(where, raw) for where, raw in found if raw.count]
@@ -430,20 +434,23 @@ def far_off(rows, before, names=None):
     """Return a warning about single rewards that lie far from all others, in the file or before; or an empty text."""
     single = [row for row in rows if row.count == 1]
     values = np.array([row.sum for row in single])
-    if len(values) >= ENOUGH:
-        low, centre, high = np.quantile(values, (0.25, 0.5, 0.75))
-        width = (high - low) / 1.349  # the standard deviation of a Gaussian
-    elif before is not None and (n := before.counts.sum()) >= ENOUGH:
+    if before is not None and (n := before.counts.sum()) >= ENOUGH:
         centre = before.sums.sum() / n
         width = sqrt(max(before.squares.sum() / n - centre**2, 0.0))
+    elif len(values) >= ENOUGH:
+        low, centre, high = np.quantile(values, (0.25, 0.5, 0.75))
+        width = (high - low) / 1.349  # the standard deviation of a Gaussian
     else:
         return ""
     far = [row for row in single if width and abs(row.sum - centre) > FAR * width]
     if not far:
         return ""
-    said = [f"{row.sum:g} of {names[row.arm] if names else f'arm {row.arm}'}" for row in far]
+    said = []
+    for row in far:
+        line = f" (line {row.line})" if row.line else ""
+        said.append(f"{row.sum:.10g} of {names[row.arm] if names else f'arm {row.arm}'}{line}")
     usual = f"which are about {centre:.4g}, give or take {width:.2g}"
-    return f"{some(said, 3)}: far from the others, {usual}. Is it a typing error?"
+    return f"{some(said, 3)}: far from the others, {usual}. Is it a typing error, or another unit?"
 
 
 # --- rows that were told before
@@ -523,7 +530,7 @@ def told_before(rows, sample, told, sigma):
 def answered(requests):
     """Return in words which requests rows answered."""
     numbers = [str(request) for request in sorted(requests) if request]
-    before = ["before the experiment"] if 0 in requests else []
+    before = ["outside a request"] if 0 in requests else []
     said = [f"in answer to request{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] if numbers else []
     return " and ".join(before + said)
 

@@ -345,7 +345,7 @@ def guess_in_words(plan):
     noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}{unit}"
     best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
     return (
-        f"Guess: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
+        f"Supposed: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
         f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average there.",
     )
 

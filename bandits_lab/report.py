@@ -80,7 +80,11 @@ def _measured(experiment, lab):
 
 def _standings(known, unit):
     text = repr(known).splitlines()[-1]
-    return _section("Who leads, and what may still be the best", _p(text) + _image(known.plot, known.alt, unit))
+    legend = _p(
+        "Star or first row: the leader. Blue: may still be the best. Grey: not the best. Bars: how far each is behind."
+    )
+    picture = _image(known.plot, known.alt, unit)
+    return _section("Who leads, and what may still be the best", _p(text) + legend + picture)
 
 
 def _model(experiment, lab):

@@ -177,7 +177,7 @@ def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
     lab = Lab(rage(np.eye(3), delta=0.05))
     wanted = lab.ask()
     path = write(tmp_path, "arm,reward\nplain,1\nplain,\nbold,NaN\nbold,n/a\nbold,2\n")
-    with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*depend on what"):
+    with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*failed by accident"):
         lab.tell(read_measurements(path, NAMES, wanted))
     assert lab.ask().tolist() == (wanted - [1, 1, 0]).tolist()
     with pytest.warns(UserWarning, match="1 rows"):

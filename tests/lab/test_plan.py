@@ -177,7 +177,7 @@ def test_names_and_unit_are_said_and_are_no_html():
     planned = plan(np.eye(2), gap=1.0, rules=["rage"], runs=2, **QUIET)
     named = planned._replace(names=("<b>a", "b & c"), unit="<i>")
     best = named.names[planned.problem.best_item]
-    assert f"Guess: {best} is best, the next is 1 <i> behind; noise 1 <i>." in repr(named)
+    assert f"Supposed: {best} is best, the next is 1 <i> behind; noise 1 <i>." in repr(named)
     assert "<b>" not in named._repr_html_() and "<i>" not in named._repr_html_()
 
 

@@ -220,7 +220,7 @@ def test_a_pilot_told_as_history_is_noticed_in_a_later_file(tmp_path):
     path = day(tmp_path / "pilot.csv", rewards(np.random.default_rng(0), 30, 4))
     lab = Lab(large(np.eye(3)))
     lab.tell_history(read_each(path, NAMES))
-    with pytest.warns(UserWarning, match=r"30 of these 30 rows were told before \(before the experiment\)"):
+    with pytest.warns(UserWarning, match=r"30 of these 30 rows were told before \(outside a request\)"):
         lab.tell(read_measurements(path, NAMES))
     lab.save(tmp_path / "log.csv")
     text = (tmp_path / "log.csv").read_text()

@@ -33,8 +33,8 @@ $(STAMP): requirements.lock pyproject.toml
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
 	$(PY) notebooks/run.py figures
 
-paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [SCHEDULER=tcp://...]
-	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)')
+paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [REDRAW=why] [SCHEDULER=tcp://...]
+	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(REDRAW),--redraw '$(REDRAW)')
 
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600
 

@@ -1,6 +1,6 @@
 """Tables of claims: one row per claim, read from and written to csv, and one row per sentence of a paper.
 
-Every verdict is computed again when claims are read. A sentence with several readings has the best of their verdicts.
+Every letter is computed again when claims are read, and every outcome from the letters.
 """
 
 from math import inf, isnan, nan
@@ -10,14 +10,17 @@ from pathlib import Path
 import pandas as pd
 
 from bandits_companion import verdicts
-from bandits_companion.registry import PAPERS, sentence
-from bandits_companion.verdicts import STANDS, VERDICTS
+from bandits_companion.registry import PAPERS, part_and_reading, sentence
+from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule
 
-COLUMNS = ["id", "paper", "place", "quote", "statement", "whose", "edge", "holds_low", "holds_high", "closeness"]
-COLUMNS += ["side", "printed", "printed_half", "tie_low", "tie_high", "estimate", "low", "high", "verdict", "grade"]
-COLUMNS += ["detects", "reach", "more", "explanation"]
-NUMBERS = ["holds_low", "holds_high", "printed", "printed_half", "tie_low", "tie_high", "estimate", "low", "high"]
-NUMBERS += ["grade", "detects", "more"]
+RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", "tie_low", "tie_high"]  # as in Rule
+MEASURED = ["estimate", "low", "high"]
+NO_CONTROL = ("", nan, nan, nan, "")
+LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED), f"{name}_letter"] for name in ("loser", "winner"))
+COLUMNS = ["id", "paper", "place", "quote", "whole", "measures", "kind", "edge", *RULE, "sampled", *MEASURED]
+COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
+WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
+NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, *LOSER, *WINNER, "detects", "more") if c not in WORDS]
 
 
 def told(row):
@@ -25,25 +28,25 @@ def told(row):
 
 
 def holds_for(row):
-    """Return the values for which the statement of a row is true; "" for a finding."""
-    if row["verdict"] == "finding":
-        return ""
+    """Return in words for which values the statement of a row is true; "" for a finding."""
     if not isnan(row["printed"]):
         return f"printed {row['printed']:.6g} ± {row['printed_half']:.3g}"
-    return f"{row['holds_low']:.3g} to {row['holds_high']:.3g}"
+    if row["graded"] in ("large", "small"):
+        return f"from {verdicts.RULER['ratio'][1]:g}" if row["graded"] == "large" else "up to 0.5"
+    if row["graded"]:
+        return f"within {verdicts.RULER[row['graded']][0]:g}"
+    return f"{row['holds_low']:.3g} to {row['holds_high']:.3g}" if row["quote"] else ""
 
 
 def judged(row):
-    """Return the verdict of a row with its grade, the deviation that it detects, or the runs that would decide it."""
-    found = row["verdict"]
-    if found == "undecided":
+    """Return the letter of a row in words, with the runs that would decide it or the deviation that would show."""
+    found = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
+    if row["letter"] == "L":
+        return found + verdicts.sign(rule_of(row), [row[end] for end in MEASURED])
+    if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
         return f"{found} ({times})"
-    if found == "compatible":
-        return f"{found} (detects {100 * row['detects']:.2g} %)"
-    if found == "no difference above the margin":
-        return f"{found} ({row['tie_high']:g})"
-    return f"{found} (within {row['grade']:g})" if row["closeness"] and not isnan(row["grade"]) else found
+    return f"{found} (a factor {row['detects']:.3g} would show)" if row["letter"] in ("C", "T") else found
 
 
 def read(folder: str | PathLike) -> pd.DataFrame:
@@ -62,15 +65,17 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the folder has no claims, an id is used twice, or a verdict is not the one that the numbers give.
+        If the folder has no claims, an id is used twice, or a letter is not the one that the numbers give.
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from bandits_companion import claims
-    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> _ = claims.save([found], ".")
-    >>> read("figures/claims")["verdict"].tolist()
-    ['reproduced']
+    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words")
+    >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
+    >>> _ = claims.save([claims.measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6)], ".")
+    >>> read("figures/claims")["letter"].tolist()
+    ['H']
     """
     files = sorted(Path(folder).glob("*.csv"), key=lambda file: (position(file.stem), file.stem))
     if not files:
@@ -79,7 +84,7 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     if (twice := claims["id"].duplicated()).any():
         raise ValueError(f"the id {claims['id'][twice].iloc[0]} is used twice")
     for row in claims.to_dict("records"):
-        _check_verdict(row)
+        _check_letters(row)
     return claims
 
 
@@ -100,22 +105,26 @@ def position(name):
     return list(PAPERS).index(paper) if paper in PAPERS else len(PAPERS)
 
 
-def _check_verdict(row):
-    """Refuse a row whose verdict or grade is not the one that its numbers give."""
-    names = ("holds_low", "holds_high", "closeness", "side", "printed", "printed_half", "tie_low", "tie_high")
-    rule, interval = verdicts.Rule(*map(row.get, names)), (row["estimate"], row["low"], row["high"])
-    verdict = "finding" if row["whose"] == "ours" else verdicts.verdict(rule, interval)
-    if row["verdict"] != verdict:
-        raise ValueError(
-            f"claim {row['id']} says {row['verdict']!r}, but its numbers say {verdict!r}: verdicts are computed"
-        )
-    grade = verdicts.grade(rule, interval)
-    if row["grade"] != grade and not (isnan(row["grade"]) and isnan(grade)):
-        raise ValueError(f"claim {row['id']} says grade {row['grade']:g}, but its numbers say {grade:g}")
+def _check_letters(row):
+    """Refuse a row of which a letter is not the one that its numbers give."""
+    judged = not row["untestable"] and (row["quote"] or not isnan(row["printed"]))
+    for prefix, any_letter in (("", judged), ("loser_", row["loser"]), ("winner_", row["winner"])):
+        known, found = row[f"{prefix}letter"], _letter(row, prefix) if any_letter else ""
+        if known != found:
+            raise ValueError(f"claim {row['id']} says {prefix}{known}, but its numbers say {found}: it is computed")
+
+
+def _letter(row, prefix="", margin=1.0):
+    """The letter of what was measured, of the loser or of the winner."""
+    return verdicts.letter(rule_of(row), [row[f"{prefix}{end}"] for end in MEASURED], margin)
+
+
+def rule_of(row):
+    return Rule(*(row[name] for name in RULE))
 
 
 def sentences(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the papers' sentences, each once, with the best verdict of its readings.
+    """Return the papers' sentences, each once, with its letters by text and program and its outcome.
 
     Parameters
     ----------
@@ -125,80 +134,110 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by the id without reading: paper, place, verdict, number of readings, and the readings under which it
-        stands if there are several.
+        Indexed by the id without part and reading: paper, place, quote, whole, text and program (letters), outcome,
+        measured (the interval that decides, or all of them), and note (of the controls and of the margins).
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim, table
-    >>> said = ("fiez2019", "Figure 1a", "fewer pulls")
-    >>> found = [claim("a/x@sd", *said, 2, 1.5, 3, (0, 1)), claim("a/x@var", *said, 0.5, 0.4, 0.6, (0, 1))]
-    >>> sentences(table(found))[["verdict", "under"]].to_numpy().tolist()
-    [['reproduced', 'var']]
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> said = ("fiez2019", "Figure 1a", "fewer pulls", "", "ratio")
+    >>> found = [Claim(Entry(f"a/x@{kind}", *said, kind, "words", Rule(0, 1)), (x, x, x))
+    ...          for kind, x in (("text", 2.0), ("program", 0.5))]
+    >>> sentences(table(found))[["text", "program", "outcome"]].to_numpy().tolist()
+    [['F', 'H', 'holds in the published program only']]
     """
-    rows = claims[claims["whose"] == "paper"]
+    rows = claims[claims["quote"] != ""]
     found = []
-    for id, readings in rows.groupby(rows["id"].map(sentence), sort=False):
-        standing = readings.loc[readings["verdict"].isin(STANDS), "id"]
-        under = ", ".join(map(reading_of, standing)) if len(readings) > 1 else ""
-        best = min(readings["verdict"], key=VERDICTS.index)
-        found.append((id, *readings[["paper", "place"]].iloc[0], best, len(readings), under))
-    return pd.DataFrame(found, columns=["id", "paper", "place", "verdict", "readings", "under"]).set_index("id")
+    for id, group in rows.groupby(rows["id"].map(sentence), sort=False):
+        first, records = group.iloc[0], group.to_dict("records")
+        if first["untestable"]:
+            judgement = ("–", "–", "untestable", "", first["untestable"])
+        else:
+            judgement = _judgement(records)
+        found.append((id, *first[["paper", "place", "quote", "whole"]], *judgement))
+    columns = ["id", "paper", "place", "quote", "whole", "text", "program", "outcome", "measured", "note"]
+    return pd.DataFrame(found, columns=columns).set_index("id")
 
 
-def reading_of(id):
-    """Return the reading that an id names, in words, or ""."""
-    return id.partition("@")[2].replace("_", " ")
+def _judgement(rows):
+    """Letters of text and program, outcome, what was measured, and a note."""
+    text, program, outcome, note = _outcome(rows)
+    others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
+    notes = [note, f"{' or '.join(sorted(others))} with margins half or twice as wide" if others else ""]
+    deciding = [r for kind in ("text", "program", "other") for r in rows if r["kind"] == kind] or rows
+    shown = [r for r in deciding if r["kind"] == ("program" if "program" in outcome else deciding[0]["kind"])]
+    if text == "H" and program not in "–H":
+        notes.append(f"the published program: {LETTERS[program]}")
+    return text, program, outcome, "; ".join(map(told, shown)), "; ".join(filter(None, notes))
 
 
-def of_verdict(claims: pd.DataFrame, verdict: str) -> pd.DataFrame:
-    """Return the claims whose sentence has a verdict, with all readings of it.
+def _outcome(rows, margin=1.0):
+    """Letters of text and program, the outcome, and what the controls say of it."""
+    text, program = (_of_kind(rows, kind, margin) for kind in ("text", "program"))
+    outcome = verdicts.outcome(text, program)
+    deciding = "program" if "program" in outcome else "text"
+    of_kind = [row for row in rows if row["kind"] == deciding]
+    losers, winners = ([row for row in of_kind if row[name]] for name in ("loser", "winner"))
+    if outcome.startswith("holds"):
+        if slack := next((row["slack"] for row in of_kind if row["slack"]), ""):
+            return text, program, "not contradicted", slack
+        if sampled := max((row["sampled"] for row in of_kind), default=0):
+            return text, program, "not contradicted", f"in {sampled:.0f} instances"
+        if losers and not any(_letter(row, "loser_", margin) in "FL" for row in losers):
+            return text, program, "not contradicted", f"{losers[0]['loser']} is not refused either"
+    if outcome.startswith("falls") and winners:
+        if not any(_letter(row, "winner_", margin) == "H" for row in winners):
+            return text, program, "undecided", f"{winners[0]['winner']} does not pass either"
+    return text, program, outcome, ""
+
+
+def _of_kind(rows, kind, margin):
+    letters = {}
+    for row in rows:
+        if row["kind"] == kind:
+            letters[part_and_reading(row["id"])] = _letter(row, margin=margin)
+    return verdicts.of_kind(letters)
+
+
+def of_outcome(claims: pd.DataFrame, *outcomes: str) -> pd.DataFrame:
+    """Return the claims whose sentence has one of the outcomes, with all parts and readings of it."""
+    of_paper, found = claims[claims["quote"] != ""], sentences(claims)["outcome"]
+    return of_paper[of_paper["id"].map(sentence).map(found).isin(outcomes)]
+
+
+def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Count the sentences of each paper by outcome.
 
     Parameters
     ----------
     claims : DataFrame
         Claims as `ledger.read` returns them.
-    verdict : str
-        One of `verdicts.VERDICTS`.
+    errata : DataFrame, optional
+        Errata as `errata.read` returns them, of which those of the kind error are counted.
 
     Returns
     -------
     DataFrame
-        The rows of these claims.
+        One row per paper and a last row "all"; a column for each outcome, "sentences", and "errors found".
 
     Examples
     --------
-    >>> from bandits_companion.claims import claim, table
-    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> len(of_verdict(found, "reproduced"))
-    1
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("a/x", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> totals(table([Claim(entry, (0.5, 0.4, 0.6))])).loc["all", ["holds by the text", "sentences"]].tolist()
+    [1, 1]
     """
-    of_paper, found = claims[claims["whose"] == "paper"], sentences(claims)["verdict"]
-    return of_paper[(of_paper["id"].map(sentence).map(found) == verdict).astype(bool)]
-
-
-def totals(claims: pd.DataFrame) -> pd.DataFrame:
-    """Count the sentences of each paper by verdict.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-
-    Returns
-    -------
-    DataFrame
-        One row per paper and a last row "all"; one column per verdict and a last column "sentences".
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim, table
-    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> totals(found).loc["all"].tolist()
-    [1, 0, 0, 0, 0, 1]
-    """
-    counts = counts_by_paper(sentences(claims), "verdict", VERDICTS)
-    return counts.assign(sentences=counts.sum(axis=1))
+    counts = counts_by_paper(sentences(claims), "outcome", OUTCOMES)
+    counts = counts.assign(sentences=counts.sum(axis=1))
+    if errata is None:
+        return counts
+    found = counts_by_paper(errata, "kind", ["error"])["error"].reindex(counts.index, fill_value=0)
+    found["all"] = found.drop("all").sum()
+    return counts.assign(**{"errors found": found})
 
 
 def counts_by_paper(rows, column, columns):

@@ -87,7 +87,7 @@ def page(
     notebooks: str = "../notebooks",
     errata: str = "[erratum](errata.md)",
 ) -> str:
-    """Return the coverage as Markdown: per paper a table of items with their claims, verdicts, errata and reasons.
+    """Return the coverage as Markdown: per paper a table of items with their claims, outcomes, errata and reasons.
 
     Parameters
     ----------
@@ -104,34 +104,36 @@ def page(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bandits_companion.claims import claim, table
-    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> found = table([Claim(entry, (0.5, 0.4, 0.6))])
     >>> row = {"paper": "fiez2019", "item": "Figure 1", "claims": ["fiez2019_demo/a"], "errata": []}
     >>> said = page(pd.DataFrame([row | {"not testable": [], "open": []}]), found)
-    >>> "[a](../notebooks/fiez2019_demo.ipynb): reproduced" in said
+    >>> "[a](../notebooks/fiez2019_demo.ipynb): holds by the text" in said
     True
     """
-    verdicts = sentences(claims)["verdict"].to_dict()
-    others = dict(zip(claims["id"].map(sentence), claims["verdict"], strict=True))
+    outcomes = dict.fromkeys(claims["id"].map(sentence), "finding") | sentences(claims)["outcome"].to_dict()
     parts = ["# What is tested"]
     for paper, rows in tested.groupby("paper", sort=False):
         every = rows.to_dict("records")
-        shown = [(row["item"], _tests(row, others | verdicts, notebooks), _rest(row, errata)) for row in every]
+        shown = [(row["item"], _tests(row, outcomes, notebooks), _rest(row, errata)) for row in every]
         table = pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])
         parts += [f"## {paper}", markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 
-def _tests(row, verdicts, notebooks):
-    """Return claims with their verdicts, those of one notebook and verdict together."""
+def _tests(row, outcomes, notebooks):
+    """Return claims with their outcomes, those of one notebook and outcome together."""
     groups: dict[tuple, list] = {}
     for wanted in row["claims"]:
-        for id in matching(wanted, verdicts) or [wanted]:
+        for id in matching(wanted, outcomes) or [wanted]:
             notebook, _, name = id.partition("/")
-            groups.setdefault((notebook, verdicts.get(id, "not yet measured")), []).append(name)
+            groups.setdefault((notebook, outcomes.get(id, "not yet measured")), []).append(name)
     return "; ".join(
-        f"[{', '.join(dict.fromkeys(names))}]({notebooks}/{notebook}.ipynb): {verdict}"
-        for (notebook, verdict), names in groups.items()
+        f"[{', '.join(dict.fromkeys(names))}]({notebooks}/{notebook}.ipynb): {outcome}"
+        for (notebook, outcome), names in groups.items()
     )
 
 

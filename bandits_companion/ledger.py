@@ -1,5 +1,6 @@
-"""The ledger: all claims of the notebooks in one table, the page and picture made from it, and its totals in README."""
+"""The ledger: what holds of each paper, as pages, as the box of a notebook, as a picture, and as totals in README."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -7,84 +8,26 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import holds_for, judged, of_verdict, read, reading_of, sentences, told, totals
-from bandits_companion.registry import sentence
-from bandits_companion.verdicts import STANDS, VERDICTS
+from bandits_companion.claims_table import holds_for, judged, of_outcome, read, read_file, sentences, told, totals
+from bandits_companion.registry import PAPERS, part_and_reading, sentence
+from bandits_companion.verdicts import LETTERS, OUTCOMES
+from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
-__all__ = ["as_read", "markdown", "of_verdict", "page", "read", "save", "sentences", "totals", "verdicts"]
+__all__ = ["box", "markdown", "of_outcome", "outcomes", "page", "read", "save", "sentences", "totals"]
 
-OTHERS = {"code": "Visible only in the published code", "ours": "Findings of this companion"}
-
-
-def as_read(claims: pd.DataFrame, earlier: pd.Series | None = None) -> pd.DataFrame:
-    """Return the ledger in words, for a reader.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    earlier : Series, optional
-        What each claim was when it was explored, as `exploratory_seed.words` returns it.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, with the index of `claims`: place, the paper's words, interval, verdict and explanation.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import claim, table
-    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> as_read(found)["measured [95 % interval]"].item()
-    '0.5 [0.4, 0.6]'
-    """
-    of = sentences(claims)
-    found = claims[["paper", "place"]].copy()
-    rows = claims.to_dict("records")
-    found["claim"] = [said(row) for row in rows]
-    found["measured [95 % interval]"] = [told(row) for row in rows]
-    found["holds for"] = [holds_for(row) + (f" ({row['edge']})" if row["edge"] else "") for row in rows]
-    found["verdict"] = [_verdict(row, of) for row in rows]
-    if earlier is not None and earlier.any():
-        found["when explored"] = earlier
-    return found.assign(**{"would hold for": claims["reach"], "explanation": claims["explanation"]})
-
-
-def said(row):
-    """Return the paper's words, if there are any, and what is measured."""
-    reading = f" ({reading_of(row['id'])})" if "@" in row["id"] else ""
-    return f"“{quoted(row['quote'])}”{reading}: {row['statement']}" if row["quote"] else row["statement"]
-
-
-def quoted(text):
-    """Return words of a paper as Markdown on one line; broken LaTeX becomes code."""
-    text = " ".join(text.split()).replace("$$", "$")
-    if text.count("$") % 2:
-        return f"`{text}`"
-    for sign, name in ((r"\|", r"\Vert "), (r"\{", r"\lbrace "), (r"\}", r"\rbrace ")):
-        text = text.replace(sign, name)  # markdown takes away a backslash before a sign
-    return f"${text.replace('&', '').strip()}$" if "\\" in text and "$" not in text else text
-
-
-def _verdict(row, of):
-    """Return the verdict of a reading, and that of its sentence where they differ."""
-    found = judged(row)
-    if "@" not in row["id"] or row["whose"] != "paper":
-        return found
-    whole = of.loc[sentence(row["id"])]
-    if row["verdict"] in STANDS or whole["verdict"] not in STANDS:
-        return found
-    return f"{found} under this reading; the sentence stands under: {whole['under']}"
+HELD = ("H", "C")
+WIDTH = 80  # characters of a cell, at most
+KINDS = {"text": "by the text", "program": "in the published program"}
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Return a table as Markdown without its index.
+    """Return a table as Markdown without its index; bars inside its cells are escaped.
 
     Parameters
     ----------
     frame : DataFrame
-        The table; bars inside its cells are escaped.
+        The table.
 
     Returns
     -------
@@ -103,64 +46,192 @@ def markdown(frame: pd.DataFrame) -> str:
     return escaped.to_markdown(index=False, disable_numparse=True)
 
 
-def totals_block(claims):
-    """Return the totals as Markdown."""
-    return markdown(totals(claims).reset_index(names="paper"))
+def quoted(text):
+    """Return words of a paper as Markdown on one line; broken LaTeX becomes code."""
+    text = " ".join(text.split()).replace("$$", "$")
+    if text.count("$") % 2:
+        return f"`{text}`"
+    for sign, name in ((r"\|", r"\Vert "), (r"\{", r"\lbrace "), (r"\}", r"\rbrace ")):
+        text = text.replace(sign, name)  # markdown takes away a backslash before a sign
+    return f"${text.replace('&', '').strip()}$" if "\\" in text and "$" not in text else text
 
 
-def _others(shown, claims, whose):
-    """Return the rows that are no sentences of a paper, or None."""
-    rows = shown[claims["whose"] == whose]
-    if rows.empty:
-        return None
-    return rows.drop(columns=["holds for", "verdict", "would hold for", "explanation"]) if whose == "ours" else rows
+def short(text, width=WIDTH):
+    """Return a text that fits a cell: whole words, and no formula that is cut."""
+    text = quoted(text)
+    if len(text) <= width:
+        return text
+    cut = text[: width - 3].rsplit(" ", 1)[0]
+    if text[0] != "`" and cut.count("$") % 2:
+        cut = cut.rsplit("$", 1)[0].strip() or f"`{text[1 : width - 4]}`"
+    return f"{cut}{'`' * (cut.count('`') % 2)} …"
 
 
-def page(claims: pd.DataFrame, earlier: pd.Series | None = None) -> str:
-    """Return the whole ledger as Markdown.
+def anchor(id):
+    """Return the anchor of a sentence: its notebook and its name."""
+    return sentence(id).replace("/", "-")
+
+
+def totals_block(claims, errata=None):
+    """Return the totals as Markdown, without the outcomes that no sentence has."""
+    found = totals(claims, errata)
+    found = found[[column for column in found if column not in OUTCOMES or found.loc["all", column]]]
+    rows = ["| " + " | ".join(map(str, row)) + " |" for row in (found.reset_index(names="paper")).to_numpy().tolist()]
+    heads = ["paper", *found]
+    return "\n".join([f"| {' | '.join(heads)} |", "|" + ":-|" * len(heads), *rows])
+
+
+def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
+    """Return what a notebook's sentences say and whether they hold, a line each, as Markdown.
 
     Parameters
     ----------
-    claims, earlier : DataFrame, Series
-        As for `ledger.as_read`.
+    notebook : str
+        Name of the notebook.
+    claims : DataFrame, optional
+        Claims as `ledger.read` returns them, by default those of the papers' scale in figures/claims.csv.
 
     Returns
     -------
     str
-        Totals, the papers' sentences, and separate tables for the published code and for findings of the companion.
+        A table: the paper's words, the outcome, by the text, in the published program, and the measured number.
 
     Examples
     --------
-    >>> from bandits_companion import claims
-    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> _ = claims.save([found], ".")
-    >>> from bandits_companion.ledger import read
-    >>> page(read("figures/claims")).splitlines()[0]
-    '# Ledger of claims'
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> print(box("fiez2019_x", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[2].split("|")[2].strip())
+    holds by the text
     """
-    shown = as_read(claims, earlier)
-    parts = ["# Ledger of claims", totals_block(claims), markdown(shown[claims["whose"] == "paper"])]
-    for whose, title in OTHERS.items():
-        if (rows := _others(shown, claims, whose)) is not None:
-            parts += [f"## {title}", markdown(rows)]
+    if claims is None:
+        claims = read_file(CHECKOUT / "figures" / "claims.csv")
+    found = sentences(claims[claims["id"].str.partition("/")[0] == notebook])
+    if found.empty:
+        return "The paper says nothing here that is judged."
+    path = f"../figures/ledger/{found['paper'].iloc[0]}.md"
+    rows = [(f"[{short(row['quote'], WIDTH - 20)}]({path}#{anchor(id)})", *_cells(row)) for id, row in found.iterrows()]
+    held = of_figure(found)
+    return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{held}"
+
+
+CELLS = ["outcome", "text", "program", "measured"]
+
+
+def _cells(row):
+    letters = (LETTERS[row["text"]], LETTERS[row["program"]])
+    return (row["outcome"], *letters, short(row["measured"], 60))
+
+
+def of_figure(found):
+    """Return in a sentence how many of some sentences hold by the text and in the published program."""
+    said = []
+    for kind, words in KINDS.items():
+        run = found[found[kind] != "–"]
+        said.append(f"{words} {run[kind].isin(HELD).sum()} of {len(run)}")
+    return f"Sentences that hold: {', '.join(said)}."
+
+
+def listing(found: pd.DataFrame) -> str:
+    """Return sentences, as `sentences` returns them, as a Markdown table with the outcome in the second column."""
+    rows = [(short(row["quote"]), row["outcome"], row["place"], *_cells(row)[1:]) for _, row in found.iterrows()]
+    return markdown(pd.DataFrame(rows, columns=["sentence", CELLS[0], "place", *CELLS[1:]]))
+
+
+def by_place(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return how many sentences of each place hold by the text and in the published program, of how many that ran."""
+    rows = []
+    for (paper, place), found in sentences(claims).groupby(["paper", "place"], sort=False):
+        held = [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
+        rows.append((paper, place, *(f"{number} of {runs}" if runs else "" for number, runs in held)))
+    return pd.DataFrame(rows, columns=["paper", "place", *KINDS.values()]).set_index(["paper", "place"])
+
+
+def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> str:
+    """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper.
+    claims, errata : DataFrame
+        Claims as `ledger.read` returns them, and errata as `errata.read` does.
+
+    Returns
+    -------
+    str
+        The page. Every sentence has an anchor, and no cell of a table is wider than 80 characters.
+
+    Examples
+    --------
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> page("fiez2019", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
+    '# What holds of fiez2019 (RAGE)'
+    """
+    claims = claims[claims["paper"] == paper]
+    own = None if errata is None else errata[errata["paper"] == paper]
+    found, parts = sentences(claims), [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own)]
+    for place, rows in found.groupby("place", sort=False):
+        table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
+        parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
+        parts += [_details(id, row, claims[claims["id"].map(sentence) == id]) for id, row in rows.iterrows()]
+    if len(rest := claims[claims["quote"] == ""]):
+        parts += ["## Findings of this companion", *map(_finding, rest.to_dict("records"))]
     return "\n\n".join(parts) + "\n"
 
 
-def fill_readme(text, claims):
+def _details(id, row, claims):
+    """Return one sentence with everything that was measured, as Markdown."""
+    notebook, _, name = id.partition("/")
+    note = f" ({row['note']})" if row["note"] else ""
+    head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
+    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}” ([{name}](../../notebooks/{notebook}.ipynb))"]
+    return "\n".join([*lines, *(f"- {_measured(claim)}" for claim in claims.to_dict("records"))])
+
+
+def _measured(claim):
+    """Return one part under one reading: what was measured, the letter, and the controls."""
+    part, reading = part_and_reading(claim["id"])
+    if claim["untestable"]:
+        return f"not testable: {claim['untestable']}"
+    names = ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
+    said = f"*{names}*: {claim['measures']}: {told(claim)}, {judged(claim)} (true: {holds_for(claim)})."
+    for name in ("loser", "winner"):
+        if claim[name]:
+            ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
+            said += f" The {name}, {claim[name]}: {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
+    return f"{said} {claim['explanation']}".strip()
+
+
+def _finding(claim):
+    notebook, _, name = claim["id"].partition("/")
+    printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
+    link, at = f"[{name}](../../notebooks/{notebook}.ipynb)", re.sub("[/.@]", "-", claim["id"])
+    return f'- <a id="{at}"></a>{claim["place"]}: {claim["measures"]}: {told(claim)}{printed} ({link})'
+
+
+def fill_readme(text, claims, errata=None):
     """Return the README with the totals between `<!-- totals -->` and `<!-- end totals -->`."""
     before, _, rest = text.partition("<!-- totals -->\n")
     _, end, after = rest.partition("<!-- end totals -->")
     if not end:
         raise ValueError("the text has no place <!-- totals --> ... <!-- end totals -->")
-    return f"{before}<!-- totals -->\n\n{totals_block(claims)}\n\n{end}{after}"
+    return f"{before}<!-- totals -->\n\n{totals_block(claims, errata)}\n\n{end}{after}"
 
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the shapes tell them apart in print
-MARKS = [("o", "#009e73"), ("^", "#56b4e9"), ("D", "#0072b2"), ("s", "#a0a0a0"), ("X", "#d55e00")]
+# By outcome: colours that colour-blind readers tell apart (Okabe and Ito), shapes that are told apart in print
+MARKS = ["o", "P", "v", "^", "<", "D", "*", "s", "s", ".", "x", "X"]
+COLOURS = (
+    ["#009e73", "#56b4e9", "#009e73", "#009e73", "#e69f00", "#0072b2", "#cc79a7"] + ["#a0a0a0"] * 3 + ["#d55e00"] * 2
+)
 
 
-def verdicts(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
-    """Draw one mark per sentence, with a row for each place; shape and colour show the verdict.
+def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
+    """Draw one mark per sentence, with a row for each place; shape and colour show the outcome.
 
     Parameters
     ----------
@@ -177,20 +248,25 @@ def verdicts(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from bandits_companion.claims import claim, table
-    >>> found = table([claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))])
-    >>> verdicts([plt.subplots()[1]], found)[0].get_xlabel()
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> outcomes([plt.subplots()[1]], table([Claim(entry, (0.5, 0.4, 0.6))]))[0].get_xlabel()
     'fiez2019'
     """
     found = sentences(claims).reset_index()
-    found = found.sort_values("verdict", key=lambda column: column.map(VERDICTS.index), kind="stable")
+    found = found.sort_values("outcome", key=lambda column: column.map(OUTCOMES.index), kind="stable")
     found = found.assign(at=found.groupby(["paper", "place"]).cumcount())
     for ax, (paper, of_paper) in zip(axes, found.sort_index().groupby("paper", sort=False), strict=True):
         places = list(dict.fromkeys(of_paper["place"]))
-        for verdict, (marker, colour) in zip(VERDICTS, MARKS, strict=True):
-            chosen = of_paper[of_paper["verdict"] == verdict]
-            rows = chosen["place"].map(places.index)
-            ax.scatter(chosen["at"], rows, marker=marker, color=colour, s=13, lw=0, label=verdict)
+        for outcome, marker, colour in zip(OUTCOMES, MARKS, COLOURS, strict=True):
+            chosen = of_paper[of_paper["outcome"] == outcome]
+            if len(chosen) or outcome in set(found["outcome"]):
+                rows = chosen["place"].map(places.index)
+                ax.scatter(
+                    chosen["at"], rows, marker=marker, color=colour, s=13, lw=0 if marker != "x" else 1, label=outcome
+                )
         labels = [place[:1].upper() + place[1:] for place in places]
         ax.set(yticks=range(len(places)), xticks=[], xlabel=paper, xlim=(-1, found["at"].max() + 1))
         ax.set_yticklabels(labels, fontsize=7)
@@ -199,25 +275,26 @@ def verdicts(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     return axes
 
 
-def save(claims: pd.DataFrame, out: str | PathLike, earlier: pd.Series | None = None) -> None:
-    """Write figures/claims.csv and figures/ledger.md below `out`, and the totals into README.md if `out` has one.
+def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None = None) -> None:
+    """Write figures/claims.csv and figures/ledger/<paper>.md below `out`, and the totals into its README.md.
 
     Parameters
     ----------
-    claims, out, earlier : DataFrame, str or path-like, Series
-        As for `ledger.as_read`, and the folder to write to.
+    claims, out, errata : DataFrame, str or path-like, DataFrame
+        Claims as `ledger.read` returns them, the folder to write to, and errata as `errata.read` returns them.
 
     Examples
     --------
-    >>> from bandits_companion import claims
-    >>> found = claims.claim("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer pulls", 0.5, 0.4, 0.6, (0, 1))
-    >>> _ = claims.save([found], ".")
-    >>> from bandits_companion.ledger import read
-    >>> save(read("figures/claims"), ".")
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> save(table([Claim(entry, (0.5, 0.4, 0.6))]), ".")
     """
     figures = Path(out) / "figures"
     table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
     atomic_write(figures / "claims.csv", table, parents=True)
-    atomic_write(figures / "ledger.md", page(claims, earlier))
+    for paper in dict.fromkeys(claims["paper"]):
+        atomic_write(figures / "ledger" / f"{paper}.md", page(paper, claims, errata), parents=True)
     if (readme := Path(out) / "README.md").exists():
-        atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims))
+        atomic_write(readme, fill_readme(readme.read_text(encoding="utf-8"), claims, errata))

@@ -20,7 +20,7 @@ from jinja2 import Environment
 
 from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
-from bandits_companion.verdicts import STANDS
+from bandits_companion.verdicts import AGREES, FALLS, LETTERS
 from bandits_lib.files import atomic_write
 
 PARTS = {
@@ -55,7 +55,7 @@ def save(page, run, failed=()):
     words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
-    words["ledger"] = _link(run.beside / "ledger.md", page.parent) if run.beside else None
+    words["ledger"] = _link(run.beside / "ledger", page.parent) if run.beside else None
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)
@@ -136,7 +136,7 @@ def _link(file, here):
     return quote(Path(os.path.relpath(file, here)).as_posix()) if file.exists() else None
 
 
-WIDTHS = {"stand": 9, "undecided": 12, "fall": 10}  # of the columns of the totals
+WIDTHS = {"hold": 9, "other": 9, "fall": 9}  # of the columns of the totals
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal, in what a kernel says of an error
 
 
@@ -168,7 +168,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
     if not claims.empty:
         lines += _sentences(claims, run, compared)
-        lines.append(f"all {len(claims)} claims with intervals and verdicts: {shown(page / LIST, root)}")
+        lines.append(f"all {len(claims)} claims with intervals and letters: {shown(page / LIST, root)}")
     beside = "beside the one at the papers' scale, " if run.beside else ""
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
 
@@ -196,27 +196,26 @@ def _sentences(claims, run, compared):
     for paper, counts in table.iterrows():
         cells = (f"{count:>{WIDTHS[part]}}" for (_, part), count in counts.items())
         lines.append(f"{paper:<10}{''.join(cells)}")
-    where = f" (figures/ledger.md has those {compared}, which count)" if len(tables) > 1 else ""
+    where = f" (figures/ledger has those {compared}, which count)" if len(tables) > 1 else ""
     return [f"The papers' sentences{where}:", *(line.rstrip() for line in lines)]
 
 
 def totals(claims):
-    """Count by paper the sentences that stand, are undecided, or fall."""
+    """Count by paper the sentences that hold, that fall, and all others."""
     counts = claims_table.totals(claims).drop(index="all")
-    parts = [counts[list(STANDS)].sum(axis=1), counts["undecided"], counts["not reproduced"]]
-    return pd.concat(parts, axis=1, keys=list(WIDTHS))
+    holds, falls = counts[list(AGREES)].sum(axis=1), counts[list(FALLS)].sum(axis=1)
+    return pd.concat([holds, counts["sentences"] - holds - falls, falls], axis=1, keys=list(WIDTHS))
 
 
 def listed(claims, scale):
-    """Return every claim on a line: id, interval, values for which it holds, verdict."""
+    """Return every claim on a line: id, interval, values for which it holds, letter in words."""
     width = max(claims["id"].str.len())
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in claims["verdict"].value_counts().items())
+    counts = ", ".join(f"{count} {LETTERS[found]}" for found, count in claims["letter"].value_counts().items() if found)
     lines = [
         f"Every claim, {scale}: {counts}.",
-        "A sentence of a paper may have several readings, each a claim; it stands if it is reproduced, compatible or",
-        "without difference above the margin under one of them. Findings of the companion have no verdict.",
+        "A sentence of a paper may have several parts and readings, each a claim. Findings of the companion have none.",
         "",
-        f"{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} verdict",
+        f"{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} judged",
     ]
     for row in claims.to_dict("records"):
         lines.append(f"{row['id']:<{width}}  {told(row):<30} {holds_for(row):<24} {judged(row)}")
@@ -229,7 +228,7 @@ def duration(minutes):
 
 COPIED = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/example_*.py"]
 COPIED += ["notebooks/reports/*.md", "figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json"]
-COPIED += ["figures/*.md", "figures/reports/*.md"]
+COPIED += ["figures/*.md", "figures/*.csv", "figures/ledger/*.md", "figures/reports/*.md"]
 RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
 
 

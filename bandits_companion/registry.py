@@ -1,6 +1,7 @@
-"""Read and check notebooks/claims.yaml: the claims with the papers' words and rules, stated before they are measured.
+"""Read and check notebooks/claims.yaml: the papers' sentences with their rules, stated before they are measured.
 
-CONTRIBUTING.md lists the fields of an entry.
+An entry is one printed sentence. Its clauses are `parts`, and the ways in which it was run are `readings`, so that the
+id of what is measured is <notebook>/<name>.<part>@<reading>. CONTRIBUTING.md lists the fields of an entry.
 """
 
 import re
@@ -13,64 +14,147 @@ from typing import NamedTuple
 import yaml
 from scipy.special import stdtrit
 
-from bandits_companion.verdicts import GRADES, MARGINS, VERDICTS, Rule, close
+from bandits_companion.verdicts import KINDS, LETTERS, MARGINS, RULER, Rule
 from bandits_lib.figures.results import CHECKOUT
 
 PAPERS = {"fiez2019": "RAGE", "jedra2020": "Lazy Track-and-Stop", "azizi2022": "GSE", "weltz2023": "H-RAGE"}
-FIELDS = ("place", "quote", "reading", "holds", "closeness", "side", "printed", "margin", "edge", "whose", "why")
+TESTED = ("holds", "graded", "closeness", "printed")
+RULES = (*TESTED, "untestable")
+OF_RULE = (*TESTED, "side", "margin", "edge")
+OF_PART = ("measures", "why", "loser", "winner", "slack", "sampled", *OF_RULE)
+OF_READING = ("kind", "measures", "with", "why", "sampled")
+FIELDS = ("place", "quote", "whole", "restored", "parts", "readings", "kind", "untestable", *OF_PART)
+TEXTS = ("place", "quote", "whole", "measures", "with", "loser", "winner", "slack", "untestable")
 EDGES = ("words", "paper", "theory", "grade")
-WHOSE = ("paper", "code", "ours")
-ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+(?:@[\w.+-]+)?")
+ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+")
+NAME = re.compile(r"[\w+-]+")
+CONTROLLED: tuple[str, ...] = ()  # papers of which every sentence names a loser and a winner
+
+
+class Entry(NamedTuple):
+    """What is measured of a sentence, one part under one reading; or a finding, which has no quotation."""
+
+    id: str
+    paper: str
+    place: str  # theorem, figure, table or section
+    quote: str  # the paper's words; "" of a finding
+    whole: str  # the whole sentence, where the quotation is shortened
+    measures: str  # the estimand, and how it was run
+    kind: str  # text, program or other
+    edge: str  # where the threshold is from
+    rule: Rule = Rule()
+    loser: str = ""  # of which the sentence is false
+    winner: str = ""  # of which it is true
+    slack: str = ""  # why there is no loser or winner
+    sampled: int = 0  # instances that stand for all
+    untestable: str = ""  # the reason
+    error: float = 0.0  # standard error of a printed number
+    factor: float = 0.0  # so many of them are half of its 95 % interval
+    why: dict[str, str] = {}  # explanations of letters
 
 
 def sentence(id):
-    """Return the id before the @, which all readings of a sentence share."""
-    return id.partition("@")[0]
+    """Return the id of the sentence to which a part or a reading belongs."""
+    return re.split("[.@]", id, maxsplit=1)[0]
+
+
+def part_and_reading(id):
+    """Return the part and the reading that an id names, each perhaps ""."""
+    rest, _, reading = id.partition("@")
+    return rest.partition(".")[2], reading
+
+
+def kind_of(reading, given):
+    """Return the kind of a reading: by its name if neither it nor its entry says one."""
+    return given.get("kind") or next((kind for kind in KINDS[:2] if reading.partition("_")[0] == kind), KINDS[2])
+
+
+# --- faults
 
 
 def faults_of(id, given):
     """Yield what is wrong with one entry."""
     if not isinstance(id, str) or not ID.fullmatch(id):
-        yield f"an id is <paper>_<notebook>/<name> or .../<name>@<reading>, the paper one of {', '.join(PAPERS)}"
+        yield f"an id is <paper>_<notebook>/<name>, the paper one of {', '.join(PAPERS)}"
     if not isinstance(given, dict):
         yield "an entry is a mapping of fields"
         return
-    if unknown := [name for name in given if name not in FIELDS]:
-        yield f"unknown fields {', '.join(map(str, unknown))}; there are {', '.join(FIELDS)}"
-    if given.get("whose") not in WHOSE:
-        yield f"whose must be one of {', '.join(WHOSE)}; it is {given.get('whose')!r}"
-    needed = ("place", "reading", "whose") + (() if given.get("whose") == "ours" else ("quote", "edge"))
-    if missing := [name for name in needed if not given.get(name)]:
-        yield f"{', '.join(missing)} missing"
-    if words := [name for name in ("place", "quote", "reading") if not isinstance(given.get(name, ""), str)]:
-        yield f"{', '.join(words)} must be text"
-    yield from _faults_of_rule(given)
-    why = given.get("why", {})
-    if not isinstance(why, dict) or (unknown := [name for name in why if name not in VERDICTS]):
-        yield f"why must explain verdicts, {', '.join(VERDICTS)}; it is {why!r}"
+    yield from _unknown(given, FIELDS)
+    if not given.get("place"):
+        yield "place missing"
+    nested = [*_nested_faults(given)]
+    yield from nested or (
+        f for _, whole in _measured(str(id), given) for f in _faults(str(id).partition("_")[0], whole)
+    )
 
 
-def _faults_of_rule(given):
-    """Yield what is wrong with the fields that say when the statement is true."""
-    kinds = [name for name in ("holds", "closeness", "printed") if name in given]
-    if given.get("whose") == "ours":
-        if surplus := [*kinds, *(name for name in ("side", "margin", "edge", "why") if name in given)]:
-            yield f"a finding of ours has no verdict, and so no {', '.join(surplus)}"
+def _nested_faults(given):
+    """Yield what is wrong with the parts and readings of an entry."""
+    for field, allowed in (("parts", OF_PART), ("readings", OF_READING)):
+        if not isinstance(nested := given.get(field) or {}, dict):
+            yield f"{field} must be a mapping of names; it is {nested!r}"
+            continue
+        for name, fields in nested.items():
+            if not NAME.fullmatch(str(name)) or not isinstance(fields or {}, dict):
+                yield f"{field} has {name!r}: a name of letters and digits, and a mapping of fields"
+            else:
+                yield from (f"{name}: {fault}" for fault in _unknown(fields or {}, allowed))
+
+
+def _unknown(given, known):
+    if unknown := [str(name) for name in given if name not in known]:
+        yield f"unknown fields {', '.join(unknown)}; there are {', '.join(known)}"
+
+
+def _faults(paper, given):
+    """Yield what is wrong with one part under one reading."""
+    kinds = [name for name in RULES if name in given]
+    if given.get("kind") not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}; it is {given.get('kind')!r}"
+    if texts := [name for name in TEXTS if not isinstance(given.get(name, ""), str)]:
+        yield f"{', '.join(texts)} must be text"
+    if type(given.get("sampled", 1)) is not int or given.get("sampled", 1) < 1:
+        yield f"sampled must be a number of instances; it is {given['sampled']!r}"
+    if not given.get("measures") and "untestable" not in given:
+        yield "measures missing"
+    if not isinstance(given.get("why", {}), dict) or not set(given.get("why", {})) <= set(LETTERS):
+        yield f"why must explain letters, {', '.join(LETTERS)}; it is {given.get('why')!r}"
+    if not given.get("quote"):
+        if set(kinds) - {"printed"} or given.get("kind") != "other":
+            yield "a finding, which quotes nothing, has the kind other and at most a printed number"
         return
     if len(kinds) != 1:
-        yield f"one of holds, closeness and printed is needed; there are {len(kinds)}"
+        yield f"one of {', '.join(RULES)} is needed; there are {len(kinds)}"
+        return
+    if "untestable" in given:
+        return
     if given.get("edge") not in EDGES:
         yield f"edge must be one of {', '.join(EDGES)}; it is {given.get('edge')!r}"
-    if "holds" in given:
-        yield from _faults_of_holds(given["holds"], given.get("edge"), given.get("margin"))
+    if paper in CONTROLLED and given["kind"] != "other" and not {"printed", "slack"} & set(given):
+        if missing := [name for name in ("loser", "winner") if not given.get(name)]:
+            yield f"{' and '.join(missing)} missing, or slack: why there is none"
+    yield from _faults_of_rule(kinds[0], given)
+
+
+def _faults_of_rule(kind, given):
+    """Yield what is wrong with the fields that say when the statement is true."""
+    what = given[kind]
+    if kind == "holds":
+        yield from _faults_of_holds(what, given.get("edge"), given.get("margin"))
     elif "margin" in given:
         yield "a margin belongs to holds"
-    if "closeness" in given and (given["closeness"] not in GRADES or given.get("edge") != "grade"):
-        yield f"closeness must be one of {', '.join(GRADES)}, with edge: grade; it is {given['closeness']!r}"
-    if "side" in given and (given["side"] not in ("below", "both") or "closeness" not in given):
+    if kind == "graded" and what not in ("large", "small"):
+        yield f"graded must be large or small; it is {what!r}"
+    if kind == "closeness" and what not in [*RULER]:
+        yield f"closeness must be one of {', '.join(RULER)}; it is {what!r}"
+    if kind in ("graded", "closeness") and given.get("edge") != "grade":
+        yield "a graded word and a closeness stand with edge: grade"
+    if "side" in given and (given["side"] not in ("below", "both") or kind != "closeness"):
         yield f"side must be below or both, of a closeness; it is {given['side']!r}"
-    if "printed" in given:
-        yield from _faults_of_printed(given["printed"], given.get("edge"))
+    if kind == "printed":
+        yield from _faults_of_printed(what)
+        if given.get("edge") != "paper":
+            yield "a printed number has edge: paper"
 
 
 def _faults_of_holds(holds, edge, margin):
@@ -82,62 +166,34 @@ def _faults_of_holds(holds, edge, margin):
         yield f"words have the edge 0 or 1, or, of most, a half; holds is {holds!r}"
     if margin is not None:
         kind, value = next(iter(margin.items())) if isinstance(margin, dict) and margin else (margin, None)
-        if kind not in MARGINS or (value is not None and value not in MARGINS[kind]):
+        if kind not in [*MARGINS] or (value is not None and value not in MARGINS[kind]):
             yield f"margin must be one of {MARGINS}; it is {margin!r}"
         elif (1 if kind == "ratio" else 0) not in holds:
             yield f"a margin of {kind} lies about {1 if kind == 'ratio' else 0}, which is no edge of holds {holds!r}"
 
 
-def _faults_of_printed(printed, edge):
+def _faults_of_printed(printed):
     known = {"value", "error", "runs", "cells"}
     if not isinstance(printed, dict) or not {"value", "error"} <= set(printed) <= known:
         yield f"printed must be {{value, error}}, and perhaps runs and cells; it is {printed!r}"
     elif not all(map(_number, printed.values())) or not printed["value"] or printed["error"] < 0:
         yield f"printed must have numbers, a value other than 0 and an error of 0 or more; it is {printed!r}"
-    if edge != "paper":
-        yield "a printed number has edge: paper"
 
 
 def _number(value):
     return type(value) in (int, float) and value == value
 
 
-def contradictions(content):
-    """Yield readings of one sentence that contradict each other."""
-    for id in content:
-        if "@" not in id:
-            continue
-        if sentence(id) in content:
-            yield f"{sentence(id)}: stands with readings and without"
-        others = {other["whose"] for name, other in content.items() if sentence(name) == sentence(id)}
-        if len(others) > 1:
-            yield f"{id}: its readings are whose: {', '.join(sorted(others))}; a sentence has one author"
-
-
-class Entry(NamedTuple):
-    """A claim before it is measured."""
-
-    id: str  # "<notebook>/<name>" or "<notebook>/<name>@<reading>"
-    paper: str
-    place: str  # theorem, figure, table or section
-    quote: str  # the paper's own words
-    reading: str  # what is measured
-    whose: str  # "code": visible only in the published code; "ours": a finding, without a verdict
-    edge: str  # where the threshold is from
-    rule: Rule = Rule()
-    error: float = 0.0  # standard error of a printed number
-    factor: float = 0.0  # so many of them are half of its 95 % interval
-    why: dict[str, str] = {}  # explanations of verdicts
+# --- entries
 
 
 def read(path):
-    """Read a claims.yaml as {id: entry}; name all its faults together."""
+    """Read a claims.yaml as {id: Entry}; name all its faults together."""
     content = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader) or {}
-    faults = [f"{id}: {fault}" for id, given in content.items() for fault in faults_of(id, given)]
-    faults = faults or list(contradictions(content))
+    faults = [f"{id}: {fault}" for id, given in content.items() for fault in dict.fromkeys(faults_of(id, given))]
     if faults:
         raise ValueError("\n".join([f"{Path(path).name} has {len(faults)} faults:", *faults]))
-    return {id: _entry(id, given) for id, given in content.items()}
+    return {id: _entry(id, whole) for name, given in content.items() for id, whole in _measured(name, given)}
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -175,22 +231,38 @@ def _read(file, changed):
 
 
 def of_notebook(entries, notebook):
-    """Return the entries of one notebook."""
-    return {id: entry for id, entry in entries.items() if id.partition("/")[0] == notebook}
+    """Return the entries of one notebook that are measured."""
+    return {id: entry for id, entry in entries.items() if id.partition("/")[0] == notebook and not entry.untestable}
+
+
+def _measured(id, given):
+    """Yield (id, fields) of every part of an entry under every reading."""
+    outer = {name: value for name, value in given.items() if name not in ("parts", "readings")}
+    default = "text" if given.get("quote") else "other"
+    for part, of_part in (given.get("parts") or {"": {}}).items():
+        for reading, of_reading in (given.get("readings") or {"": {"kind": given.get("kind", default)}}).items():
+            whole = {**outer, **(of_part or {}), **(of_reading or {})}
+            whole["kind"] = kind_of(str(reading), whole)
+            yield f"{id}{f'.{part}' if part != '' else ''}{f'@{reading}' if reading != '' else ''}", whole
 
 
 def _entry(id, given):
-    place, quote, reading = (" ".join(given.get(name, "").split()) for name in ("place", "quote", "reading"))
-    printed, edge = given.get("printed", {}), given.get("edge", "")
-    factor, error = (_factor(**printed), float(printed["error"])) if printed else (0.0, 0.0)
-    why = {name: " ".join(str(text).split()) for name, text in given.get("why", {}).items()}
-    paper, rule = id.partition("_")[0], _rule(given, factor)
-    return Entry(id, paper, place, quote, reading, given["whose"], edge, rule, error, factor, why)
+    place, quote, whole = (" ".join(given.get(name, "").split()) for name in ("place", "quote", "whole"))
+    measures = "; ".join(" ".join(given[name].split()) for name in ("measures", "with") if given.get(name))
+    printed, rest = given.get("printed", {}), {}
+    if printed:
+        rest = {"error": float(printed["error"]), "factor": _factor(**printed)}
+    rest |= {name: given[name] for name in ("loser", "winner", "slack", "sampled", "untestable") if name in given}
+    rest["why"] = {name: " ".join(str(text).split()) for name, text in given.get("why", {}).items()}
+    paper, rule = id.partition("_")[0], _rule(given, rest.get("factor", 0.0))
+    return Entry(id, paper, place, quote, whole, measures, given["kind"], given.get("edge", ""), rule, **rest)
 
 
 def _rule(given, factor):
+    if "graded" in given:
+        return Rule(graded=given["graded"])
     if "closeness" in given:
-        return close(given["closeness"], given.get("side", "below"))
+        return Rule(graded=given["closeness"], side=given.get("side", "below"))
     if printed := given.get("printed"):
         return Rule(printed=float(printed["value"]), half=factor * printed["error"])
     low, high = map(float, given.get("holds", (-inf, inf)))

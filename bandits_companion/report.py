@@ -17,15 +17,16 @@ import pandas as pd
 import yaml
 
 from bandits_companion import errata as errata_of_papers
-from bandits_companion import exploratory_seed
-from bandits_companion.claims_table import judged, of_verdict, position, read, reading_of, sentences
+from bandits_companion import seals
+from bandits_companion.claims_table import holds_for, judged, of_outcome, position, read, sentences
 from bandits_companion.ledger import markdown, quoted
-from bandits_companion.registry import sentence
-from bandits_companion.verdicts import STANDS, VERDICTS
+from bandits_companion.registry import part_and_reading, sentence
+from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
+from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
 
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute
-NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "verdict"]
+NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
 
@@ -47,50 +48,49 @@ def measured(row):
     return f"{number(row['estimate'])} [{number(row['low'])}, {number(row['high'])}]"
 
 
-def _table_of_verdicts(source):
-    """Return the number of sentences with each verdict, and their places."""
+def _table_of_outcomes(source):
+    """Return the number of sentences with each outcome, and their places."""
     found, rows = sentences(source.claims), []
-    for verdict in VERDICTS:
-        if places := found.loc[found["verdict"] == verdict, "place"].tolist():
+    for outcome in OUTCOMES:
+        if places := found.loc[found["outcome"] == outcome, "place"].tolist():
             where = (f"{place} ({times})" if times > 1 else place for place, times in Counter(places).items())
-            rows.append((verdict, len(places), "; ".join(where)))
-    return markdown(pd.DataFrame([*rows, ("all", len(found), "")], columns=["verdict", "sentences", "where"]))
+            rows.append((outcome, len(places), "; ".join(where)))
+    return markdown(pd.DataFrame([*rows, ("all", len(found), "")], columns=["outcome", "sentences", "where"]))
 
 
 def _differs(source):
-    """Return every sentence that does not stand, with its readings and explanations."""
-    found = [of_verdict(source.claims, verdict) for verdict in ("not reproduced", "undecided")]
-    return _told(found) or "Every sentence that was tested stands."
+    """Return every sentence that does not hold by the text, with what was measured and explanations."""
+    differs = of_outcome(source.claims, *OUTCOMES[4:])
+    return _told(differs[differs["printed"].isna()]) or "Every sentence that was tested holds."
 
 
-def _readings(source):
-    """Return the sentences that stand under one reading and not under another."""
-    of_paper = source.claims[source.claims["whose"] == "paper"]
-    stands = of_paper["verdict"].isin(STANDS).groupby(of_paper["id"].map(sentence))
-    return _told([of_paper[stands.transform("any") & ~stands.transform("all")]]) or "None."
+def _program(source):
+    """Return the sentences that hold in the published program and not by the text."""
+    return _told(of_outcome(source.claims, "holds in the published program only")) or "None."
 
 
-def _told(frames):
-    """Return sentences with their readings as a list."""
-    sets = [group for claims in frames for _, group in claims.groupby(claims["id"].map(sentence), sort=False)]
-    return "\n".join(_sentence(group.to_dict("records")) for group in sets)
+def _told(claims):
+    """Return sentences with their parts and readings as a list."""
+    groups = claims.groupby(claims["id"].map(sentence), sort=False)
+    found = sentences(claims)
+    return "\n".join(_sentence(found.loc[id], group.to_dict("records")) for id, group in groups)
 
 
-def _sentence(rows):
-    rows = sorted(rows, key=lambda row: row["statement"].startswith("the same"))
-    quote = f"“{quoted(rows[0]['quote'])}”" if rows[0]["quote"] else ""
-    true = list(dict.fromkeys(_true_for(row) for row in rows))
-    said = " ".join(filter(None, (f"**{rows[0]['place']}.**", quote, f"({true[0]})" if len(true) == 1 else "")))
+def _sentence(judged_as, rows):
     why = " ".join(_ended(_plain(text)) for text in dict.fromkeys(row["explanation"] for row in rows) if text)
+    said = f"**{rows[0]['place']}.** “{quoted(rows[0]['whole'] or rows[0]['quote'])}” {_ended(judged_as['outcome'])}"
+    if rows[0]["untestable"]:
+        return f"- {said} {_ended(rows[0]['untestable'])}"
     if len(rows) == 1:
         return f"- {said} Measured: {_reading(rows[0])}. {why}".strip()
-    shown = (f"  - *{reading_of(row['id'])}*: {_reading(row, len(true) > 1)}" for row in rows)
+    names = (" ".join(filter(None, part_and_reading(row["id"]))).replace("_", " ") or row["kind"] for row in rows)
+    shown = (f"  - *{name}*: {_reading(row)}" for name, row in zip(names, rows, strict=True))
     return "\n".join([f"- {said} {why}".strip(), *shown])
 
 
-def _reading(row, true=False):
-    """Return what was measured, with interval and verdict; if `true`, also for which values the words are true."""
-    return f"{_plain(row['statement'])}: {measured(row)}{f', {_true_for(row)}' if true else ''}, {judged(row)}"
+def _reading(row):
+    """Return what was measured, with the interval, for which values the words are true, and the letter."""
+    return f"{_plain(row['measures'])}: {measured(row)} (true: {holds_for(row)}), {judged(row)}"
 
 
 def _ended(text):
@@ -102,34 +102,27 @@ def _plain(text):
     return text.replace("*", r"\*")
 
 
-def _true_for(row):
-    low, high = row["holds_low"], row["holds_high"]
-    if not isnan(row["printed"]):
-        return f"printed {exactly(row['printed'])} ± {number(row['printed_half'])}"
-    if number(low) == number(high):
-        return f"true only for {number(low)}"
-    if high == inf:
-        return f"true from {number(low)}"
-    return f"true {'' if low in (0, -inf) else f'from {number(low)} '}{'up ' * (low in (0, -inf))}to {number(high)}"
-
-
 def _printed_number(source):
-    chosen = (source.claims["whose"] == "paper") & source.claims["printed"].notna()
+    chosen = (source.claims["quote"] != "") & source.claims["printed"].notna()
     return _numbers(source.claims[chosen]) or "The paper prints no number that is compared here."
 
 
 def _code(source):
-    chosen = source.claims["whose"] == "code"
-    return _numbers(source.claims[chosen]) or "The ledger has no entry that rests on the published code alone."
+    chosen = (source.claims["quote"] == "") & source.claims["printed"].notna()
+    return _numbers(source.claims[chosen]) or "No number that the published program printed is compared here."
 
 
 def _numbers(claims):
     """Return a table of printed and measured numbers, "" without any."""
     rows = [
-        (row["place"], row["statement"], _true_for(row).removeprefix("printed "), measured(row), judged(row))
+        (row["place"], row["measures"], _as_printed(row), measured(row), judged(row))
         for row in claims.to_dict("records")
     ]
     return markdown(pd.DataFrame(rows, columns=NUMBERS)) if rows else ""
+
+
+def _as_printed(row):
+    return f"{exactly(row['printed'])} ± {number(row['printed_half'])}"
 
 
 def _runs(source):
@@ -169,16 +162,16 @@ def _errata(source):
 
 
 def _standing(source):
-    """Return the places at which every sentence stands under every reading."""
-    of_paper = source.claims[source.claims["whose"] == "paper"]
-    by_place = of_paper["verdict"].isin(STANDS).groupby(of_paper["place"], sort=False).all()
+    """Return the places at which every sentence holds by the text."""
+    found = sentences(source.claims)
+    by_place = found["outcome"].isin(AGREES).groupby(found["place"], sort=False).all()
     return "; ".join(by_place[by_place].index) or "none"
 
 
 TABLES = {
-    "verdicts": _table_of_verdicts,
+    "outcomes": _table_of_outcomes,
     "differs": _differs,
-    "readings": _readings,
+    "program": _program,
     "printed": _printed_number,
     "code": _code,
     "runs": _runs,
@@ -210,30 +203,30 @@ def _printed(source, name):
 
 
 def _detects(source, name):
-    """Return the smallest deviation from a printed number that the runs would detect."""
+    """Return the smallest deviation from a printed number that the runs would detect, as a share of it."""
     _printed(source, name)
-    return f"{100 * _claim(source, name)['detects']:.2g} %"
+    return f"{100 * (_claim(source, name)['detects'] - 1):.2g} %"
 
 
-def _tie(verdicts):
-    """Make a place that prints nothing and refuses any sentence, or reading, that has none of these verdicts."""
+def _tie(outcomes):
+    """Make a place that prints nothing and refuses any sentence, or reading, that has none of these outcomes."""
 
     def tie(source, names):
         if not names:
             raise ValueError("no claim is named")
-        wrong = [said for name in names.split() for said in _others(source, f"{source.paper}_{name}", verdicts)]
+        wrong = [said for name in names.split() for said in _others(source, f"{source.paper}_{name}", outcomes)]
         if wrong:
-            raise ValueError(f"these words are tied to {' or '.join(verdicts)}, but {'; '.join(wrong)}")
+            raise ValueError(f"these words are tied to {' or '.join(outcomes)}, but {'; '.join(wrong)}")
         return ""
 
     return tie
 
 
-def _others(source, wanted, verdicts):
-    """Yield the sentences, or with an @ readings, that a pattern names and that have another verdict."""
-    known = {id: verdict for id, verdict in source.verdicts.items() if ("@" in id) == ("@" in wanted)}
-    named = {id: verdict for id, verdict in known.items() if fnmatchcase(id, wanted)}
-    yield from (f"{id} is {verdict}" for id, verdict in named.items() if verdict not in verdicts)
+def _others(source, wanted, outcomes):
+    """Yield the sentences, or with an @ readings, that a pattern names and that have another outcome."""
+    known = {id: outcome for id, outcome in source.outcomes.items() if ("@" in id) == ("@" in wanted)}
+    named = {id: outcome for id, outcome in known.items() if fnmatchcase(id, wanted)}
+    yield from (f"{id} is {outcome}" for id, outcome in named.items() if outcome not in outcomes)
     if not named:
         yield f"there is no {'reading' if '@' in wanted else 'sentence'} {wanted}"
 
@@ -281,12 +274,23 @@ def _table(source, name):
     return TABLES[name](source)
 
 
-def _count(source, verdict):
-    """Return how many sentences have a verdict, or how many there are."""
-    if verdict and verdict not in VERDICTS:
-        raise ValueError(f"there is no verdict {verdict!r}; there are {', '.join(VERDICTS)}")
-    found = sentences(source.claims)["verdict"].tolist()
-    return str(found.count(verdict) if verdict else len(found))
+def _count(source, outcome):
+    """Return how many sentences have an outcome, or how many there are."""
+    if outcome and outcome not in OUTCOMES:
+        raise ValueError(f"there is no outcome {outcome!r}; there are {', '.join(OUTCOMES)}")
+    found = sentences(source.claims)["outcome"].tolist()
+    return str(found.count(outcome) if outcome else len(found))
+
+
+def _seeds(source):
+    """Return the seed of the paper's notebooks in words, or every seed with its notebooks."""
+    of: dict[int, list] = {}
+    for name, (seed, *_) in sorted(seals.about(source.figures).items()):
+        if name.startswith(f"{source.paper}_"):
+            of.setdefault(seed, []).append(name)
+    if len(of) == 1:
+        return f"seed {next(iter(of))}"
+    return " and ".join(f"seed {seed} ({', '.join(names)})" for seed, names in sorted(of.items()))
 
 
 def _versions(source, about):
@@ -307,11 +311,14 @@ KINDS = {
     "printed": _printed,
     "detects": _detects,
     "quote": _quote,
-    "stands": _tie(STANDS),
-    "reproduced": _tie(("reproduced",)),
-    "level": _tie(("no difference above the margin",)),
-    "undecided": _tie(("undecided",)),
-    "falls": _tie(("not reproduced",)),
+    "stands": _tie(AGREES),
+    "holds": _tie(("holds by the text",)),
+    "program": _tie(("holds in the published program only",)),
+    "weaker": _tie(("weaker than said",)),
+    "level": _tie(("level",)),
+    "depends": _tie(("depends on the reading",)),
+    "undecided": _tie(("undecided", "too weak to tell")),
+    "falls": _tie(FALLS),
     "within": _within,
     "erratum": _erratum,
     "parameter": _parameter(lambda values: f"{min(values):,} to {max(values):,}"),
@@ -321,7 +328,8 @@ KINDS = {
     "table": _table,
     "count": _count,
     "minutes": lambda source, about: f"{sum(entry['minutes'] for entry in source.plan.values()):.0f} minutes",
-    "seed": lambda source, about: exploratory_seed.of_paper(exploratory_seed.seeds(source.figures), source.paper),
+    "seed": lambda source, about: _seeds(source),
+    "runs": lambda source, about: seals.runs_of(source.paper, source.figures / "seeds.csv"),
     "versions": _versions,
 }
 
@@ -344,7 +352,7 @@ class Source(NamedTuple):
     plan: dict  # the entries of paper.yaml
     figures: Path
     notebooks: Path
-    verdicts: dict[str, str] = {}  # of every sentence and reading by its id; `render` fills it in
+    outcomes: dict[str, str] = {}  # of every sentence and reading by its id; `render` fills it in
 
 
 def everything(figures, notebooks):
@@ -364,7 +372,7 @@ def source(paper, claims, errata, plan, figures, notebooks):
 def render(template, source):
     """Return the template with all its places filled in; refuse unknown places, broken ties and typed numbers."""
     faults = [f"the number {number!r} is typed, in {around!r}" for number, around in typed_numbers(template)]
-    source = source._replace(verdicts=_verdicts(source.claims))
+    source = source._replace(outcomes=_outcomes(source.claims))
 
     def filled(found):
         kind, _, about = " ".join(found[1].split()).partition(" ")
@@ -432,7 +440,8 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
     return [template.stem for template in templates]
 
 
-def _verdicts(claims):
-    """Return the verdict of every sentence and reading; findings have none."""
-    judged = claims[claims["whose"] != "ours"]
-    return judged["verdict"].to_dict() | sentences(judged)["verdict"].to_dict()
+def _outcomes(claims):
+    """Return the outcome of every sentence, and of every reading as if it were the text; findings have none."""
+    judged = claims[claims["quote"] != ""]
+    of_readings = {row["id"]: outcome_of(row["letter"], "–") for row in judged.to_dict("records")}
+    return of_readings | sentences(judged)["outcome"].to_dict()

@@ -1,22 +1,72 @@
-"""Verdicts: what an interval says of a statement, by rules, grades and margins that all papers share."""
+"""What an interval says of a statement (a letter), and what the letters of its readings say of a sentence (an outcome).
 
-from math import inf, isnan, nan, sqrt
+Letters, from the worst to the best: F falls, U undecided, L level, W weaker than said but in the right direction, H
+holds. Printed numbers: I incompatible, T too weak to tell, C compatible.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import exp, inf, isnan, log, nan, sqrt
 from typing import NamedTuple
 
-VERDICTS = ("reproduced", "compatible", "no difference above the margin", "undecided", "not reproduced")
-STANDS = VERDICTS[:3]
-GRADES = {"ratio": (1.1, 1.25, 2.0, 3.0), "accuracy": (0.02, 0.05, 0.1), "exponent": (0.1, 0.2, 0.3)}
-ENOUGH = {"ratio": 2.0, "accuracy": 0.05, "exponent": 0.2}  # what a word of closeness must keep to
-COARSE = 1.0  # of a printed number: where twice as much would not show, nothing is decided
-MARGINS = {"ratio": (1.1,), "accuracy": (0.02, 0.05), "exponent": (0.1,)}  # of a tie; the first unless said otherwise
+LETTERS = {
+    "H": "holds",
+    "W": "weaker",
+    "L": "level",
+    "U": "undecided",
+    "F": "falls",
+    "C": "compatible",
+    "T": "too weak",
+    "I": "incompatible",
+    "D": "depends",
+    "–": "not run",
+}
+WORST_FIRST = "FIUTLWHC"
+OUTCOMES = (
+    "holds by the text",
+    "holds in the published program only",
+    "not contradicted",
+    "compatible",
+    "weaker than said",
+    "level",
+    "depends on the reading",
+    "too weak to tell",
+    "undecided",
+    "untestable",
+    "incompatible",
+    "falls by the text",
+)
+AGREES, FALLS = OUTCOMES[:4], OUTCOMES[-2:]
+KINDS = ("text", "program", "other")
+MARGINS = {
+    "ratio": (1.1, 1.05),
+    "accuracy": (0.02, 0.05),
+    "exponent": (0.1,),
+}  # of a tie; the first unless said otherwise
+RULER = {
+    "ratio": (1.1, 2.0),
+    "accuracy": (0.05, 0.1),
+    "exponent": (0.2, 0.3),
+}  # closeness holds to the first, and falls from the second
+BY_THE_TEXT = {
+    "F": "falls by the text",
+    "L": "level",
+    "W": "weaker than said",
+    "C": "compatible",
+    "I": "incompatible",
+    "T": "too weak to tell",
+}
+ROUNDING = 1e-12  # of logarithms of an edge and of its inverse
+DETECTS = 1.25  # the largest deviation from a printed number that may go unseen, as a ratio
 
 
 class Rule(NamedTuple):
     """When a statement is true of a number."""
 
-    low: float = -inf  # the least value for which it is true, or close enough
+    low: float = -inf  # the least value for which it is true
     high: float = inf  # the largest one
-    closeness: str = ""  # "ratio", "accuracy" or "exponent" of a word of closeness
+    graded: str = (
+        ""  # "large" of a ratio from 2 on, "small" of its inverse; or "ratio", "accuracy", "exponent": closeness
+    )
     side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too
     printed: float = nan  # a number as printed
     half: float = nan  # half-width of its own 95 % interval
@@ -24,30 +74,91 @@ class Rule(NamedTuple):
     tie_high: float = nan
 
 
-def close(kind, side="below"):
-    """Return the rule of a word of closeness ("competitive", "nearly")."""
-    low, high = _band(kind, side, ENOUGH[kind])
-    return Rule(low, high, kind, side)
-
-
-def _band(kind, side, grade):
-    """Return the values that a grade of closeness allows."""
-    least = 1 / grade if kind == "ratio" else -grade
-    return (least if side == "both" else 0.0 if kind == "ratio" else -inf), grade
-
-
-def verdict(rule, interval):
+def letter(rule: Rule, interval: Sequence[float], margin: float = 1.0) -> str:
+    """Return the letter of a statement; `margin` times as wide are all margins of ties and of closeness."""
     _, low, high = interval
     if not isnan(rule.printed):
-        below, above = _with_printed(rule, interval)
-        if not interval[0] - below <= rule.printed <= interval[0] + above:
-            return "not reproduced"
-        return "compatible" if detects(rule, interval) <= COARSE else "undecided"
+        return _of_printed(rule, interval)
+    if rule.graded in ("large", "small"):
+        low, high = _as_large(rule, low, high)
+        return _graded(low, high, margin)
+    if rule.graded:
+        return _close(rule, low, high, margin)
+    least, most = _scaled(rule, margin)
+    if least <= low and high <= most:
+        return "L"
     if rule.low <= low and high <= rule.high:
-        return "reproduced"
-    if rule.tie_low <= low and high <= rule.tie_high:
-        return "no difference above the margin"
-    return "not reproduced" if high < rule.low or low > rule.high else "undecided"
+        return "U" if _edge(rule) in (low, high) else "H"
+    return "F" if high < rule.low or low > rule.high else "U"
+
+
+def sign(rule: Rule, interval: Sequence[float]) -> str:
+    """Return "+" or "-" if an interval says that a statement is true or false without its margin, or else ""."""
+    _, low, high = interval
+    if rule.graded:
+        low, high = _as_large(rule, low, high)
+        return "+" if low > 1 else "-" if high < 1 else ""
+    edge = _edge(rule)
+    if not (low > edge or high < edge):
+        return ""
+    return "+" if rule.low <= low and high <= rule.high else "-"
+
+
+def _edge(rule):
+    """Return the value about which a tie lies; nan without a margin."""
+    return 1.0 if rule.tie_low > 0 else (rule.tie_low + rule.tie_high) / 2
+
+
+def _scaled(rule, margin):
+    """Return the ends of a tie, `margin` times as far from its edge; a ratio is stretched in the logarithm."""
+    if margin == 1 or isnan(rule.tie_low):
+        return rule.tie_low, rule.tie_high
+    if rule.tie_low > 0:
+        return rule.tie_low**margin, rule.tie_high**margin
+    edge = _edge(rule)
+    return edge + margin * (rule.tie_low - edge), edge + margin * (rule.tie_high - edge)
+
+
+def _as_large(rule, low, high):
+    """Return the ratio that is above 1 if a graded word is true."""
+    return (low, high) if rule.graded == "large" else (_inverse(high), _inverse(low))
+
+
+def _inverse(value):
+    return 1 / value if value > 0 else inf
+
+
+def _graded(low, high, margin):
+    """The letter of "large", "significantly", "loose", of a ratio that is above 1 if they are true."""
+    level, large = RULER["ratio"][0] ** margin, RULER["ratio"][1]
+    if low >= large:
+        return "H"
+    if 1 / level <= low and high <= level:
+        return "L"
+    return "W" if low > 1 else "F" if high < 1 else "U"
+
+
+def _close(rule, low, high, margin):
+    """The letter of "competitive", "nearly", "hardly", of a ratio about 1 or a difference about 0."""
+    near, far = RULER[rule.graded]
+    if rule.graded == "ratio":
+        low, high, near, far = log(low) if low > 0 else -inf, log(high) if high > 0 else -inf, log(near), log(far)
+    near *= margin
+    far = max(near, far)
+    if rule.side != "both":
+        low, high = max(low, 0.0), max(high, 0.0)
+    if -near - ROUNDING <= low and high <= near:
+        return "H"
+    if low >= far or high <= -far + ROUNDING:
+        return "F"
+    return "W" if -far < low and high < far else "U"
+
+
+def _of_printed(rule, interval):
+    below, above = _with_printed(rule, interval)
+    if not interval[0] - below <= rule.printed <= interval[0] + above:
+        return "I"
+    return "C" if detects(rule, interval) <= DETECTS else "T"
 
 
 def _with_printed(rule, interval):
@@ -56,31 +167,43 @@ def _with_printed(rule, interval):
     return sqrt((estimate - low) ** 2 + rule.half**2), sqrt((high - estimate) ** 2 + rule.half**2)
 
 
-def grade(rule, interval):
-    """Return the smallest grade of closeness whose band contains the interval; nan if there is none."""
-    for allowed in GRADES.get(rule.closeness, ()):
-        least, most = _band(rule.closeness, rule.side, allowed)
-        if least <= interval[1] and interval[2] <= most:
-            return allowed
-    return nan
+def detects(rule: Rule, interval: Sequence[float]) -> float:
+    """Return the ratio to a printed number that would be found with probability 0.8; nan for other statements.
+
+    The half-width is 1.96 standard errors, and (1.96 + 0.84) of them are found with probability 0.8.
+    """
+    if isnan(rule.printed):
+        return nan
+    return exp(min((1.96 + 0.84) / 1.96 * max(_with_printed(rule, interval)) / abs(rule.printed), 700.0))
 
 
-def detects(rule, interval):
-    """Return the smallest relative deviation from a printed number that the interval would detect; nan for others."""
-    return nan if isnan(rule.printed) else max(_with_printed(rule, interval)) / abs(rule.printed)
+def of_kind(letters: Mapping[tuple[str, str], str]) -> str:
+    """Return the letter of one kind of readings from {(part, reading): letter}: the worst part of each reading.
+
+    Several readings: their letter if it is one, "D" if some hold and some do not, and otherwise the worst.
+    """
+    readings: dict[str, str] = {}
+    for (_, reading), found in letters.items():
+        readings[reading] = worst(readings.get(reading, found), found)
+    different = set(readings.values())
+    if not different:
+        return "–"
+    if "H" in different and different & set("FLW"):
+        return "D"
+    return worst(*different)
 
 
-def reach(rule, interval):
-    """Return in words the strongest threshold at which the statement still holds."""
-    _, low, high = interval
-    if not isnan(rule.printed) or (rule.low, rule.high) == (-inf, inf):
-        return ""
-    if rule.closeness and rule.side == "both":
-        if rule.closeness == "ratio":
-            return f"within a factor {max(high, 1 / low) if low > 0 else inf:.3g}"
-        return f"within {max(abs(low), abs(high)):.3g}"
-    if rule.low == -inf or (rule.low == 0 <= low and rule.high > 0):
-        return f"at most {high:.3g}" if rule.high < inf else f"at least {low:.3g}"
-    if rule.high == inf or (rule.high == 1 >= high and rule.low > 0):
-        return f"at least {low:.3g}"
-    return f"{low:.3g} to {high:.3g}"
+def worst(*letters: str) -> str:
+    """Return the worst of some letters."""
+    return min(letters, key=WORST_FIRST.index)
+
+
+def outcome(text: str, program: str) -> str:
+    """Return the outcome of a sentence from the letters of its text and of the published program."""
+    if text == "D":
+        return "depends on the reading"
+    if text == "H":
+        return "holds by the text"
+    if program == "H":
+        return "holds in the published program only"
+    return BY_THE_TEXT.get(text, "undecided")

@@ -35,6 +35,7 @@ def start_page(names):
     for paper in PAPERS:
         entries = [f"notebooks/{name}" for name in names if name.startswith(f"{paper}_")]
         entries += [f"Replication report <figures/reports/{paper}>"]
+        entries += [f"What holds <figures/ledger/{paper}>"]
         entries += [f"{called} <figures/{page}_{paper}>" for page, called in TITLES.items()]
         parts.append(contents(PARTS[paper], entries))
     return "\n\n".join([*parts, contents("Results and reference", PAGES)]) + "\n"

@@ -4,7 +4,9 @@ python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side  
 python notebooks/run.py parameters [NAME ...]              what -p may be given, and which rules `runs` moves
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
-python notebooks/run.py explored [FOLDER]                  keep claims as those of the exploration -> figures/explored
+python notebooks/run.py paper --redraw "why" ...           a new seed, since code that matters changed
+python notebooks/run.py explored FOLDER                    keep claims as those of the exploration -> figures/explored
+python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
 """
@@ -30,7 +32,6 @@ NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
-CONFIRMATORY = 20260  # the seed of figures/: verdicts come from one run by which nothing was chosen; 0 is for exploring
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
     "fiez2019_3_rage",
@@ -45,7 +46,7 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
 QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
 
-from bandits_companion import notebook_runs
+from bandits_companion import claims_table, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 from bandits_lib.files import atomic_write
@@ -231,7 +232,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     return plan
 
 
-def paper_jobs(plan: dict[str, dict], scheduler: str, seed: int, folder: Path) -> dict[str, dict]:
+def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], folder: Path) -> dict[str, dict]:
     """The parameters of every notebook of a plan; what is no paper's keeps the seed of its own."""
     out = Path(os.path.relpath(folder, NOTEBOOKS)).as_posix()
     where = {"out": out, **({"scheduler": scheduler} if scheduler else {})}
@@ -240,45 +241,57 @@ def paper_jobs(plan: dict[str, dict], scheduler: str, seed: int, folder: Path) -
         given = {"n_jobs": joblib.cpu_count(), **entry["parameters"], **where}
         if "claims_folder" in given:
             given["claims_folder"] = f"{out}/figures/claims"
-        jobs[name] = given if name.startswith("companion_") else {**given, "seed": seed}
+        paper = name.partition("_")[0]
+        jobs[name] = {**given, "seed": seeds[paper]} if paper in seeds else given
         check_parameters(name, jobs[name])
     return jobs
 
 
-def paper(paper: str, figure: str, scheduler: str, seed: int = CONFIRMATORY) -> bool:
-    """The papers' scale; figures/ belongs to the confirmatory seed, every other has a folder of its own."""
-    if seed < 0:
+def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redraw: str = "") -> bool:
+    """The papers' scale; figures/ belongs to the computed seeds, every other seed has a folder of its own."""
+    if seed is not None and seed < 0:
         raise ValueError(f"the seed must be 0 or more; it is {seed}")
-    plan = paper_plan(paper, figure)
-    confirmatory = seed == CONFIRMATORY
-    folder = ROOT if confirmatory else ROOT / "build" / f"seed_{seed}"
-    jobs = paper_jobs(plan, scheduler, seed, folder)
-    announce(plan, seed, folder / "figures")
+    plan, log = paper_plan(paper, figure), ROOT / "figures" / "seeds.csv"
+    papers = list(dict.fromkeys(name.partition("_")[0] for name in plan if not name.startswith("companion_")))
+    whole = [one for one in papers if not figure]  # only whole papers are sealed runs
+    if seed is None:
+        seals.check_committed()
+    why = dict.fromkeys(whole, redraw)
+    seeds = {one: seals.seed(one, NOTEBOOKS, log, why.get(one, "")) if seed is None else seed for one in papers}
+    folder = ROOT if seed is None else ROOT / "build" / f"seed_{seed}"
+    jobs = paper_jobs(plan, scheduler, seeds, folder)
+    announce(plan, seeds, folder / "figures")
+    if seed is None:
+        seals.begin(whole, seeds, log, redraw)
     fork_kernels_of(jobs)
-    executed, played = ROOT / "build" / "paper" if confirmatory else folder / "notebooks", []
+    executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
     for name, given in jobs.items():
         print(f"{name} ...", flush=True)
         played.append(attempt(execute, name, given, executed, True))
         print(f"{name:<40} {duration(played[-1].seconds / 60):>12}  {played[-1].message}", flush=True)
-    beside, page = (None, executed) if confirmatory else (ROOT / "figures", folder)
-    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, seed {seed}")
-    print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, f"seed {CONFIRMATORY}"))
+    beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
+    said = "computed seeds" if seed is None else f"seed {seed}"
+    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
+    print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, "computed seeds"))
+    if seed is None and all_ran(played):
+        seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
     return all_ran(played)
 
 
-def announce(plan: dict[str, dict], seed: int, figures: Path) -> None:
+def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> None:
     total = duration(sum(entry["minutes"] for entry in plan.values()))
-    print(f"About {total}, measured on 2 cores; here {joblib.cpu_count()}; seed {seed}, {figures.relative_to(ROOT)}/:")
+    said = ", ".join(f"{paper} {seed}" for paper, seed in seeds.items())
+    print(
+        f"About {total}, measured on 2 cores; here {joblib.cpu_count()}. Seeds: {said}. {figures.relative_to(ROOT)}/:"
+    )
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
     print("A run that is stopped goes on where it was: give the same command again.", flush=True)
 
 
 def keep_explored(folder: str) -> bool:
-    """figures/explored: the claims of a run at another seed than the confirmatory one."""
-    from bandits_companion import exploratory_seed
-
-    kept = exploratory_seed.save(ROOT / folder, ROOT, never=CONFIRMATORY)
+    """figures/explored: the claims of a run at another seed than the computed ones."""
+    kept = seals.keep_explored(ROOT / folder / "figures", ROOT, seals.sealed_seeds(ROOT / "figures" / "seeds.csv"))
     print(f"kept the claims of {len(kept)} notebooks in figures/explored")
     return True
 
@@ -305,9 +318,11 @@ def main() -> int:
     large = commands.add_parser("paper")
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
-    large.add_argument("--seed", type=int, default=CONFIRMATORY)
+    large.add_argument("--seed", type=int)
+    large.add_argument("--redraw", default="", metavar="WHY")
     commands.add_parser("parameters").add_argument("names", nargs="*", metavar="NAME")
-    commands.add_parser("explored").add_argument("folder", nargs="?", default="figures", metavar="FOLDER")
+    commands.add_parser("explored").add_argument("folder", metavar="FOLDER")
+    commands.add_parser("changes").add_argument("revision", metavar="REVISION")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
     args = parser.parse_args()
@@ -316,11 +331,14 @@ def main() -> int:
         if args.command == "figures":
             success = figures(args.names, {name: parameters.typed(value) for name, value in args.parameters})
         elif args.command == "paper":
-            success = paper(args.paper, args.figure, args.scheduler, args.seed)
+            success = paper(args.paper, args.figure, args.scheduler, args.seed, args.redraw)
         elif args.command == "parameters":
             success = show_parameters(args.names)
         elif args.command == "explored":
             success = keep_explored(args.folder)
+        elif args.command == "changes":
+            seals.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
+            success = True
         elif args.command == "lab":
             lab()
         else:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import claim
 
 from bandits_companion import claims
 from bandits_lab import Lab, log
@@ -45,10 +46,6 @@ class Large:
         file.write(self.text.encode())
 
 
-def claim(number, character):
-    return claims.claim(f"fiez2019_demo/{number}", "fiez2019", "1a", character * LARGE, 0.5, 0.4, 0.6, (0, 1))
-
-
 # --- what a writer does in its n-th step, and what must be found after the kill: `done` steps had come to their end
 
 
@@ -70,13 +67,15 @@ def drawn(folder, done):
 
 
 def judge(folder, n):
+    made = [claim(f"fiez2019_demo/{number}", 0.5, quote="x" * LARGE) for number in range(1 + n % 2)]
     claims.show = lambda claims: None
-    claims.save([claim(number, "x") for number in range(1 + n % 2)], folder)
+    claims.registry.find = lambda: {one.entry.id: one.entry for one in made}
+    claims.save(made, folder)
 
 
 def judged(folder, done):
     found = pd.read_csv(folder / "figures" / "claims" / "fiez2019_demo.csv")
-    assert (found["statement"].str.len() == LARGE).all()
+    assert (found["quote"].str.len() == LARGE).all()
     assert len(found) in (1 + (done - 1) % 2, 1 + done % 2)
 
 

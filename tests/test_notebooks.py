@@ -17,7 +17,7 @@ import pytest
 import yaml
 from papermill.cli import papermill
 
-from bandits_companion import notebook_runs
+from bandits_companion import notebook_runs, registry
 from bandits_companion.claims_table import COLUMNS
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
@@ -128,9 +128,9 @@ CLAIM = ",".join(COLUMNS)
 
 def row(id, estimate, *numbers):
     """A line of a csv of claims: the numbers are low, high, holds_low and holds_high."""
-    told = {"id": id, "paper": "fiez2019", "place": "5a", "statement": "fewer", "whose": "paper", "edge": "words"}
+    told = {"id": id, "paper": "fiez2019", "place": "5a", "quote": "fewer", "measures": "pulls", "edge": "words"}
     told |= dict(zip(("low", "high", "holds_low", "holds_high"), numbers, strict=True))
-    told |= {"estimate": estimate, "verdict": "reproduced"}
+    told |= {"estimate": estimate, "kind": "text", "sampled": 0, "letter": "H"}
     return ",".join(str(told.get(name, "")) for name in COLUMNS)
 
 
@@ -188,6 +188,7 @@ def make_project(root):
         "toy2020_1: {minutes: 90, figures: [toy2020/1a], parameters: {runs: 4, delta: 1.0e-3}}\n"
         "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n"
     )
+    (folder / "claims.yaml").write_text("{}\n")
     return root
 
 
@@ -201,6 +202,7 @@ def main(project, monkeypatch):
     """main(*arguments): run.py in this process, what a command of its own spends on its imports spared."""
     monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
     monkeypatch.setattr(run, "ROOT", project)
+    monkeypatch.setattr(run.seals, "check_committed", lambda: None)  # of this checkout
     monkeypatch.chdir(project)  # and back afterwards: main() changes folder
 
     def called(*arguments):
@@ -251,7 +253,7 @@ def test_figures_executes_all_and_prints_the_verdicts(executed, project):
     assert outputs(root / "build/notebooks/toy2020_1.ipynb")[0].text == "runs 2 jobs 1\n"
     assert outputs(root / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
     listed = (root / "build" / "verdicts.txt").read_text(encoding="utf-8")
-    assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +reproduced", listed)
+    assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +holds", listed)
 
 
 def test_figures_ends_in_ten_lines_that_name_one_page(executed):
@@ -261,8 +263,8 @@ def test_figures_ends_in_ten_lines_that_name_one_page(executed):
     assert len(lines) <= 10
     assert re.fullmatch(r"3 notebooks in [\d.]+ (s|min), 1 figure, at small parameters", lines[0])
     assert lines[1] == "The papers' sentences:" and lines[2].split() == ["at", "small", "parameters"]
-    assert lines[3].split() == ["stand", "undecided", "fall"] and lines[4].split() == ["fiez2019", "1", "0", "0"]
-    assert lines[5] == "all 1 claims with intervals and verdicts: build/verdicts.txt"
+    assert lines[3].split() == ["hold", "other", "fall"] and lines[4].split() == ["fiez2019", "1", "0", "0"]
+    assert lines[5] == "all 1 claims with intervals and letters: build/verdicts.txt"
     assert lines[6].startswith("open build/index.html") and len(lines) == 7
     assert '<img src="figures/toy/fig_1.png"' in (root / "build" / "index.html").read_text(encoding="utf-8")
 
@@ -317,7 +319,7 @@ def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys)
     assert said.out.startswith("About 1.5 h, measured on 2 cores")
     assert said.out.index("toy2020/1a") < said.out.index("done")
     assert "progress" in said.err, "progress of the kernel is passed on"
-    assert re.search(rf"\n2 notebooks in .*, 0 figures, at the papers' scale, seed {run.CONFIRMATORY}\n", said.out)
+    assert re.search(r"\n2 notebooks in .*, 0 figures, at the papers' scale, computed seeds\n", said.out)
     assert said.out.splitlines()[-1].startswith("open build/paper/index.html")
     assert (project / "build" / "paper" / "verdicts.txt").exists()
     assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
@@ -332,16 +334,18 @@ def given(path):
     return nbformat.read(path, as_version=4).cells[2].source
 
 
-def test_paper_has_the_confirmatory_seed_unless_another_is_asked_for(project, main, capsys):
+def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, capsys):
+    computed = run.seals.seed("toy2020", project / "notebooks", project / "figures" / "seeds.csv")
     assert main("paper", "--figure", "toy2020/1a") == 0
-    assert f"seed {run.CONFIRMATORY}, figures/:" in capsys.readouterr().out
-    assert f"seed = {run.CONFIRMATORY}\n" in given(project / "build/paper/toy2020_1.ipynb")
+    assert f"figures/, seeds toy2020 {computed}:" in capsys.readouterr().out
+    assert f"seed = {computed}\n" in given(project / "build/paper/toy2020_1.ipynb")
+    assert not (project / "figures" / "seeds.csv").exists(), "one figure is no sealed run"
     kept = (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns
     assert main("paper", "--figure", "toy2020/1a", "--seed", "0") == 0
     said = capsys.readouterr().out
-    assert "seed 0, build/seed_0/figures/:" in said and "open build/seed_0/index.html" in said
+    assert "build/seed_0/figures/, seeds toy2020 0:" in said and "open build/seed_0/index.html" in said
     both = re.search(r"The papers' sentences.*\n +(.*\S)\n.*\nfiez2019 (.*)\n", said)
-    assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", f"seed {run.CONFIRMATORY}"]
+    assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", "computed seeds"]
     assert both[2].split() == ["1", "0", "0"] * 2
     assert "seed = 0\n" in given(project / "build/seed_0/notebooks/toy2020_1.ipynb")
     assert (project / "build/seed_0/figures/claims/toy2020_1.csv").exists()
@@ -349,25 +353,37 @@ def test_paper_has_the_confirmatory_seed_unless_another_is_asked_for(project, ma
     assert outputs(project / "build/seed_0/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n"
 
 
+def test_a_sealed_run_is_listed_and_a_reason_draws_another_seed(project, main, capsys):
+    assert main("paper", "--paper", "toy2020") == 0
+    assert main("paper", "--paper", "toy2020", "--redraw", "a fault in a rule") == 0
+    log = run.seals.read_log(project / "figures" / "seeds.csv")
+    assert log["state"].tolist() == ["begun", "ended"] * 2 and log["redrawn"].tolist()[2] == "a fault in a rule"
+    first, second = log["seed"].iloc[[0, 2]]
+    assert first != second and f"seed = {second}\n" in given(project / "build/paper/toy2020_1.ipynb")
+
+
+def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatch):
+    def refuse():
+        raise ValueError("verdicts are written from committed code only")
+
+    monkeypatch.setattr(run.seals, "check_committed", refuse)
+    with pytest.raises(SystemExit, match="committed code only"):
+        main("paper", "--paper", "toy2020")
+    assert not (project / "figures").exists() and main("paper", "--paper", "toy2020", "--seed", "0") == 0
+
+
 def test_every_paper_has_the_seed_and_the_ledger_reads_the_claims_of_the_same_run():
-    jobs = run.paper_jobs(run.paper_plan("", ""), "", 7, run.ROOT / "build" / "seed_7")
+    seeds = dict.fromkeys(registry.PAPERS, 7)
+    jobs = run.paper_jobs(run.paper_plan("", ""), "", seeds, run.ROOT / "build" / "seed_7")
     assert {jobs[name]["seed"] for name in NAMES if not name.startswith("companion_")} == {7}
     assert {job["out"] for job in jobs.values()} == {"../build/seed_7"}
     assert jobs[run.LEDGER]["claims_folder"] == "../build/seed_7/figures/claims"
     assert "seed" not in jobs["companion_your_own_arms"], "it confronts no paper"
 
 
-def test_the_confirmatory_seed_is_said_once():
-    code = (
-        NOTEBOOKS.parent / "Makefile",
-        *NOTEBOOKS.glob("*.py"),
-        *NOTEBOOKS.glob("*.yaml"),
-        *NOTEBOOKS.glob("*.ipynb"),
-    )
-    assert [path.name for path in code if re.search(rf"\b{run.CONFIRMATORY}\b", path.read_text("utf-8"))] == ["run.py"]
-
-
-@pytest.mark.parametrize(("said", "expected"), [((), ""), (("SEED=0",), "--seed '0'"), (("SEED=",), "")])
+@pytest.mark.parametrize(
+    ("said", "expected"), [((), ""), (("SEED=0",), "--seed '0'"), (("REDRAW=why",), "--redraw 'why'"), (("SEED=",), "")]
+)
 def test_make_paper_passes_the_seed_on(said, expected):
     makefile = NOTEBOOKS.parent / "Makefile"
     asked = ["make", "-n", "-f", str(makefile), "paper", *said]
@@ -382,12 +398,13 @@ def test_explored_keeps_another_seed_and_never_the_confirmatory_one(project, mai
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(f"{CLAIM}\n")
     about = {"command": "papermill notebooks/toy2020_1.ipynb out.ipynb", "parameters": {"seed": 0}}
     (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
-    assert main("explored") == 0 and "claims of 1 notebooks in figures/explored" in capsys.readouterr().out
-    about["parameters"]["seed"] = run.CONFIRMATORY
+    assert main("explored", ".") == 0 and "claims of 1 notebooks in figures/explored" in capsys.readouterr().out
+    run.seals.begin(["toy2020"], {"toy2020": 5}, project / "figures" / "seeds.csv")
+    about["parameters"]["seed"] = 5
     (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
     with pytest.raises(SystemExit) as end:
-        main("explored", "figures")
-    assert f"confirmatory seed {run.CONFIRMATORY}" in end.value.code
+        main("explored", ".")
+    assert "toy2020_1 was run with a sealed seed" in end.value.code
 
 
 def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):
@@ -503,7 +520,7 @@ def test_papermill_from_another_folder_writes_where_the_notebook_belongs(checkou
     monkeypatch.setenv("PYTHONPATH", str(checkout))  # for the kernel
     notebook = str(checkout / "notebooks" / "toy2020_1.ipynb")
     papermill.main(["-k", "python3", notebook, "done.ipynb"], standalone_mode=False)
-    assert (checkout / "build" / "figures" / "claims" / "toy2020_1.csv").exists()
+    assert (checkout / "build" / "figures" / "claims" / "fiez2019_demo.csv").exists()
     written = {path.name for path in checkout.parent.iterdir()}
     assert written == {checkout.name}, f"written outside: {written}"
 
@@ -517,9 +534,10 @@ def checkout(project):
     shutil.copytree(project / "notebooks", root / "notebooks")
     saved = (
         "from bandits_companion import claims\nfrom bandits_lib import style\nstyle.use()",
-        "found = claims.claim('toy2020_1/pulls', 'fiez2019', 'Figure 1a', 'fewer', 0.5, 0.4, 0.6, (0, 1))",
-        "_ = claims.save([found], out)",
+        "_ = claims.save([claims.measured('fiez2019_demo/pulls', 0.5, 0.4, 0.6)], out)",
     )
+    entry = "{place: 5a, quote: fewer, measures: pulls, holds: [0, 1], edge: words}"
+    (root / "notebooks" / "claims.yaml").write_text(f"fiez2019_demo/pulls: {entry}\n")
     write_notebook(root / "notebooks", "toy2020_1", *saved)
     return root
 

@@ -1,10 +1,12 @@
 """Pictures and tables of notebooks, saved with the parameters, versions and command that redraw them."""
 
 import ast
+import hashlib
 import json
 import os
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -165,18 +167,23 @@ def provenance(parameters, notebook):
         "parameters": used,
         "versions": {name: version(name) for name in PACKAGES},
         "commit": _commit(),
+        "code": {"library": library_hash(), "notebook": notebook_hash(_file_of(notebook))},
         "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
         "wall_seconds": round(perf_counter() - _started, 1),
     }
 
 
-def _used(given, notebook):
-    """The values of the notebook's parameters in the order of its cell, checked."""
+def _file_of(notebook):
     folders = (Path.cwd(), CHECKOUT / "notebooks")
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
         raise FileNotFoundError(f"there is no {notebook}.ipynb in {Path.cwd()}: `notebook` names the one that saves")
-    known = parameters_of.read(file)
+    return file
+
+
+def _used(given, notebook):
+    """The values of the notebook's parameters in the order of its cell, checked."""
+    known = parameters_of.read(_file_of(notebook))
     if missing := [name for name in known if name not in given]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
     used = {name: given[name] for name in known}
@@ -196,15 +203,52 @@ def _shown(value):
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
-def _commit(folder=Path(__file__).parent):
-    """The git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
+@cache
+def library_hash() -> str:
+    """Return the SHA-256 of the library's code without docstrings, comments and layout."""
+    files = sorted((CHECKOUT / "bandits_lib").rglob("*.py"))
+    found = hashlib.sha256()
+    for file in files:
+        found.update(
+            f"{file.relative_to(CHECKOUT).as_posix()}\n{_code_of(file.read_text(encoding='utf-8'))}\n".encode()
+        )
+    return found.hexdigest()
+
+
+def notebook_hash(path: str | os.PathLike) -> str:
+    """Return the SHA-256 of the code cells of a notebook, without comments and layout where they are Python alone."""
+    cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     try:
-        root = _git(folder, "rev-parse", "--show-toplevel")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures")
-        return _git(root, "rev-parse", "HEAD") + ("-dirty" if changed else "")
+        code = _code_of(code)
+    except SyntaxError:  # a line that only IPython understands
+        pass
+    return hashlib.sha256(code.encode()).hexdigest()
+
+
+def _code_of(text):
+    """Python code without docstrings, comments and layout."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _commit(folder: Path = CHECKOUT):
+    """The git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
+    head = git("rev-parse", "HEAD", folder=folder)
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", folder=folder)
+    return "unknown" if head is None else head + ("-dirty" if changed else "")
+
+
+def git(*asked: str, folder: Path = CHECKOUT) -> str | None:
+    """Return what git says of the checkout, or None without git or where git refuses."""
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *asked], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def _git(folder, *asked):
-    return subprocess.run(["git", "-C", str(folder), *asked], capture_output=True, text=True, check=True).stdout.strip()
+        return None
+    return done.stdout.rstrip("\n")

@@ -1,97 +1,243 @@
-"""Verdicts follow from interval and region, never from a hand."""
+"""Claims: what is measured gets the letter of its entry, notebooks measure all of theirs, and no letter is typed."""
 
-from math import inf, nan
+from math import inf, isnan, nan
 
 import pandas as pd
 import pytest
+import yaml
+from made_up import FEWER, claim, leave, of
 
-from bandits_companion import claims
+from bandits_companion import claims, ledger
+from bandits_companion.verdicts import Rule
+from bandits_lib.simulate.intervals import worst_of
+
+WORDS = {"place": "Figure 1a", "quote": "is below", "measures": "pulls of A over B"}
+CONTENT = {
+    "below": WORDS | {"holds": [0, 1], "edge": "words", "margin": "ratio"},
+    "linear": WORDS
+    | {"closeness": "ratio", "edge": "grade"}
+    | {"readings": {"text_sd": {}, "program": {"why": {"F": "because"}}}},
+    "cell": WORDS | {"printed": {"value": 100, "error": 10}, "edge": "paper"},
+    "found": {"place": "Figure 1a", "measures": "pulls of A over B"},
+    "plain": WORDS | {"holds": [0, 1], "edge": "words", "parts": {"first": {"loser": "C"}, "second": {"winner": "D"}}},
+    "wish": WORDS | {"untestable": "it is a wish"},
+}
+NUMBERS = {
+    "below": (1.0, 0.95, 1.05),
+    "linear@text_sd": (1.0, 0.9, 1.2),
+    "linear@program": (2.5, 2.2, 2.9),
+    "cell": (120, 110, 130),
+    "found": (7, 7, 7),
+    "plain.first": (0.5, 0.4, 0.6),
+    "plain.second": (2.0, 1.5, 2.5),
+}
+CONTROLS = {"plain.first": {"loser": of((2.0, 1.5, 2.5))}, "plain.second": {"winner": of((0.5, 0.4, 0.6))}}
 
 
-def of(estimate, low, high, holds=(0.0, 1.0), name="nb/x"):
-    return claims.claim(name, "fiez2019", "Figure 1a", "a statement", estimate, low, high, holds)
+@pytest.fixture(autouse=True)
+def written(tmp_path, monkeypatch):
+    """A folder, at which we are, with a claims.yaml of one notebook."""
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({f"fiez2019_x/{id}": said for id, said in CONTENT.items()}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def measured(name, *numbers, **more):
+    return claims.measured(f"fiez2019_x/{name}", *(numbers or NUMBERS[name]), **(CONTROLS.get(name, {}) | more))
+
+
+def all_measured():
+    return [measured(name) for name in NUMBERS]
+
+
+# --- measured
+
+
+def test_everything_but_the_number_is_from_the_file():
+    found = {name: measured(name) for name in NUMBERS}
+    assert [c.letter for c in found.values()] == ["L", "W", "F", "T", "", "H", "F"]
+    assert [c.entry.kind for c in found.values()] == ["text", "text", "program", "text", "other", "text", "text"]
+    assert found["below"].entry.place == "Figure 1a" and found["below"].entry.quote == "is below"
+
+
+def test_what_is_not_in_the_file_and_what_is_no_interval_is_refused():
+    with pytest.raises(ValueError, match="claims.yaml has no fiez2019_x/other; of this notebook it has fiez2019_x/bel"):
+        measured("other", 1, 1, 1)
+    with pytest.raises(ValueError, match="claims.yaml has no fiez2019_x/linear;"):
+        measured("linear", 1, 1, 1)
+    with pytest.raises(ValueError, match="needs estimate, low and high; got 0.5"):
+        measured("below", 0.5)
+    for wrong in ((0.5, 0.6, 0.7), (0.5, 0.3, 0.4), (nan, 0.6, 0.7), (0.5, nan, 0.7)):
+        with pytest.raises(ValueError, match="needs low <= estimate <= high"):
+            measured("below", *wrong)
+    with pytest.raises(ValueError, match="needs low <= estimate <= high"):
+        measured("plain.first", loser=of((0.5, 0.6, 0.7)))
+
+
+@pytest.mark.parametrize("name", ["loser", "winner"])
+def test_a_loser_or_winner_is_measured_where_it_is_named_and_nowhere_else(name):
+    named, other = ("plain.first", "plain.second") if name == "loser" else ("plain.second", "plain.first")
+    with pytest.raises(ValueError, match=f"{named} has no {name}: claims.yaml names it"):
+        claims.measured(f"fiez2019_x/{named}", *NUMBERS[named])
+    with pytest.raises(ValueError, match=f"{other} has an unnamed {name}: claims.yaml names it"):
+        measured(other, **{name: of(1.0)})
+
+
+def test_an_interval_brings_its_settings():
+    """.9 [.85, .95] is decided, .5 [.1, 1.2] needs twice the runs; 0.9 [.85, 1.2] as one would need nine times."""
+    settings = worst_of([of((0.9, 0.85, 0.95)), of((0.5, 0.1, 1.2))])
+    assert measured("plain.first", settings).more == 2
+    assert measured("plain.first", *settings).more == 9
+    assert measured("plain.first", (0.9, 0.7, 1.1)).more == 4
+
+
+def test_a_statement_that_fails_in_one_setting_is_decided_by_that_one():
+    """1.1 [.98, 1.22] needs twice the runs to lie above 1; .99 [.5, 1.5] would need 2,500 times and may be left."""
+    settings = [of((1.1, 0.98, 1.22)), of((0.99, 0.5, 1.5))]
+    assert measured("plain.first", worst_of(settings)).more == 2
 
 
 @pytest.mark.parametrize(
-    ("estimate", "low", "high", "verdict"),
+    ("interval", "rule", "more"),
     [
-        (0.5, 0.4, 0.6, "reproduced"),
-        (0.5, 0.0, 1.0, "reproduced"),
-        (1.5, 1.1, 1.9, "not reproduced"),
-        (-1.0, -2.0, -0.5, "not reproduced"),
-        (0.9, 0.7, 1.1, "undecided"),
-        (1.0, 0.9, 1.1, "undecided"),
-        (0.5, -1.0, 2.0, "undecided"),
-        (0.5, -inf, inf, "undecided"),
-        (1.5, 1.0, 1.9, "undecided"),
-        (-1.0, -2.0, 0.0, "undecided"),
+        ((0.5, 0.4, 0.6), FEWER, 1),
+        ((0.9, 0.7, 1.1), FEWER, 4),
+        ((1.0, 0.9, 1.1), FEWER, inf),
+        ((0.5, -inf, inf), FEWER, inf),
+        ((1.1, 0.9, 1.2), FEWER, 4),
+        ((1.1, 1.0, 1.2), FEWER, 2),
+        ((0.8, -0.2, 1.4), FEWER, 9),
+        ((0.9, 0.8, 1.15), FEWER, 7),
+        ((0.0, 0.0, 0.1), Rule(0, 0.05), 4),
+        ((0.0, 0.0, 0.1), Rule(-inf, 0.05), 4),
+        ((2.5, 2.2, 2.9), Rule(graded="ratio", side="below"), 1),
+        ((1.9, 1.7, 2.1), Rule(graded="ratio", side="below"), 4),
     ],
 )
-def test_verdict_by_rule(estimate, low, high, verdict):
-    assert of(estimate, low, high).verdict == verdict
+def test_runs_that_would_decide(interval, rule, more):
+    """At the harder of two edges, rounded up; from an edge that is touched from outside any more runs lead away."""
+    assert claim("fiez2019_x/a", interval, rule).more == more
 
 
-def test_runs_that_would_decide():
-    assert of(0.5, 0.4, 0.6).more == 1
-    assert of(0.9, 0.7, 1.1).more == 4
-    assert of(1.0, 0.9, 1.1).more == inf
-    assert of(0.5, -inf, inf).more == inf
-    assert of(1.1, 0.9, 1.2).more == 4
-    assert of(0.0, 0.0, 0.1, holds=(0.0, 0.05)).more == 4
-    assert of(1.1, 1.0, 1.2).more == 2, "it touches from outside: any more runs decide"
-    assert of(0.0, 0.0, 0.1, holds=(-inf, 0.05)).more == 4
+def test_the_error_of_a_printed_number_is_the_larger_of_two():
+    assert measured("cell", 130, 129, 131).letter == "I"
+    assert measured("cell", 130, 129, 131, printed_error=1).letter == "I"
+    assert measured("cell", 130, 129, 131, printed_error=20).letter == "T"
 
 
-def test_runs_that_would_decide_at_the_harder_of_two_edges_and_rounded_up():
-    """(1 / .8)^2 = 1.56 times the runs clear 0, (.6 / .2)^2 = 9 clear 1; a half of .25 at .1 from 1 asks for 6.25."""
-    assert of(0.8, -0.2, 1.4).more == 9
-    assert of(0.9, 0.8, 1.15).more == 7
-
-
-def test_a_statement_may_be_true_of_one_value_alone():
-    assert of(2.0, 2.0, 2.0, holds=(2.0, 2.0)).verdict == "reproduced"
-    assert of(2.0, 1.9, 2.1, holds=(2.0, 2.0)).verdict == "undecided"
-    assert of(2.0, 2.0, 2.0, holds=(3.0, 3.0)).verdict == "not reproduced"
-
-
-def test_a_claim_cannot_be_typed():
+def test_a_letter_cannot_be_typed():
     with pytest.raises(TypeError):
-        claims.claim("nb/x", "p", "f", "s", 0.5, 0.4, 0.6, (0, 1), verdict="reproduced")
+        claims.measured("fiez2019_x/below", 0.5, 0.4, 0.6, letter="H")
     with pytest.raises(AttributeError):
-        of(0.5, 0.4, 0.6).verdict = "not reproduced"
+        measured("below").letter = "H"
+
+
+# --- saved
+
+
+def test_every_field_is_saved_under_its_name_to_the_last_digit(written):
+    third = claim(
+        "fiez2019_x/below", (1 / 3, 0.1, 0.7), Rule(0.2, 0.9), loser=2.0, whole="It is fewer.", slack="a ninth"
+    )
+    claims.save([third, *all_measured()[1:]], written)
+    saved = pd.read_csv(written / "figures" / "claims" / "fiez2019_x.csv").set_index("id", drop=False)
+    row = saved.loc["fiez2019_x/below"].to_dict()
+    told = {"id": "fiez2019_x/below", "paper": "fiez2019", "place": "Figure 1a", "quote": "fewer", "kind": "text"}
+    told |= {"whole": "It is fewer.", "measures": "A over B", "edge": "words", "slack": "a ninth", "sampled": 0}
+    told |= {"estimate": 1 / 3, "low": 0.1, "high": 0.7, "holds_low": 0.2, "holds_high": 0.9, "letter": "U", "more": 4}
+    told |= {"loser": "XY-static", "loser_letter": "F"} | {f"loser_{end}": 2.0 for end in ("estimate", "low", "high")}
+    assert {name: value for name, value in row.items() if value == value} == told
+    assert saved.loc["fiez2019_x/linear@program", "explanation"] == "because"
+    assert isnan(saved.loc["fiez2019_x/linear@text_sd", "explanation"])
+    assert saved.loc["fiez2019_x/plain.second", ["winner", "winner_letter"]].tolist() == ["D", "H"]
+    assert saved.loc["fiez2019_x/wish", "untestable"] == "it is a wish" and isnan(saved["letter"]["fiez2019_x/wish"])
+
+
+def test_a_notebook_measures_what_the_file_has_and_nothing_else(written):
+    shown = claims.save(all_measured(), ".")
+    assert shown["judged"].tolist() == [
+        "level",
+        "weaker",
+        "falls",
+        "too weak (a factor 1.37 would show)",
+        "finding",
+        "holds",
+        "falls",
+    ]
+    assert shown["holds for"].tolist() == ["0 to 1", *["within 1.1"] * 2, "printed 100 ± 19.6", "", *["0 to 1"] * 2]
+    kept = (written / "figures" / "claims" / "fiez2019_x.csv").read_text()
+    with pytest.raises(ValueError, match="what was not measured: fiez2019_x/plain.second$"):
+        claims.save(all_measured()[:-1], ".")
+    assert len(claims.save(all_measured()[:-1], ".", left_out=["fiez2019_x/plain.second"])) == 6
+    for left_out, words in (
+        ("plain.second", "measured and left out: fiez2019_x/plain.second"),
+        ("unknown", "claims.yaml lacks fiez2019_x/unknown"),
+        ("wish", "claims.yaml lacks fiez2019_x/wish"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            claims.save(all_measured(), ".", left_out=[f"fiez2019_x/{left_out}"])
+    with pytest.raises(ValueError, match="claims.yaml lacks fiez2019_x/old"):
+        claims.save([*all_measured(), claim("fiez2019_x/old", 0.5)], ".")
+    claims.save(all_measured(), ".")
+    assert (written / "figures" / "claims" / "fiez2019_x.csv").read_text() == kept
+
+
+def test_claims_are_of_one_notebook_and_each_has_an_id_of_its_own():
+    for wrong in ([], [measured("below")] * 2, [measured("below"), claim("fiez2019_y/a", 0.5)]):
+        with pytest.raises(ValueError, match="one notebook and have distinct ids"):
+            claims.save(wrong, ".")
+
+
+# --- read
+
+
+def test_what_was_saved_is_read_with_its_numbers():
+    claims.save(all_measured(), ".")
+    read, table = ledger.read("figures/claims"), claims.table(all_measured())
+    assert read["id"].tolist() == [*table["id"], "fiez2019_x/wish"]
+    pd.testing.assert_frame_equal(read.iloc[:-1], table, check_dtype=False)
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "words"),
+    ("name", "column", "typed", "words"),
     [
-        ({"estimate": 2.0, "low": 0.0, "high": 1.0}, "low <= estimate <= high"),
-        ({"estimate": nan, "low": 0.0, "high": 1.0}, "low <= estimate <= high"),
-        ({"estimate": 0.5, "low": 0.0, "high": 1.0, "holds": (2.0, 1.0)}, "ordered holds"),
-        ({"estimate": 0.5, "low": 0.0, "high": 1.0, "holds": (nan, 1.0)}, "ordered holds"),
-        ({"estimate": 0.5, "low": 0.0, "high": 1.0, "name": "x"}, "id must be"),
+        ("below", "letter", "H", "fiez2019_x/below says H, but its numbers say L: it is computed"),
+        ("below", "letter", "", "says , but its numbers say L"),
+        ("cell", "letter", "C", "says C, but its numbers say T"),
+        ("found", "letter", "H", "says H, but its numbers say : "),
+        ("wish", "letter", "H", "fiez2019_x/wish says H, but its numbers say : "),
+        ("plain.first", "loser_letter", "L", "fiez2019_x/plain.first says loser_L, but its numbers say F"),
+        ("plain.second", "winner_letter", "F", "says winner_F, but its numbers say H"),
+        ("plain.second", "loser_letter", "F", "says loser_F, but its numbers say : "),
+        ("plain.first", "high", "1.5", "says H, but its numbers say U"),
     ],
 )
-def test_what_is_no_claim_is_refused(kwargs, words):
-    with pytest.raises(ValueError, match=words):
-        of(**kwargs)
+def test_a_typed_letter_is_refused(written, name, column, typed, words):
+    claims.save(all_measured(), ".")
+    file = written / "figures" / "claims" / "fiez2019_x.csv"
+    rows = pd.read_csv(file, dtype=str, keep_default_na=False).set_index("id")
+    rows.loc[f"fiez2019_x/{name}", column] = typed
+    rows.to_csv(file)
+    with pytest.raises(ValueError) as refused:
+        ledger.read("figures/claims")
+    assert words in str(refused.value)
 
 
-def test_claims_are_saved_by_notebook_with_computed_verdicts(tmp_path):
-    shown = claims.save([of(0.5, 0.4, 0.6), of(2.0, 1.5, 2.5, name="nb/y"), of(0.9, 0.7, 1.1, name="nb/z")], tmp_path)
-    saved = pd.read_csv(tmp_path / "figures" / "claims" / "nb.csv")
-    assert saved["verdict"].tolist() == ["reproduced", "not reproduced", "undecided"]
-    assert saved["id"].tolist() == ["nb/x", "nb/y", "nb/z"] and saved["estimate"].tolist() == [0.5, 2.0, 0.9]
-    assert "4 times the runs" in shown["verdict"][2]
-    for wrong in ([], [of(0.5, 0.4, 0.6), of(0.5, 0.4, 0.6)], [of(0.5, 0.4, 0.6), of(0.5, 0.4, 0.6, name="other/x")]):
-        with pytest.raises(ValueError, match="one notebook"):
-            claims.save(wrong, tmp_path)
+def test_an_id_used_twice_a_missing_column_and_an_empty_folder_are_refused(written):
+    figures = leave(written, [claim("fiez2019_9/a", 0.5)])
+    file = figures / "claims" / "fiez2019_9.csv"
+    (figures / "claims" / "fiez2019_99.csv").write_text(file.read_text())
+    with pytest.raises(ValueError, match="the id fiez2019_9/a is used twice"):
+        ledger.read(figures / "claims")
+    file.write_text(file.read_text().replace("slack", "slick"))
+    with pytest.raises(ValueError, match="fiez2019_9.csv has no column slack: run its notebook again"):
+        ledger.read(figures / "claims")
+    with pytest.raises(ValueError, match="has no claims"):
+        ledger.read(written)
 
 
-def test_every_field_is_saved_under_its_name_to_the_last_digit(tmp_path):
-    third = claims.claim("nb/x", "fiez2019", "Figure 1a", "words", 1 / 3, 0.1, 0.7, (0.2, 0.9), "why")
-    claims.save([third], tmp_path)
-    (saved,) = pd.read_csv(tmp_path / "figures" / "claims" / "nb.csv").to_dict("records")
-    fields = {"id": "nb/x", "paper": "fiez2019", "place": "Figure 1a", "statement": "words", "explanation": "why"}
-    numbers = {"estimate": 1 / 3, "low": 0.1, "high": 0.7, "holds_low": 0.2, "holds_high": 0.9}
-    fields |= numbers | {"verdict": "undecided", "more": 4, "whose": "paper", "reach": "0.1 to 0.7"}
-    assert {name: value for name, value in saved.items() if value == value} == fields
+def test_claims_are_read_in_the_order_of_the_papers(written):
+    for notebook in ("weltz2023_1", "jedra2020_2", "fiez2019_9", "toy2020_1", "jedra2020_1"):
+        leave(written, [claim(f"{notebook}/a", 0.5)])
+    found = ledger.read(written / "figures" / "claims")["id"].str.partition("/")[0].tolist()
+    assert found == ["fiez2019_9", "jedra2020_1", "jedra2020_2", "weltz2023_1", "toy2020_1"]

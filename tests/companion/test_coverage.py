@@ -3,11 +3,12 @@
 import pandas as pd
 import pytest
 import yaml
+from made_up import claim
 
-from bandits_companion import claims, coverage
-from bandits_companion.claims import table as full
+from bandits_companion import coverage
+from bandits_companion.claims import table
 
-IDS = ["fiez2019_x/bound", "fiez2019_x/cell_1@sd", "fiez2019_x/cell_1@var", "fiez2019_x/cell_2"]
+IDS = ["fiez2019_x/bound", "fiez2019_x/cell_1.p@sd", "fiez2019_x/cell_1@var", "fiez2019_x/cell_2"]
 ERRATA = pd.DataFrame([{"paper": "fiez2019", "place": "Lemma 1"}])
 
 
@@ -20,11 +21,7 @@ def read(tmp_path):
     return read
 
 
-def claim(id, low, high):
-    return claims.claim(id, "fiez2019", "Figure 1", "fewer", (low + high) / 2, low, high, (0, 1))
-
-
-def test_the_page_tells_claims_with_their_verdicts_errata_and_reasons(read):
+def test_the_page_tells_each_sentence_once_with_its_outcome_errata_and_reasons(read):
     found = read(
         {
             "Theorem 1": {"claims": ["fiez2019_x/bound"], "errata": ["Lemma 1"]},
@@ -32,21 +29,30 @@ def test_the_page_tells_claims_with_their_verdicts_errata_and_reasons(read):
             "Lemma 2": {"not testable": "a definition"},
         }
     )
-    measured = [
-        claim("fiez2019_x/bound", 2, 3),
-        claim("fiez2019_x/cell_1@sd", 2, 3),
-        claim("fiez2019_x/cell_1@var", 0, 1),
-    ]
-    page = coverage.page(found, full(measured))
-    lines = [line for line in page.splitlines() if line.startswith("| ")]
-    assert "[bound](../notebooks/fiez2019_x.ipynb): not reproduced" in lines[1] and "errata.md): Lemma 1" in lines[1]
-    assert "[cell_1](../notebooks/fiez2019_x.ipynb): reproduced" in lines[2] and "open: panel c" in lines[2]
-    assert "not testable: a definition" in lines[3]
+    measured = [claim("fiez2019_x/bound", 2.0), claim("fiez2019_x/cell_1.p@program", 0.5, kind="program")]
+    measured += [claim("fiez2019_x/cell_1.p@text", 2.0), claim("fiez2019_x/cell_1.q@text", 0.5)]
+    measured += [claim("fiez2019_x/cell_2", 2.0, quote="", kind="other")]
+    lines = [line for line in coverage.page(found, table(measured)).splitlines() if line.startswith("| ")]
+    assert "[bound](../notebooks/fiez2019_x.ipynb): falls by the text" in lines[1] and "errata.md): Lemma 1" in lines[1]
+    assert "[cell_1](../notebooks/fiez2019_x.ipynb): holds in the published program only" in lines[2]
+    assert "[cell_2](../notebooks/fiez2019_x.ipynb): finding" in lines[2] and "open: panel c" in lines[2]
+    assert "not testable: a definition" in lines[3] and lines[2].count("cell_1") == 1
+
+
+def test_sentences_of_one_notebook_and_outcome_stand_together(read):
+    found = read({"Figure 1": {"claims": ["fiez2019_x/cell_*"]}})
+    page = coverage.page(found, table([claim(f"fiez2019_x/cell_{number}", 2.0) for number in (1, 2)]))
+    assert "[cell_1, cell_2](../notebooks/fiez2019_x.ipynb): falls by the text |" in page
 
 
 def test_a_claim_that_was_not_measured_yet_is_told(read):
     found = read({"Theorem 1": {"claims": ["fiez2019_x/bound"]}})
-    assert "[bound](../notebooks/fiez2019_x.ipynb): not yet measured" in coverage.page(found, full([]))
+    assert "[bound](../notebooks/fiez2019_x.ipynb): not yet measured" in coverage.page(found, table([]))
+
+
+@pytest.mark.parametrize("wanted", ["fiez2019_x/cell_1", "fiez2019_x/cell_1.p@sd", "fiez2019_x/cell_1@*", "*/cell_1"])
+def test_a_sentence_is_named_by_its_id_a_part_a_reading_or_a_pattern(wanted):
+    assert coverage.matching(wanted, IDS) == ["fiez2019_x/cell_1"]
 
 
 @pytest.mark.parametrize(

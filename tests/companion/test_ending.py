@@ -1,19 +1,19 @@
 """The last lines of a run of notebooks: what counts in the totals, what failed, and where everything lies."""
 
 import re
+from math import inf
 from pathlib import Path
 
 import pytest
+from made_up import claim, leave
 
-from bandits_companion import claims, ledger, notebook_runs
+from bandits_companion import ledger, notebook_runs
+from bandits_companion.claims import table
 from bandits_companion.notebook_runs import Played, Run
+from bandits_companion.verdicts import Rule
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS, OPEN, NOT = (0.5, 0.4, 0.6), (0.9, 0.7, 1.1), (2.0, 1.5, 2.5)
-
-
-def claim(id, interval):
-    return claims.claim(id, id.partition("_")[0], "Figure 1a", "fewer pulls", *interval, (0, 1))
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def project(tmp_path):
     def left(scale, measured):
         for notebook, intervals in measured.items():
             found = [claim(f"{notebook}/{number}", interval) for number, interval in enumerate(intervals)]
-            claims.save(found, tmp_path / scale)
+            leave(tmp_path / scale, found)
         return tmp_path
 
     return left
@@ -41,13 +41,13 @@ def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_pap
     root = project("large", {"weltz2023_3": [HOLDS] * 3, "fiez2019_1": [HOLDS, NOT], "fiez2019_9": [HOLDS] * 7})
     said = close(root, [Played(name, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
     assert said[0] == "2 notebooks in 2.1 min, 0 figures, small"
-    assert said[1] == "The papers' sentences (figures/ledger.md has those large, which count):"
-    assert said[2].split() == ["small", "large"] and said[3].split() == ["stand", "undecided", "fall"] * 2
+    assert said[1] == "The papers' sentences (figures/ledger has those large, which count):"
+    assert said[2].split() == ["small", "large"] and said[3].split() == ["hold", "other", "fall"] * 2
     assert [line.split() for line in said[4:6]] == [
         ["fiez2019", "0", "2", "0", "1", "0", "1"],
         ["weltz2023", "1", "1", "1", "3", "0", "0"],
     ]
-    assert said[6] == "all 5 claims with intervals and verdicts: build/verdicts.txt"
+    assert said[6] == "all 5 claims with intervals and letters: build/verdicts.txt"
     assert said[7].startswith("open build/index.html") and len(said) == 8
     ends = [[cell.end() for cell in re.finditer(r"\S+", line)][1:] for line in said[4:6]]
     assert ends[0] == ends[1] == [cell.end() for cell in re.finditer(r"\S+", said[3])], "columns are columns"
@@ -72,16 +72,27 @@ def test_without_claims_there_is_no_table_and_no_list(project):
 def test_the_list_has_every_claim_and_says_at_which_scale():
     found = ledger.read(ROOT / "figures" / "claims")
     said = notebook_runs.listed(found, "at the papers' scale")
-    head, _, rows = said.partition("verdict\n")
+    head, _, rows = said.partition(" judged\n")
     assert head.startswith("Every claim, at the papers' scale: ")
     assert [row.split()[0] for row in rows.splitlines()] == found["id"].tolist()
-    assert sum(map(int, re.findall(r"\b(\d+) [a-z]", head.splitlines()[0]))) == len(found)
+    assert sum(map(int, re.findall(r"\b(\d+) [a-z]", head.splitlines()[0]))) == (found["letter"] != "").sum()
 
 
 def test_totals_of_the_committed_claims_are_those_of_the_ledger():
     found = ledger.read(ROOT / "figures" / "claims")
     told, whole = notebook_runs.totals(found), ledger.totals(found).drop(index="all")
-    assert told.sum(axis=1).tolist() == whole["sentences"].tolist() and (told["fall"] == whole["not reproduced"]).all()
+    assert told.sum(axis=1).tolist() == whole["sentences"].tolist()
+    assert (told["fall"] == whole["falls by the text"] + whole["incompatible"]).all()
+    holds = ("holds by the text", "holds in the published program only", "not contradicted", "compatible")
+    assert (told["hold"] == whole[[*holds]].sum(axis=1)).all()
+
+
+def test_findings_and_untestable_sentences_are_listed_without_a_letter():
+    found = [claim("fiez2019_1/a", HOLDS), claim("fiez2019_1/b", OPEN, quote="", kind="other")]
+    found += [claim("fiez2019_1/c", (0.0, -inf, inf), Rule(), untestable="a wish")]
+    said = notebook_runs.listed(table(found), "small").splitlines()
+    assert said[0] == "Every claim, small: 1 holds."
+    assert [line.split()[-1] for line in said[4:]] == ["holds", "finding", "untestable"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,9 @@ def test_every_quote_of_a_claim_stands_in_its_paper(paper):
     entries, text = registry.find(), text_of(paper)
     ours = [entry for entry in entries.values() if entry.paper == paper and entry.quote]
     assert not [f"{entry.id}: {entry.quote}" for entry in ours if not copies.stands_in(entry.quote, text)]
+    whole = [entry for entry in ours if entry.whole]
+    assert not [f"{entry.id}: {entry.whole}" for entry in whole if not copies.stands_in(entry.whole, text)]
+    assert not [f"{entry.id}: {entry.quote}" for entry in whole if not copies.stands_in(entry.quote, entry.whole)]
 
 
 @each_paper

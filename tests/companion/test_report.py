@@ -2,13 +2,13 @@
 
 import json
 import re
+from math import inf
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from bandits_companion import claims, exploratory_seed, report
-from bandits_companion.claims import table as full
+from bandits_companion import claims, ledger, report, seals
 from bandits_companion.registry import PAPERS
 from bandits_companion.report import TABLES
 
@@ -18,22 +18,22 @@ TEMPLATES = {file.stem: file.read_text(encoding="utf-8") for file in (NOTEBOOKS 
 each_template = pytest.mark.parametrize("paper", TEMPLATES)
 
 CLAIMS = """
-fiez2019_9/a: {place: Figure 9, quote: A is below B, reading: A over B, holds: [0, 1], edge: words, whose: paper}
-fiez2019_9/b@text: {place: Figure 9, quote: B grows, reading: exponent, holds: [0, .inf], edge: words, whose: paper}
-fiez2019_9/b@code: {place: Figure 9, quote: B grows, reading: "the same, the code's", holds: [0, .inf], edge: words,
-  whose: paper, why: {not reproduced: it falls}}
-fiez2019_9/c: {place: Lemma 9, quote: "$x$ or $|y|$", reading: the c*, holds: [0, 1], edge: words, whose: paper}
-fiez2019_9/d: {place: Table 9, quote: 1206.55 (40), reading: pulls, printed: {value: 1206.55, error: 40}, edge: paper,
-  whose: paper}
-fiez2019_9/e: {place: Table 9, quote: "120", reading: pulls of the code, printed: {value: 120, error: 4}, edge: paper,
-  whose: code}
-fiez2019_9/ours: {place: Figure 9, reading: a finding, whose: ours}
+fiez2019_9/a: {place: Figure 9, quote: A is below B, measures: A over B, holds: [0, 1], edge: words}
+fiez2019_9/b: {place: Figure 9, quote: B grows, measures: exponent, holds: [0, .inf], edge: words,
+  readings: {text: {}, program: {with: "the code's", why: {F: it falls}}}}
+fiez2019_9/c: {place: Lemma 9, quote: "$x$ or $|y|$", whole: "$x$ or $|y|$, or neither", measures: the c*, edge: words,
+  holds: [0, 1], parts: {x: {}, y: {}}}
+fiez2019_9/d: {place: Table 9, quote: 1206.55 (40), measures: pulls, printed: {value: 1206.55, error: 40}, edge: paper}
+fiez2019_9/e: {place: Table 9, measures: pulls of the code, printed: {value: 120, error: 4}}
+fiez2019_9/f: {place: Section 9, quote: always, untestable: there are too many}
+fiez2019_9/ours: {place: Figure 9, measures: a finding}
 """
 NUMBERS = {
     "a": (0.4214, 0.4, 0.5),
     "b@text": (2, 1, 3),
-    "b@code": (-2, -3, -1),
-    "c": (2e-7, 1e-7, 3e-7),
+    "b@program": (-2, -3, -1),
+    "c.x": (2e-7, 1e-7, 3e-7),
+    "c.y": (0.5, 0.5, 0.5),
     "d": (1250.4, 1200, 1300),
     "e": (121, 120, 122),
     "ours": (0.5, 0.4, 0.6),
@@ -49,11 +49,13 @@ def source(tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "claims.yaml").write_text(CLAIMS)
         numbers = NUMBERS | changed
-        found = full([claims.measured(f"fiez2019_9/{name}", *given) for name, given in numbers.items()])
+        claims.save([claims.measured(f"fiez2019_9/{name}", *given) for name, given in numbers.items()], tmp_path)
+        found = ledger.read(tmp_path / "figures" / "claims")
         figures = tmp_path / "figures" / "fiez2019"
         figures.mkdir(parents=True, exist_ok=True)
         about = {"command": "notebooks/fiez2019_9.ipynb", "parameters": {"seed": 7}, "versions": {"numpy": "2.0"}}
         (figures / "fig_9.json").write_text(json.dumps(about | {"alt": "two lines"}))
+        seals.begin(["fiez2019"], {"fiez2019": 7}, figures.parent / "seeds.csv")
         cell = {"cell_type": "markdown", "source": ["# The toy (Figure 9)\n", "More."]}
         (tmp_path / "fiez2019_9.ipynb").write_text(json.dumps({"cells": [cell]}))
         values = {"runs": 2000, "dims": [5, 10, 35], "checkpoint": "x"}
@@ -70,25 +72,29 @@ def source(tmp_path, monkeypatch):
         ("measured 9/a", "0.421 [0.4, 0.5]"),
         ("estimate 9/d", "1,250"),
         ("low 9/a", "0.4"),
-        ("high 9/c", r"$3.00\cdot10^{-7}$"),
+        ("high 9/c.x", r"$3.00\cdot10^{-7}$"),
         ("percent 9/a", "42 %"),
         ("printed 9/d", "1,206.55"),
+        ("detects 9/d", "12 %"),
         ("quote 9/a", "“A is below B”"),
+        ("quote 9/b@program", "“B grows”"),
         ("erratum Lemma 9", "([errata](../errata.md))"),
         ("parameter 9 runs", "2,000"),
         ("parameter 9 dims", "5 to 35"),
         ("largest 9 dims", "35"),
         ("least 9 dims", "5"),
         ("figure fig_9", "![two lines](../fiez2019/fig_9.png)"),
-        ("count", "4"),
-        ("count reproduced", "3"),
+        ("count", "5"),
+        ("count holds by the text", "3"),
+        ("count level", "0"),
+        ("runs", "1 sealed runs were begun, and 0 ended"),
         ("minutes", "1 minutes"),
         ("seed", "seed 7"),
         ("versions", "numpy 2.0"),
-        ("stands 9/a 9/b 9/b@text 9/d 9/e", ""),
-        ("stands 9/*", ""),
-        ("reproduced\n  9/a", ""),
-        ("falls 9/b@code", ""),
+        ("stands 9/a 9/b 9/b@text 9/d", ""),
+        ("stands 9/[a-d]", ""),
+        ("holds\n  9/a 9/c", ""),
+        ("falls 9/b@program", ""),
         ("within 0 0.7 9/ours", ""),
     ],
 )
@@ -109,15 +115,20 @@ def test_a_place_is_filled_in(source, place, expected):
         ("figure fig_8", "there is no figure fiez2019/fig_8"),
         ("erratum Lemma 8", "errata.yaml has nothing of fiez2019 at 'Lemma 8'"),
         ("parameter 9 rums", "paper.yaml has no rums of fiez2019_9"),
-        ("count true", "there is no verdict 'true'"),
+        ("count true", "there is no outcome 'true'"),
         ("stands", "no claim is named"),
         ("stands 9/z*", "there is no sentence fiez2019_9/z"),
         ("stands 9/a@code", "there is no reading fiez2019_9/a@code"),
         ("stands 9/ours", "there is no sentence fiez2019_9/ours"),
-        ("stands 9/b@code", "fiez2019_9/b@code is not reproduced"),
-        ("reproduced 9/d", "fiez2019_9/d is compatible"),
-        ("falls 9/b", "fiez2019_9/b is reproduced"),
-        ("level 9/a", "fiez2019_9/a is reproduced"),
+        ("stands 9/f", "fiez2019_9/f is untestable"),
+        ("stands 9/b@program", "fiez2019_9/b@program is falls by the text"),
+        ("holds 9/d", "fiez2019_9/d is compatible"),
+        ("falls 9/b", "fiez2019_9/b is holds by the text"),
+        ("level 9/a", "fiez2019_9/a is holds by the text"),
+        ("program 9/a", "fiez2019_9/a is holds by the text"),
+        ("weaker 9/a", "fiez2019_9/a is holds by the text"),
+        ("depends 9/a", "fiez2019_9/a is holds by the text"),
+        ("undecided 9/a", "fiez2019_9/a is holds by the text"),
         ("within 0 0.5 9/ours", "0.5 [0.4, 0.6]"),
     ],
 )
@@ -127,12 +138,14 @@ def test_what_is_not_so_is_refused(source, place, words):
     assert words in str(refused.value)
 
 
-def test_words_tied_to_a_verdict_are_refused_when_it_changes(source):
-    words = "A is below B.{{reproduced 9/a}}"
+def test_words_tied_to_an_outcome_are_refused_when_it_changes(source):
+    words = "A is below B.{{holds 9/a}}"
     assert report.render(words, source()) == "A is below B."
-    for changed, verdict in (((0.9, 0.7, 1.1), "undecided"), ((2, 1.5, 2.5), "not reproduced")):
-        with pytest.raises(ValueError, match=f"tied to reproduced, but fiez2019_9/a is {verdict}"):
+    for changed, outcome in (((0.9, 0.7, 1.1), "undecided"), ((2, 1.5, 2.5), "falls by the text")):
+        with pytest.raises(ValueError, match=f"tied to holds by the text, but fiez2019_9/a is {outcome}"):
             report.render(words, source(a=changed))
+    assert report.render("{{program 9/b}}", source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})) == ""
+    assert report.render("{{undecided 9/a}}", source(a=(0.9, 0.7, 1.1))) == ""
 
 
 def test_all_faults_are_named_together(source):
@@ -151,23 +164,20 @@ def test_numbers_are_not_typed():
 
 def test_templates_are_written_or_named(source, tmp_path):
     found = source()
-    claims_folder = tmp_path / "figures" / "claims"
-    claims_folder.mkdir()
-    found.claims.to_csv(claims_folder / "fiez2019_9.csv", index=False)
     (tmp_path / "errata.yaml").write_text(json.dumps([ERRATUM]))
     (tmp_path / "paper.yaml").write_text(json.dumps(found.plan))
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "fiez2019.md").write_text("{{count}} sentences")
     assert report.save(tmp_path, tmp_path / "figures", tmp_path) == ["fiez2019"]
     written = tmp_path / "figures" / "reports" / "fiez2019.md"
-    assert written.read_text() == "4 sentences"
+    assert written.read_text() == "5 sentences"
     (tmp_path / "reports" / "fiez2019.md").write_text("{{falls 9/a}}")
     (tmp_path / "reports" / "jedra2020.md").write_text("{{count}}")
     (tmp_path / "reports" / "weltz2023.md").write_text("{{measured 9/a}}")
     with pytest.raises(ValueError, match="the report on fiez2019 has 1 faults") as refused:
         report.save(tmp_path, tmp_path / "figures", tmp_path)
     assert "the report on weltz2023 has 1 faults" in str(refused.value)
-    assert written.read_text() == "4 sentences", "a refused report stays as it was"
+    assert written.read_text() == "5 sentences", "a refused report stays as it was"
     assert written.with_name("jedra2020.md").read_text() == "0", "those without a fault are written"
 
 
@@ -178,27 +188,43 @@ def table(source, name, **changed):
     return TABLES[name](source(**changed))
 
 
-def test_verdicts_are_counted_with_their_places(source):
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(source, "verdicts").splitlines()[2:]]
-    assert lines == [["reproduced", "3", "Figure 9 (2); Lemma 9"], ["compatible", "1", "Table 9"], ["all", "4", ""]]
-
-
-def test_what_differs_is_listed_with_all_its_readings(source):
-    assert table(source, "differs") == "Every sentence that was tested stands."
-    fallen = table(source, "differs", a=(2, 1.5, 2.5), **{"b@text": (-2, -3, -1)})
-    assert "- **Figure 9.** “A is below B” (true up to 1) Measured: A over B: 2 [1.5, 2.5], not reproduced." in fallen
-    assert "- **Figure 9.** “B grows” (true from 0) It falls." in fallen
-    assert fallen.index("*text*: exponent: -2 [-3, -1], not") < fallen.index("*code*: the same, the code's: -2 [-3")
-    assert "undecided (" in table(source, "differs", a=(0.9, 0.7, 1.1))
-
-
-def test_readings_that_disagree_are_listed_and_no_others(source):
-    assert table(source, "readings").splitlines() == [
-        "- **Figure 9.** “B grows” (true from 0) It falls.",
-        "  - *text*: exponent: 2 [1, 3], reproduced",
-        "  - *code*: the same, the code's: -2 [-3, -1], not reproduced",
+def test_outcomes_are_counted_with_their_places(source):
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(source, "outcomes").splitlines()[2:]]
+    assert lines == [
+        ["holds by the text", "3", "Figure 9 (2); Lemma 9"],
+        ["compatible", "1", "Table 9"],
+        ["untestable", "1", "Section 9"],
+        ["all", "5", ""],
     ]
-    assert table(source, "readings", **{"b@code": (2, 1, 3)}) == "None."
+
+
+def test_what_differs_is_listed_with_all_its_parts_and_readings(source):
+    assert table(source, "differs") == "- **Section 9.** “always” Untestable. There are too many."
+    changed = {"a": (2, 1.5, 2.5), "b@text": (-2, -3, -1), "c.y": (0.9, 0.7, 1.1)}
+    fallen = table(source, "differs", **changed)
+    assert (
+        "- **Figure 9.** “A is below B” Falls by the text. Measured: A over B: 2 [1.5, 2.5] (true: 0 to 1), fa"
+        in fallen
+    )
+    assert (
+        "- **Figure 9.** “B grows” Falls by the text. It falls.\n  - *text*: exponent: -2 [-3, -1] (true: 0 to inf)"
+        in fallen
+    )
+    assert fallen.index("*text*: exponent") < fallen.index("*program*: exponent; the code's: -2 [-3, -1]")
+    assert "- **Lemma 9.** “$x$ or $|y|$, or neither” Undecided." in fallen
+    assert (
+        "  - *x*: the c\\*: $2.00" in fallen
+        and "  - *y*: the c\\*: 0.9 [0.7, 1.1] (true: 0 to 1), undecided (4" in fallen
+    )
+    found = source()
+    assert "untestable" not in TABLES["differs"](found._replace(claims=found.claims[found.claims["untestable"] == ""]))
+
+
+def test_what_holds_in_the_published_program_only_is_listed_and_nothing_else(source):
+    assert table(source, "program") == "None."
+    listed = table(source, "program", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
+    assert listed.startswith("- **Figure 9.** “B grows” Holds in the published program only.")
+    assert "  - *program*: exponent; the code's: 2 [1, 3] (true: 0 to inf), holds" in listed and "Lemma" not in listed
 
 
 def test_printed_numbers_and_those_of_the_code_stand_apart(source):
@@ -211,17 +237,13 @@ def test_runs_errata_and_what_stands(source):
     assert "[The toy (Figure 9)](../../notebooks/fiez2019_9.ipynb)" in table(source, "runs")
     assert "runs 2,000, dims 5 to 35 " in table(source, "runs")
     assert table(source, "errata").endswith("list 1 error, each with a proof or a run. Errors: Lemma 9.")
-    assert table(source, "standing") == "Lemma 9; Table 9"
+    assert table(source, "standing") == "Figure 9; Lemma 9; Table 9"
 
 
-def test_claims_without_entries_and_no_claims_at_all_have_tables_too(source):
-    said = ("fiez2019", "Figure 9", "A | B")
-    first = full([claims.claim("fiez2019_9/a", *said, 2, 1.5, 3, (0, 1), "no *such* thing")])
-    for found in (first, first.iloc[:0]):
-        of = source()._replace(claims=found.set_index("id", drop=False), errata=pd.DataFrame([ERRATUM]).iloc[:0])
-        assert all(make(of) for make in TABLES.values())
-    differs = TABLES["differs"](source()._replace(claims=first.set_index("id", drop=False)))
-    assert differs == r"- **Figure 9.** (true up to 1) Measured: A | B: 2 [1.5, 3], not reproduced. No \*such\* thing."
+def test_a_paper_without_claims_has_tables_too(source):
+    found = source()._replace(errata=pd.DataFrame([ERRATUM]).iloc[:0])
+    found = found._replace(claims=found.claims.iloc[:0])
+    assert all(make(found) for make in TABLES.values())
 
 
 # --- what is committed
@@ -253,17 +275,20 @@ def test_a_template_quotes_by_the_ledger_alone(paper):
 
 
 @pytest.mark.parametrize("paper", ["fiez2019", "jedra2020"])
-def test_what_is_written_rests_on_verdicts(paper):
-    """With every verdict open the report is refused, in every section that judges."""
+def test_what_is_written_rests_on_outcomes(paper):
+    """With every outcome open the report is refused, in every section that judges."""
     found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))
     with pytest.raises(ValueError, match="faults"):
-        report.render(TEMPLATES[paper], found._replace(claims=found.claims.assign(verdict="undecided")))
+        report.render(TEMPLATES[paper], found._replace(claims=found.claims.assign(low=-inf, high=inf, letter="U")))
     for section in re.split(r"^## ", TEMPLATES[paper], flags=re.MULTILINE)[1:]:
         if not re.match(r"[12]\. ", section):
-            assert re.search(r"\{\{(stands|reproduced|falls|level|undecided|within) ", section), section[:30]
+            assert re.search(r"\{\{(stands|holds|program|weaker|level|depends|undecided|falls|within) ", section), (
+                section[:30]
+            )
 
 
-def test_the_committed_report_names_the_seed_of_its_claims():
-    for paper in TEMPLATES:
-        seed = exploratory_seed.of_paper(exploratory_seed.seeds(FIGURES), paper)
-        assert seed in (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
+@each_template
+def test_the_committed_report_names_the_seed_of_its_claims_and_the_number_of_runs(paper):
+    text = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
+    (seed,) = {of[0] for name, of in seals.about(FIGURES).items() if name.startswith(f"{paper}_")}
+    assert f"seed {seed}" in text and seals.runs_of(paper, FIGURES / "seeds.csv") in text

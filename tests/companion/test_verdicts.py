@@ -1,118 +1,352 @@
-"""The rules: where each verdict begins and ends, on both sides of every edge."""
+"""Letters on both sides of every edge, letters of kinds, outcomes in their order, and what controls make of them."""
 
-from math import hypot, inf, isnan, nan
+from itertools import product
+from math import exp, hypot, inf, isnan
 
+import pandas as pd
 import pytest
+from made_up import FEWER, claim
 
-from bandits_companion.verdicts import ENOUGH, GRADES, MARGINS, VERDICTS, Rule, close, detects, grade, reach, verdict
+from bandits_companion import verdicts
+from bandits_companion.claims import table
+from bandits_companion.claims_table import judged, sentences, totals
+from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule, detects, letter, of_kind, outcome
 
-FEWER = Rule(0, 1)
-FEWER_OR_LEVEL = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
-AHEAD_OR_LEVEL = Rule(0, inf, tie_low=-0.02, tie_high=0.02)
+RATIO = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+LEAD = Rule(0, inf, tie_low=-0.02, tie_high=0.02)
+AT_LEAST_AS_WELL = Rule(-0.02, inf)
+LARGE, SMALL = Rule(graded="large"), Rule(graded="small")
 
 
-@pytest.mark.parametrize(
-    ("rule", "low", "high", "expected"),
-    [
-        (FEWER, 0.4, 1.0, "reproduced"),
-        (FEWER, 0.4, 1.001, "undecided"),
-        (FEWER, 1.001, 2.0, "not reproduced"),
-        (FEWER, 1.0, 2.0, "undecided"),
-        (FEWER_OR_LEVEL, 0.95, 0.99, "reproduced"),
-        (FEWER_OR_LEVEL, 0.95, 1.05, "no difference above the margin"),
-        (FEWER_OR_LEVEL, 1.02, 1.1, "no difference above the margin"),
-        (FEWER_OR_LEVEL, 1.02, 1.11, "not reproduced"),
-        (FEWER_OR_LEVEL, 0.90, 1.05, "undecided"),
-        (FEWER_OR_LEVEL, 0.95, 1.11, "undecided"),
-        (AHEAD_OR_LEVEL, 0.0, 0.5, "reproduced"),
-        (AHEAD_OR_LEVEL, -0.02, 0.02, "no difference above the margin"),
-        (AHEAD_OR_LEVEL, -0.02, -0.01, "no difference above the margin"),
-        (AHEAD_OR_LEVEL, -0.03, -0.01, "not reproduced"),
-        (AHEAD_OR_LEVEL, -0.03, 0.01, "undecided"),
-        (close("ratio"), 0.01, 2.0, "reproduced"),
-        (close("ratio"), 1.9, 2.1, "undecided"),
-        (close("ratio"), 2.01, 2.5, "not reproduced"),
-        (close("ratio", "both"), 0.5, 2.0, "reproduced"),
-        (close("ratio", "both"), 0.4, 1.0, "undecided"),
-        (close("ratio", "both"), 0.2, 0.49, "not reproduced"),
-        (close("accuracy"), -0.6, 0.05, "reproduced"),
-        (close("accuracy"), 0.051, 0.2, "not reproduced"),
-        (close("accuracy", "both"), -0.06, 0.0, "undecided"),
-        (close("exponent"), -1.0, 0.2, "reproduced"),
-        (close("exponent", "both"), -1.0, -0.21, "not reproduced"),
-    ],
-)
-def test_where_a_verdict_begins_and_ends(rule, low, high, expected):
-    assert verdict(rule, ((low + high) / 2, low, high)) == expected
+def close(kind, side="below"):
+    return Rule(graded=kind, side=side)
+
+
+def between(low, high):
+    return (low + high) / 2 if low > -inf and high < inf else 0.0, low, high
 
 
 @pytest.mark.parametrize(
     ("rule", "low", "high", "expected"),
     [
-        (close("ratio"), 0.2, 1.1, 1.1),
-        (close("ratio"), 1.0, 1.11, 1.25),
-        (close("ratio", "both"), 0.81, 1.0, 1.25),
-        (close("ratio", "both"), 0.79, 1.0, 2.0),
-        (close("ratio"), 2.2, 2.9, 3.0),
-        (close("ratio"), 2.2, 3.1, nan),
-        (close("accuracy"), -0.5, 0.02, 0.02),
-        (close("accuracy", "both"), -0.05, 0.02, 0.05),
-        (close("exponent", "both"), -0.05, 0.21, 0.3),
-        (FEWER, 0.1, 0.2, nan),
+        (FEWER, 0.4, 1.0, "H"),
+        (FEWER, 0.4, 1.001, "U"),
+        (FEWER, 1.0, 2.0, "U"),
+        (FEWER, 1.001, 2.0, "F"),
+        (FEWER, -2.0, -0.5, "F"),
+        (FEWER, -2.0, 0.0, "U"),
+        (FEWER, -inf, inf, "U"),
+        (Rule(2, 2), 2.0, 2.0, "H"),
+        (Rule(2, 2), 1.9, 2.0, "U"),
+        (Rule(3, 3), 2.0, 2.0, "F"),
+        (RATIO, 0.5, 0.9, "H"),
+        (RATIO, 0.90, 0.999, "H"),
+        (RATIO, 0.90, 1.0, "U"),
+        (RATIO, 1 / 1.1, 1.1, "L"),
+        (RATIO, 1 / 1.1, 0.99, "L"),
+        (RATIO, 1.02, 1.1, "L"),
+        (RATIO, 1.02, 1.101, "F"),
+        (RATIO, 1.0, 1.101, "U"),
+        (RATIO, 0.90, 1.05, "U"),
+        (RATIO, 0.95, 1.101, "U"),
+        (LEAD, 0.021, 0.5, "H"),
+        (LEAD, 0.001, 0.5, "H"),
+        (LEAD, 0.0, 0.5, "U"),
+        (LEAD, 0.001, 0.02, "L"),
+        (LEAD, -0.02, 0.02, "L"),
+        (LEAD, -0.02, -0.01, "L"),
+        (LEAD, -0.03, -0.01, "F"),
+        (LEAD, -0.03, 0.0, "U"),
+        (LEAD, -0.021, 0.01, "U"),
+        (AT_LEAST_AS_WELL, -0.02, 0.5, "H"),
+        (AT_LEAST_AS_WELL, -0.021, 0.5, "U"),
+        (AT_LEAST_AS_WELL, -0.021, -0.02, "U"),
+        (AT_LEAST_AS_WELL, -0.5, -0.021, "F"),
+        (LARGE, 2.0, 9.0, "H"),
+        (LARGE, 1.99, 9.0, "W"),
+        (LARGE, 1.01, 1.11, "W"),
+        (LARGE, 1.0, 1.11, "U"),
+        (LARGE, 1 / 1.1, 1.1, "L"),
+        (LARGE, 0.90, 1.1, "U"),
+        (LARGE, 0.90, 0.99, "F"),
+        (LARGE, 0.90, 1.0, "U"),
+        (SMALL, 0.1, 0.5, "H"),
+        (SMALL, 0.1, 0.501, "W"),
+        (SMALL, 0.0, 0.99, "W"),
+        (SMALL, 0.90, 1.0, "U"),
+        (SMALL, 0.91, 1.099, "L"),
+        (SMALL, 1.01, 1.2, "F"),
+        (SMALL, 1.0, 1.2, "U"),
+        (close("ratio"), 0.01, 1.1, "H"),
+        (close("ratio"), 0.01, 1.101, "W"),
+        (close("ratio"), 1.2, 1.999, "W"),
+        (close("ratio"), 1.9, 2.0, "U"),
+        (close("ratio"), 2.0, 2.5, "F"),
+        (close("ratio", "both"), 1 / 1.1, 1.1, "H"),
+        (close("ratio", "both"), 0.90, 1.1, "W"),
+        (close("ratio", "both"), 0.501, 1.999, "W"),
+        (close("ratio", "both"), 0.5, 1.0, "U"),
+        (close("ratio", "both"), 0.2, 0.5, "F"),
+        (close("ratio", "both"), 0.0, 0.5, "F"),
+        (close("accuracy"), -0.6, 0.05, "H"),
+        (close("accuracy"), -0.6, 0.051, "W"),
+        (close("accuracy"), 0.051, 0.1, "U"),
+        (close("accuracy"), 0.1, 0.2, "F"),
+        (close("accuracy", "both"), -0.05, 0.05, "H"),
+        (close("accuracy", "both"), -0.051, 0.0, "W"),
+        (close("accuracy", "both"), -0.1, 0.0, "U"),
+        (close("accuracy", "both"), -0.2, -0.1, "F"),
+        (close("exponent"), -1.0, 0.2, "H"),
+        (close("exponent"), -1.0, 0.201, "W"),
+        (close("exponent", "both"), -0.299, 0.299, "W"),
+        (close("exponent", "both"), -0.3, 0.299, "U"),
+        (close("exponent", "both"), -1.0, -0.3, "F"),
     ],
 )
-def test_the_grade_is_the_smallest_band_that_contains_the_interval(rule, low, high, expected):
-    found = grade(rule, ((low + high) / 2, low, high))
-    assert found == expected or (isnan(found) and isnan(expected))
+def test_where_a_letter_begins_and_ends(rule, low, high, expected):
+    assert letter(rule, between(low, high)) == expected
 
 
-def test_reproduced_is_one_of_the_grades_and_a_grade_up_to_it_is_reproduced():
-    for kind, grades in GRADES.items():
-        assert ENOUGH[kind] in grades and set(MARGINS[kind]) <= set(grades)
-        for side in ("below", "both"):
-            for allowed in grades:
-                interval = (allowed, allowed, allowed)
-                assert (verdict(close(kind, side), interval) == "reproduced") == (allowed <= ENOUGH[kind])
+@pytest.mark.parametrize(
+    ("rule", "low", "high", "half", "once", "twice"),
+    [
+        (LEAD, 0.005, 0.015, "H", "L", "L"),
+        (LEAD, 0.01, 0.03, "H", "H", "L"),
+        (LEAD, -0.041, -0.01, "F", "F", "F"),
+        (RATIO, 0.85, 0.9, "H", "H", "L"),
+        (RATIO, 0.94, 0.945, "H", "L", "L"),
+        (LARGE, 1.06, 1.09, "W", "L", "L"),
+        (close("ratio"), 1.0, 1.2, "W", "W", "H"),
+        (close("accuracy"), 0.0, 0.03, "W", "H", "H"),
+        (close("exponent"), 0.31, 0.41, "F", "F", "U"),
+        (FEWER, 0.9, 0.99, "H", "H", "H"),
+    ],
+)
+def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
+    assert [letter(rule, between(low, high), margin) for margin in (0.5, 1, 2)] == [half, once, twice]
+
+
+@pytest.mark.parametrize(
+    ("rule", "low", "high", "expected"),
+    [
+        (LEAD, 0.001, 0.02, "level+"),
+        (LEAD, -0.02, -0.001, "level-"),
+        (LEAD, 0.0, 0.01, "level"),
+        (RATIO, 0.95, 0.99, "level+"),
+        (RATIO, 1.01, 1.1, "level-"),
+        (LARGE, 1.01, 1.1, "level+"),
+        (SMALL, 1.01, 1.09, "level-"),
+        (SMALL, 0.99, 1.01, "level"),
+        (LEAD, 0.03, 0.04, "holds"),
+    ],
+)
+def test_level_is_marked_where_the_interval_excludes_equality(rule, low, high, expected):
+    (row,) = table([claim("fiez2019_9/a", between(low, high), rule)]).to_dict("records")
+    assert judged(row) == expected
 
 
 def test_a_printed_number_counts_its_own_error():
     """240 [200, 270] beside a half-width of 30: 50 = hypot(40, 30) below, so 190 is just inside."""
     rule, measured = Rule(printed=190.0, half=30.0), (240, 200, 270)
-    assert verdict(rule, measured) == "compatible"
-    assert verdict(rule._replace(printed=189.9), measured) == "not reproduced"
-    assert verdict(rule._replace(half=29.0), measured) == "not reproduced"
-    assert detects(rule, measured) == pytest.approx(hypot(40, 30) / 190)
-    assert isnan(detects(FEWER, (1, 1, 1))) and reach(rule, measured) == ""
+    assert letter(rule, measured) == "T"
+    assert letter(rule._replace(printed=189.9), measured) == "I"
+    assert letter(rule._replace(half=29.0), measured) == "I"
+    assert letter(rule._replace(printed=240 + hypot(30, 30)), measured) == "T"
+    assert letter(rule._replace(printed=240.1 + hypot(30, 30)), measured) == "I"
+    assert detects(rule, measured) == pytest.approx(exp(2.8 / 1.96 * 50 / 190))
+    assert isnan(detects(FEWER, (1, 1, 1))) and detects(rule, (240, 200, inf)) > 1e300
 
 
-def test_a_printed_number_that_nothing_could_contradict_is_undecided():
-    """The number itself is the largest deviation that may go unseen: beside 190, 190 = hypot(190, 0)."""
-    rule = Rule(printed=190.0, half=0.0)
-    assert verdict(rule, (190, 0, 380)) == "compatible"
-    assert verdict(rule, (190, -1, 380)) == "undecided"
-    assert verdict(rule, (390, 199, 581)) == "not reproduced"
+def test_a_printed_number_is_compatible_if_a_factor_of_a_quarter_more_would_have_shown():
+    half = 100 * 0.2231 * 1.96 / 2.8  # log 1.25 = .22314
+    assert letter(Rule(printed=100.0, half=0.0), between(100 - half, 100 + half)) == "C"
+    assert letter(Rule(printed=100.0, half=0.0), between(99.98 - half, 100.02 + half)) == "T"
+    assert letter(Rule(printed=-100.0, half=half), (-100, -100, -100)) == "C"
+
+
+# --- parts and readings
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("letters", "expected"),
     [
-        (FEWER, "at most 0.8"),
-        (Rule(-inf, 0.05), "at most 0.8"),
-        (Rule(1, inf), "at least 0.2"),
-        (Rule(0, inf), "at least 0.2"),
-        (Rule(0.95, 1), "at least 0.2"),
-        (Rule(2, 2), "0.2 to 0.8"),
-        (Rule(0.5, 2), "0.2 to 0.8"),
-        (close("ratio"), "at most 0.8"),
-        (close("ratio", "both"), "within a factor 5"),
-        (close("accuracy", "both"), "within 0.8"),
-        (close("exponent"), "at most 0.8"),
-        (Rule(), ""),
+        ({}, "–"),
+        ({("", ""): "W"}, "W"),
+        ({("a", ""): "H", ("b", ""): "W"}, "W"),
+        ({("a", ""): "W", ("b", ""): "L"}, "L"),
+        ({("a", ""): "L", ("b", ""): "U"}, "U"),
+        ({("a", ""): "U", ("b", ""): "F"}, "F"),
+        ({("a", ""): "C", ("b", ""): "T"}, "T"),
+        ({("a", ""): "T", ("b", ""): "I"}, "I"),
+        ({("", "x"): "H", ("", "y"): "H"}, "H"),
+        ({("", "x"): "F", ("", "y"): "F"}, "F"),
+        ({("", "x"): "H", ("", "y"): "F"}, "D"),
+        ({("", "x"): "H", ("", "y"): "L"}, "D"),
+        ({("", "x"): "W", ("", "y"): "H"}, "D"),
+        ({("", "x"): "H", ("", "y"): "U"}, "U"),
+        ({("", "x"): "W", ("", "y"): "L"}, "L"),
+        ({("", "x"): "L", ("", "y"): "F"}, "F"),
+        ({("a", "x"): "H", ("b", "x"): "F", ("a", "y"): "H", ("b", "y"): "L"}, "F"),
+        ({("a", "x"): "H", ("b", "x"): "F", ("a", "y"): "H", ("b", "y"): "H"}, "D"),
+        ({("a", "x"): "H", ("b", "x"): "F", ("a", "y"): "F", ("b", "y"): "H"}, "F"),
     ],
 )
-def test_reach_is_the_strongest_threshold_that_would_still_hold(rule, words):
-    assert reach(rule, (0.5, 0.2, 0.8)) == words
+def test_the_worst_part_of_each_reading_and_what_the_readings_say_together(letters, expected):
+    assert of_kind(letters) == expected
 
 
-def test_there_are_five_verdicts_from_the_best_to_the_worst():
-    assert VERDICTS[0] == "reproduced" and VERDICTS[-1] == "not reproduced" and len(VERDICTS) == 5
+EXPECTED = {
+    **{("D", program): "depends on the reading" for program in LETTERS},
+    **{("H", program): "holds by the text" for program in LETTERS},
+    **{(text, "H"): "holds in the published program only" for text in LETTERS if text not in "DH"},
+}
+BY_TEXT = {"F": "falls by the text", "L": "level", "W": "weaker than said", "U": "undecided", "–": "undecided"}
+BY_TEXT |= {"C": "compatible", "I": "incompatible", "T": "too weak to tell"}
+
+
+@pytest.mark.parametrize(("text", "program"), [*product(LETTERS, LETTERS)])
+def test_the_first_line_that_applies_is_the_outcome(text, program):
+    found = outcome(text, program)
+    assert found == EXPECTED.get((text, program), BY_TEXT.get(text)) and found in OUTCOMES
+
+
+def one(*claims):
+    """The only sentence of some claims."""
+    (found,) = sentences(table(claims)).to_dict("records")
+    return found
+
+
+def reading(kind, x, part="", name="", **more):
+    id = f"fiez2019_9/a{f'.{part}' if part else ''}@{name or kind}"
+    return claim(id, x, more.pop("rule", LEAD), kind, **more)
+
+
+AHEAD, EVEN, BEHIND, OPEN = (0.5, 0.4, 0.6), (0.0, -0.01, 0.01), (-0.5, -0.6, -0.4), (0.1, -0.3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "program", "outcome"),
+    [
+        ([("text", AHEAD)], "H", "–", "holds by the text"),
+        ([("text", AHEAD), ("program", BEHIND)], "H", "F", "holds by the text"),
+        ([("text", BEHIND), ("program", AHEAD)], "F", "H", "holds in the published program only"),
+        ([("text", BEHIND), ("other", AHEAD)], "F", "–", "falls by the text"),
+        ([("text", EVEN), ("program", EVEN)], "L", "L", "level"),
+        ([("text", OPEN)], "U", "–", "undecided"),
+        ([("program", BEHIND)], "–", "F", "undecided"),
+        ([("other", AHEAD)], "–", "–", "undecided"),
+    ],
+)
+def test_text_and_program_are_judged_apart_and_other_readings_never_decide(found, text, program, outcome):
+    said = one(*(reading(kind, x) for kind, x in found))
+    assert (said["text"], said["program"], said["outcome"]) == (text, program, outcome)
+
+
+def test_parts_and_readings_of_a_sentence_come_from_the_ids():
+    said = one(*(reading("text", AHEAD, part) for part in ("a", "b")), reading("text", EVEN, "c"))
+    assert said["outcome"] == "level"
+    two = [reading("text", AHEAD, name="text_sd"), reading("text", BEHIND, name="text_variance")]
+    assert one(*two)["outcome"] == "depends on the reading"
+
+
+def test_a_program_that_does_not_hold_beside_the_text_is_flagged():
+    assert one(reading("text", AHEAD), reading("program", EVEN))["note"] == "the published program: level"
+    assert one(reading("text", AHEAD), reading("program", AHEAD))["note"] == ""
+    assert "program: falls" in one(reading("text", AHEAD, slack="9"), reading("program", BEHIND))["note"]
+
+
+def test_what_was_measured_is_that_of_the_kind_that_decides():
+    both = (reading("text", BEHIND), reading("program", AHEAD), reading("other", EVEN))
+    assert one(*both)["measured"] == "0.5 [0.4, 0.6]" and one(*both[::2])["measured"] == "-0.5 [-0.6, -0.4]"
+
+
+def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
+    said = one(reading("text", (0.02, 0.01, 0.03)))
+    assert said["outcome"] == "holds by the text" and said["note"] == "level with margins half or twice as wide"
+    said = one(reading("text", (0.01, 0.005, 0.015)))
+    assert said["outcome"] == "level" and said["note"] == "holds by the text with margins half or twice as wide"
+
+
+# --- controls
+
+
+@pytest.mark.parametrize("kind", ["text", "program"])
+@pytest.mark.parametrize(
+    ("loser", "refused"), [(BEHIND, True), (EVEN, True), (AHEAD, False), (OPEN, False)], ids="FLHU"
+)
+def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refused):
+    said = one(reading(kind, AHEAD, loser=loser))
+    assert (said["outcome"] != "not contradicted") == refused
+    assert ("XY-static is not refused either" in said["note"]) != refused
+
+
+def test_a_loser_of_a_reading_that_does_not_decide_says_nothing():
+    assert one(reading("text", AHEAD), reading("other", AHEAD, loser=AHEAD))["outcome"] == "holds by the text"
+
+
+def test_one_part_of_which_the_loser_fails_is_enough():
+    parts = (reading("text", AHEAD, "a"), reading("text", AHEAD, "b", loser=AHEAD))
+    assert one(*parts)["note"] == "XY-static is not refused either"
+    assert one(*parts, reading("text", AHEAD, "c", loser=BEHIND))["outcome"] == "holds by the text"
+
+
+@pytest.mark.parametrize(
+    ("winner", "passes"), [(AHEAD, True), (EVEN, False), (OPEN, False), (BEHIND, False)], ids="HLUF"
+)
+def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, passes):
+    said = one(reading("text", BEHIND, winner=winner))
+    assert said["outcome"] == ("falls by the text" if passes else "undecided")
+    assert ("the oracle does not pass either" in said["note"]) != passes
+
+
+def test_controls_of_the_other_side_change_nothing():
+    assert one(reading("text", AHEAD, winner=BEHIND))["outcome"] == "holds by the text"
+    assert one(reading("text", BEHIND, loser=AHEAD))["outcome"] == "falls by the text"
+    assert one(reading("text", EVEN, loser=AHEAD, winner=BEHIND))["outcome"] == "level"
+
+
+def test_controls_have_the_margin_of_the_sentence():
+    """A loser at .03 is ahead of nothing once the margin is .04; then the sentence would hold."""
+    said = one(reading("text", AHEAD, loser=(0.03, 0.025, 0.035)))
+    assert said["outcome"] == "not contradicted"
+    assert "holds by the text with margins half or twice as wide" in said["note"]
+
+
+def test_slack_and_samples_do_not_contradict():
+    said = one(reading("text", AHEAD, slack="slack 2.01"))
+    assert (said["outcome"], said["note"]) == ("not contradicted", "slack 2.01")
+    said = one(reading("text", AHEAD, sampled=300))
+    assert (said["outcome"], said["note"]) == ("not contradicted", "in 300 instances")
+    for more in ({"slack": "slack 2.01"}, {"sampled": 300}):
+        assert one(reading("text", BEHIND, **more))["outcome"] == "falls by the text"
+
+
+# --- totals
+
+
+def test_every_sentence_counts_once_and_untestable_ones_count():
+    found = [reading("text", AHEAD), reading("program", BEHIND)]
+    found += [claim("jedra2020_1/a", (2.0, 1.5, 2.5)), claim("jedra2020_1/b", 0.5, quote="", kind="other")]
+    found += [claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="it is a wish")]
+    of = ["fiez2019", "fiez2019", "jedra2020", "weltz2023"]
+    errata = pd.DataFrame({"paper": of, "kind": ["error", "error", "misprint", "error"]})
+    counts = totals(table(found), errata)
+    assert counts.index.tolist() == ["fiez2019", "jedra2020", "all"]
+    assert counts.columns.tolist() == [*OUTCOMES, "sentences", "errors found"]
+    told = ["holds by the text", "untestable", "falls by the text", "sentences", "errors found"]
+    assert counts[told].to_numpy().tolist() == [[1, 1, 0, 2, 2], [0, 0, 1, 1, 0], [1, 1, 1, 3, 2]]
+    assert counts[list(OUTCOMES)].sum(axis=1).tolist() == counts["sentences"].tolist()
+    assert totals(table([])).loc["all"].sum() == 0
+
+
+def test_a_sentence_that_cannot_be_tested_has_its_reason_and_no_letter():
+    (row,) = table([claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="a wish")]).to_dict("records")
+    assert (row["letter"], judged(row)) == ("", "untestable")
+    said = one(claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="a wish"))
+    assert [said[name] for name in ("text", "program", "outcome", "note")] == ["–", "–", "untestable", "a wish"]
+
+
+def test_every_outcome_agrees_falls_or_leaves_it_open():
+    assert set(verdicts.AGREES) == {o for o in OUTCOMES if o.startswith(("holds", "not contr", "compatible"))}
+    assert set(verdicts.FALLS) == {"incompatible", "falls by the text"}
+    assert set(verdicts.BY_THE_TEXT.values()) < set(OUTCOMES)

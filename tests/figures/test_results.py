@@ -104,17 +104,93 @@ def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(noteboo
 
 
 def test_a_commit_is_dirty_by_changed_code_and_not_by_figures_drawn_anew(tmp_path):
-    assert results._commit(tmp_path) == "unknown"
+    assert results._commit(tmp_path) == "unknown" and results.git("status", folder=tmp_path) is None
     (tmp_path / "figures").mkdir()
     for name in ("code.py", "figures/fig_1.csv"):
         (tmp_path / name).write_text("1")
     for asked in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "1"]):
-        results._git(tmp_path, *asked)
-    commit = results._git(tmp_path, "rev-parse", "HEAD")
+        results.git(*asked, folder=tmp_path)
+    commit = results.git("rev-parse", "HEAD", folder=tmp_path)
     (tmp_path / "figures" / "fig_1.csv").write_text("2")
     assert results._commit(tmp_path) == commit
     (tmp_path / "code.py").write_text("2")
     assert results._commit(tmp_path) == commit + "-dirty"
+
+
+CODE = '''"""A module."""
+
+import math  # for pi
+
+
+def area(radius):
+    """Return an area."""
+    return math.pi * radius**2
+
+
+class Disc:
+    """A disc."""
+
+    radius = 1.0  # metres
+'''
+SAME = [
+    ('"""A module."""', '"""Another\nmodule."""'),
+    ('    """Return an area."""\n', ""),
+    ('    """A disc."""\n', ""),
+    ("  # metres", ""),
+    ("math.pi * radius**2", "(math.pi\n        * radius ** 2)"),
+    ("\n\n\n", "\n"),
+    ('"""Return an area."""', 'r"""Return\n    it."""'),
+]
+OTHER = [("radius**2", "radius**3"), ("1.0", '"""1.0"""'), ("area", "size"), ("import math", "import cmath as math")]
+
+
+@pytest.mark.parametrize(("old", "new", "same"), [(*c, True) for c in SAME] + [(*c, False) for c in OTHER])
+def test_hashes_see_code_and_neither_docstrings_nor_comments_nor_layout(
+    notebook, tmp_path, monkeypatch, old, new, same
+):
+    def hashes(code):
+        (tmp_path / "bandits_lib" / "module.py").write_text(code)
+        cells = [nbformat.v4.new_markdown_cell(code), nbformat.v4.new_code_cell(code)]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "other.ipynb")
+        results.library_hash.cache_clear()
+        return results.library_hash(), results.notebook_hash(tmp_path / "other.ipynb")
+
+    monkeypatch.setattr(results, "CHECKOUT", tmp_path)
+    (tmp_path / "bandits_lib").mkdir()
+    assert old in CODE
+    before, after = hashes(CODE), hashes(CODE.replace(old, new))
+    results.library_hash.cache_clear()
+    assert [one == other for one, other in zip(before, after, strict=True)] == [same, same]
+
+
+def test_the_hash_of_the_library_sees_files_and_their_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "CHECKOUT", tmp_path)
+    found = []
+    for name in ("a.py", "part/b.py"):
+        path = tmp_path / "bandits_lib" / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text("x = 1")
+        results.library_hash.cache_clear()
+        found.append(results.library_hash())
+    path.rename(path.with_name("c.py"))
+    results.library_hash.cache_clear()
+    found.append(results.library_hash())
+    results.library_hash.cache_clear()
+    assert len(set(found)) == 3
+
+
+def test_a_notebook_with_lines_of_ipython_has_a_hash_too(tmp_path):
+    found = []
+    for line in ("%matplotlib inline", "!ls", "!ls -l"):
+        cell = nbformat.v4.new_code_cell(f"{line}\nx = 1")
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "magic.ipynb")
+        found.append(results.notebook_hash(tmp_path / "magic.ipynb"))
+    assert len(set(found)) == 3 and all(len(one) == 64 for one in found)
+
+
+def test_every_json_says_the_code_of_library_and_notebook(notebook, tmp_path):
+    code = results.provenance(USED, notebook)["code"]
+    assert code == {"library": results.library_hash(), "notebook": results.notebook_hash(tmp_path / "nb.ipynb")}
 
 
 def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """Intervals by their formulas, and of tables in which runs, settings or rules are missing."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtri, stdtrit
 
+from bandits_lib.simulate import intervals
 from bandits_lib.simulate.intervals import (
     accuracy_lead,
     accuracy_trend,
@@ -198,3 +201,28 @@ def test_a_setting_that_no_rule_has_played_is_not_known(whole):
     for slope in (mean_growth, accuracy_trend):
         with pytest.raises(ValueError, match="a slope needs two settings at least; the table holds one"):
             slope(one, "a", "d")
+
+
+def test_a_statement_about_every_setting_passes_at_single_and_fails_at_joint_levels():
+    rng, n = np.random.default_rng(0), 30
+    pulls = {"a": rng.normal(100, 10, (4, n)), "b": rng.normal(120, 10, (4, n))}
+    rows = [(name, d, r, x) for name, of in pulls.items() for d, runs in enumerate(of) for r, x in enumerate(runs)]
+    table = pd.DataFrame(rows, columns=["algorithm", "d", "run", "pulls"])
+    ratio = partial(intervals.mean_ratio, table, "a", "b", by="d")
+    found = intervals.always(lambda level: ratio(level=level), settings=4)
+    each = [intervals.mean_ratio(part, "a", "b") for _, part in table.groupby("d")]
+    assert found[2] == pytest.approx(max(one[2] for one in each)) and found[1] == ratio()[1]
+    low = intervals.always(lambda level: ratio(level=level, worst=min), settings=4, worst=min)
+    assert low[1] == pytest.approx(min(one[1] for one in each)) and low[2] == ratio(worst=min)[2]
+
+
+def test_a_printed_column_is_pooled_with_the_correlation_of_its_cells():
+    """VERDICTS' first column: with cells that share one seed the printed errors do not average out."""
+    alone = intervals.pooled_ratio([110], [0], [100], [10])
+    assert alone == pytest.approx((1.1, 1.1 * np.exp(-1.96 * 0.1), 1.1 * np.exp(1.96 * 0.1)), rel=1e-4)
+    cells = ([110] * 4, [0] * 4, [100] * 4, [10] * 4)
+    shared, free = intervals.pooled_ratio(*cells), intervals.pooled_ratio(*cells, correlation=0.0)
+    assert shared == pytest.approx(alone) and np.log(free[2] / free[0]) == pytest.approx(
+        0.5 * np.log(alone[2] / alone[0])
+    )
+    assert intervals.pooled_ratio(*cells, columns=4)[2] > shared[2]

@@ -1,0 +1,299 @@
+"""Seeds that nobody chooses, the list of sealed runs, and what another seed or another edition says of a claim.
+
+The seed of a paper is computed from the fields that decide its outcomes: what is run, and how it is judged. That rules
+out a convenient choice, not a determined one: who changes a field until the seed is convenient leaves rows in
+figures/seeds.csv, which only grows.
+"""
+
+import hashlib
+import io
+import json
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from statistics import NormalDist
+
+import pandas as pd
+import yaml
+
+from bandits_companion.claims_table import COLUMNS, MEASURED, holds_for, read_file, sentences, told, totals
+from bandits_companion.ledger import markdown
+from bandits_companion.registry import read, sentence
+from bandits_companion.verdicts import OUTCOMES
+from bandits_lib.figures import parameters
+from bandits_lib.figures.results import ELSEWHERE, git, library_hash
+from bandits_lib.files import append, atomic_write, locked
+
+LOG = ("paper", "begun", "state", "commit", "seed", "library", "redrawn", "outcomes")
+
+
+def deciding(paper: str, notebooks: str | PathLike) -> dict:
+    """Return the typed fields that decide the outcomes of a paper: of its claims, and the settings of its notebooks."""
+    folder = Path(notebooks)
+    plan = yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8"))
+    settings = {}
+    for name in plan:
+        if name.startswith(f"{paper}_"):
+            cell = {key: known.default for key, known in parameters.read(folder / f"{name}.ipynb").items()}
+            used = cell | plan[name]["parameters"]
+            settings[name] = {key: value for key, value in used.items() if key not in (*ELSEWHERE, "seed")}
+    claims = {
+        id: [e.kind, *e.rule, e.error, e.factor, e.loser, e.winner, bool(e.slack), e.sampled]
+        for id, e in read(folder / "claims.yaml").items()
+        if e.paper == paper and e.quote and not e.untestable
+    }
+    return {"claims": claims, "settings": settings}
+
+
+def fields_hash(paper: str, notebooks: str | PathLike, log: str | PathLike, redrawn: str = "") -> str:
+    """Return the SHA-256 of the deciding fields and of the reasons for which the seed was, or is, drawn anew."""
+    runs = read_log(log)
+    reasons = [reason for reason in (*runs.loc[runs["paper"] == paper, "redrawn"], redrawn) if reason]
+    text = json.dumps([deciding(paper, notebooks), [*dict.fromkeys(reasons)]], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def seed(paper: str, notebooks: str | PathLike, log: str | PathLike, redrawn: str = "") -> int:
+    """Return the seed of a paper: the first 31 bits of the hash of its deciding fields.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper.
+    notebooks, log : str or path-like
+        The folder of the notebooks with paper.yaml and claims.yaml, and figures/seeds.csv.
+    redrawn : str, default ""
+        Why the seed is drawn anew; a reason that stands in the list of runs counts already.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("paper.yaml").write_text("{}")
+    >>> _ = Path("claims.yaml").write_text("{}")
+    >>> 0 <= seed("fiez2019", ".", "seeds.csv") < 2**31
+    True
+    """
+    return int(fields_hash(paper, notebooks, log, redrawn)[:8], 16) >> 1
+
+
+# --- the list of sealed runs
+
+
+def read_log(log):
+    """Return the rows of figures/seeds.csv; there may be none."""
+    if not Path(log).exists():
+        return pd.DataFrame(columns=LOG, dtype=str)
+    return pd.read_csv(log, dtype=str, keep_default_na=False)
+
+
+def begin(papers, seeds, log, redrawn=""):
+    """Append a row for each paper of a sealed run that begins."""
+    for paper in papers:
+        _append(log, paper, "begun", seeds[paper], redrawn)
+
+
+def end(papers, seeds, log, claims):
+    """Append a row for each paper of a sealed run that ended, with the number of sentences of each outcome."""
+    for paper in papers:
+        counts = totals(claims[claims["paper"] == paper]).loc["all", list(OUTCOMES)]
+        said = "; ".join(f"{outcome} {count}" for outcome, count in counts.items() if count)
+        _append(log, paper, "ended", seeds[paper], "", said)
+
+
+def _append(log, paper, state, seed, redrawn, outcomes=""):
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    row = pd.DataFrame([(paper, now, state, git("rev-parse", "HEAD"), seed, library_hash(), redrawn, outcomes)])
+    if not Path(log).exists():
+        atomic_write(log, ",".join(LOG) + "\n", parents=True)
+    with locked(Path(log)):
+        append(Path(log), row.to_csv(index=False, header=False, lineterminator="\n").encode())
+
+
+def sealed_seeds(log):
+    """Return the seeds of all sealed runs."""
+    return set(map(int, read_log(log)["seed"]))
+
+
+def check_committed():
+    """Refuse a sealed run from a checkout with uncommitted changes outside figures/ and README.md."""
+    changed = git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", ":(exclude)README.md"
+    )
+    if changed is None:
+        raise ValueError("verdicts are written from a git checkout only: here is none")
+    if changed:
+        files = ", ".join(line[3:] for line in changed.splitlines()[:5])
+        raise ValueError(f"verdicts are written from committed code only, and {files} changed: commit, or give --seed")
+
+
+def runs_of(paper: str, log: str | PathLike) -> str:
+    """Return in a sentence how many sealed runs of a paper were begun and how many ended."""
+    runs = read_log(log)
+    states = runs.loc[runs["paper"] == paper, "state"].tolist()
+    return f"{states.count('begun')} sealed runs were begun, and {states.count('ended')} ended"
+
+
+# --- another seed on the same code
+
+
+def about(figures):
+    """Return {notebook: (seed, library hash, notebook hash)} of the json files beside its figures; refuse two."""
+    found: dict[str, tuple] = {}
+    for file in sorted(Path(figures).glob("*/*.json")):
+        told_here = json.loads(file.read_text(encoding="utf-8"))
+        name = told_here["command"].partition("notebooks/")[2].partition(".ipynb")[0]
+        code = told_here.get("code", {})
+        here = (told_here["parameters"]["seed"], code.get("library", ""), code.get("notebook", ""))
+        if found.setdefault(name, here) != here:
+            raise ValueError(f"{file} is of another seed or code than other files of {name}: run it again")
+    return found
+
+
+def keep_explored(figures, out, sealed):
+    """Copy claims below `figures` to <out>/figures/explored with seed and code; return the notebooks' names."""
+    of, files = about(figures), sorted((Path(figures) / "claims").glob("*.csv"))
+    if not files:
+        raise ValueError(f"{figures} has no claims to keep")
+    if unknown := [file.stem for file in files if file.stem not in of]:
+        raise ValueError(f"no json says with which seed {', '.join(unknown)} was run")
+    if confirmed := [file.stem for file in files if of[file.stem][0] in sealed]:
+        raise ValueError(f"{', '.join(confirmed)} was run with a sealed seed, and did not explore")
+    for file in files:
+        seed, library, notebook = of[file.stem]
+        kept = pd.read_csv(file, dtype=str, keep_default_na=False).assign(seed=seed, library=library, notebook=notebook)
+        path = Path(out) / "figures" / "explored" / file.name
+        atomic_write(path, kept.to_csv(index=False, lineterminator="\n"), parents=True)
+    return [file.stem for file in files]
+
+
+def explored(folder, figures) -> pd.DataFrame:
+    """Return the explored claims that were run with another seed on equal code, indexed by id."""
+    now, frames = about(figures), []
+    for file in sorted(Path(folder).glob("*.csv")):
+        known = pd.read_csv(file, dtype=str, keep_default_na=False)
+        other = known[["seed", "library", "notebook"]].iloc[0].tolist() if "library" in known else ["", "", ""]
+        here = now.get(file.stem)
+        if here and other[1:] == list(here[1:]) and all(other[1:]) and other[0] != str(here[0]):
+            frames.append(read_file(file))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
+
+
+def alarms(claims: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims of which two seeds on equal code differ by more than their errors explain.
+
+    Parameters
+    ----------
+    claims, old : DataFrame
+        Claims as `ledger.read` returns them, and those of the exploratory seed as `explored` does.
+
+    Returns
+    -------
+    DataFrame
+        A row for each alarm: claim, both intervals, and the difference in standard errors.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bandits_companion.claims_table import COLUMNS
+    >>> len(alarms(pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=COLUMNS)))
+    0
+    """
+    both = claims.merge(old[["id", *MEASURED]], on="id", suffixes=("", "_then"))
+    limit = NormalDist().inv_cdf(1 - 0.025 / max(len(both), 1))  # standard errors, by Bonferroni
+    rows = []
+    for row in both.to_dict("records"):
+        then = {end: row[f"{end}_then"] for end in MEASURED}
+        error = (_error(row) ** 2 + _error(then) ** 2) ** 0.5
+        apart = abs(row["estimate"] - then["estimate"])
+        if apart > limit * error:
+            rows.append((row["id"], told(then), told(row), apart / error if error else float("inf")))
+    return pd.DataFrame(rows, columns=["claim", "when explored", "now", "standard errors"])
+
+
+def _error(row):
+    return (row["high"] - row["low"]) / (2 * 1.96)
+
+
+# --- another edition
+
+
+def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv") -> str:
+    """Return as Markdown how the claims differ from those of another revision of the repository.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Claims as `ledger.read` returns them.
+    revision : str
+        A git revision, such as a tag.
+    path : str, default "figures/claims.csv"
+        Where it keeps its claims.
+
+    Returns
+    -------
+    str
+        A table: sentence, field, before, after, outcome before and after.
+
+    Raises
+    ------
+    ValueError
+        If the revision has no such file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> changes(pd.DataFrame(), "no edition")
+    Traceback (most recent call last):
+    ValueError: git has no figures/claims.csv at 'no edition'
+    """
+    text = git("show", f"{revision}:{path}")
+    if text is None:
+        raise ValueError(f"git has no {path} at {revision!r}")
+    old = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    old = read_file(io.StringIO(text)) if "letter" in old else old
+    then, now = _sentences_of(old), _sentences_of(claims)
+    rows = []
+    for id in dict.fromkeys([*then, *now]):
+        one, other = then.get(id, {}), now.get(id, {})
+        outcomes = (one.get("outcome", "no claim"), other.get("outcome", "no claim"))
+        fields = [
+            name for name in ("place", "quote", "holds for") if one.get(name) != other.get(name) and one and other
+        ]
+        changed = [(name, one[name], other[name]) for name in fields] or [("", "", "")] * (outcomes[0] != outcomes[1])
+        rows += [(id, *field, *outcomes) for field in changed]
+    frame = pd.DataFrame(rows, columns=["id", "field", "before", "after", "outcome before", "outcome after"])
+    return f"# Claims that differ from {revision}\n\n{markdown(frame)}\n"
+
+
+def _sentences_of(claims):
+    """{id of a sentence: its place, quotation, rule and outcome}; also of the second edition's columns."""
+    if "letter" in claims:
+        outcomes = sentences(claims)["outcome"].to_dict()
+        rows = claims[claims["quote"] != ""].to_dict("records")
+    else:
+        rows = claims[claims["whose"] == "paper"].to_dict("records")
+        for row in rows:
+            row |= {name: float(row[name] or "nan") for name in ("holds_low", "holds_high", "printed", "printed_half")}
+            row["graded"] = ""
+        order = ("reproduced", "compatible", "no difference above the margin", "undecided", "not reproduced")
+        outcomes = {}
+        for row in rows:
+            id = sentence(row["id"])
+            outcomes[id] = min(outcomes.get(id, row["verdict"]), row["verdict"], key=order.index)
+    found: dict[str, dict] = {}
+    for row in rows:
+        id = sentence(row["id"])
+        found.setdefault(
+            id, {"place": row["place"], "quote": row["quote"], "holds for": holds_for(row), "outcome": outcomes[id]}
+        )
+    return found
+
+
+def save_changes(claims, revision, out):
+    """Write figures/claims_changes.md."""
+    atomic_write(Path(out) / "figures" / "claims_changes.md", changes(claims, revision), parents=True)

@@ -186,7 +186,7 @@ def check_sigma(sigma, K, name="sigma", zero=False):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
     wrong = ~(sigma <= LARGEST) | (sigma < 0) | ((sigma == 0) & (not zero))
     if wrong.any():
-        what = f"positive, and at most {LARGEST:g}" if np.isfinite(sigma[wrong][0]) else "positive and finite"
+        what = f"positive, and at most {LARGEST:g}" if LARGEST < sigma[wrong][0] < np.inf else "positive and finite"
         raise ValueError(f"{name} must be {what} (a standard deviation); got {sigma[wrong][0]}")
     return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
 

@@ -126,7 +126,23 @@ def _untestable(entry):
 
 
 def show(claims: Sequence[Claim]) -> pd.DataFrame:
-    """Return the claims as a short table for a notebook: the words, what is measured, the interval, and the letter."""
+    """Return the claims as a short table for a notebook.
+
+    Parameters
+    ----------
+    claims : list of Claim
+        The claims.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim: the paper's words, what is measured, the interval, where the words are true, and the letter.
+
+    Examples
+    --------
+    >>> show([])["judged"].tolist()
+    []
+    """
     rows = [(r["quote"], r["measures"], told(r), holds_for(r), judged(r)) for r in table(claims).to_dict("records")]
     return pd.DataFrame(rows, columns=["the paper's words", "what is measured", "measured", "holds for", "judged"])
 

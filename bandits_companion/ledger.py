@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import holds_for, judged, of_outcome, read, read_file, sentences, told, totals
+from bandits_companion.claims_table import holds_for, judged, read, read_file, sentences, told, totals
 from bandits_companion.registry import PAPERS, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
-__all__ = ["box", "markdown", "of_outcome", "outcomes", "page", "read", "save", "sentences", "totals"]
+__all__ = ["box", "markdown", "outcomes", "page", "read", "save", "sentences", "totals"]
 
 HELD = ("H", "C")
 WIDTH = 80  # characters of a cell, at most

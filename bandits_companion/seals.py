@@ -54,38 +54,31 @@ def fields_hash(paper: str, notebooks: str | PathLike, log: str | PathLike, redr
 
 
 def seed(paper: str, notebooks: str | PathLike, log: str | PathLike, redrawn: str = "") -> int:
-    """Return the seed of a paper: the first 31 bits of the hash of its deciding fields.
-
-    Parameters
-    ----------
-    paper : str
-        Key of the paper.
-    notebooks, log : str or path-like
-        The folder of the notebooks with paper.yaml and claims.yaml, and figures/seeds.csv.
-    redrawn : str, default ""
-        Why the seed is drawn anew; a reason that stands in the list of runs counts already.
-
-    Returns
-    -------
-    int
-        The seed.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> _ = Path("paper.yaml").write_text("{}")
-    >>> _ = Path("claims.yaml").write_text("{}")
-    >>> 0 <= seed("fiez2019", ".", "seeds.csv") < 2**31
-    True
-    """
+    """Return the seed of a paper: the first 31 bits of the hash of its deciding fields."""
     return int(fields_hash(paper, notebooks, log, redrawn)[:8], 16) >> 1
 
 
 # --- the list of sealed runs
 
 
-def read_log(log):
-    """Return the rows of figures/seeds.csv; there may be none."""
+def read_log(log: str | PathLike) -> pd.DataFrame:
+    """Return the list of sealed runs.
+
+    Parameters
+    ----------
+    log : str or path-like
+        The file, figures/seeds.csv.
+
+    Returns
+    -------
+    DataFrame
+        A row for each run that was begun or ended; none if there is no such file.
+
+    Examples
+    --------
+    >>> len(read_log("nothing.csv"))
+    0
+    """
     if not Path(log).exists():
         return pd.DataFrame(columns=LOG, dtype=str)
     return pd.read_csv(log, dtype=str, keep_default_na=False)
@@ -171,8 +164,24 @@ def keep_explored(figures, out, sealed):
     return [file.stem for file in files]
 
 
-def explored(folder, figures) -> pd.DataFrame:
-    """Return the explored claims that were run with another seed on equal code, indexed by id."""
+def explored(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
+    """Return the explored claims that were run with another seed on equal code.
+
+    Parameters
+    ----------
+    folder, figures : str or path-like
+        The folder figures/explored, and the figures to which the present claims belong.
+
+    Returns
+    -------
+    DataFrame
+        Claims as `ledger.read` returns them.
+
+    Examples
+    --------
+    >>> len(explored("nowhere", "nowhere"))
+    0
+    """
     now, frames = about(figures), []
     for file in sorted(Path(folder).glob("*.csv")):
         known = pd.read_csv(file, dtype=str, keep_default_na=False)
@@ -223,34 +232,7 @@ def _error(row):
 
 
 def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv") -> str:
-    """Return as Markdown how the claims differ from those of another revision of the repository.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        Claims as `ledger.read` returns them.
-    revision : str
-        A git revision, such as a tag.
-    path : str, default "figures/claims.csv"
-        Where it keeps its claims.
-
-    Returns
-    -------
-    str
-        A table: sentence, field, before, after, outcome before and after.
-
-    Raises
-    ------
-    ValueError
-        If the revision has no such file.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> changes(pd.DataFrame(), "no edition")
-    Traceback (most recent call last):
-    ValueError: git has no figures/claims.csv at 'no edition'
-    """
+    """Return as Markdown how the claims differ from those of another revision of the repository."""
     text = git("show", f"{revision}:{path}")
     if text is None:
         raise ValueError(f"git has no {path} at {revision!r}")

@@ -337,13 +337,13 @@ def given(path):
 def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, capsys):
     computed = run.seals.seed("toy2020", project / "notebooks", project / "figures" / "seeds.csv")
     assert main("paper", "--figure", "toy2020/1a") == 0
-    assert f"figures/, seeds toy2020 {computed}:" in capsys.readouterr().out
+    assert f"Seeds: toy2020 {computed}. figures/:" in capsys.readouterr().out
     assert f"seed = {computed}\n" in given(project / "build/paper/toy2020_1.ipynb")
     assert not (project / "figures" / "seeds.csv").exists(), "one figure is no sealed run"
     kept = (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns
     assert main("paper", "--figure", "toy2020/1a", "--seed", "0") == 0
     said = capsys.readouterr().out
-    assert "build/seed_0/figures/, seeds toy2020 0:" in said and "open build/seed_0/index.html" in said
+    assert "Seeds: toy2020 0. build/seed_0/figures/:" in said and "open build/seed_0/index.html" in said
     both = re.search(r"The papers' sentences.*\n +(.*\S)\n.*\nfiez2019 (.*)\n", said)
     assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", "computed seeds"]
     assert both[2].split() == ["1", "0", "0"] * 2
@@ -467,7 +467,7 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     assert copies == {
         *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
         *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
-                                           "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
+                                           "claims.yaml", "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
         notebook_runs.RECORD,
     }  # fmt: skip
     assert all(file.read_bytes() == content for file, content in before.items())

@@ -131,33 +131,7 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
 
 
 def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
-    """Return the interval of a statement about every setting, by intersection-union.
-
-    It holds if each setting passes at the level by itself. It fails if one fails at a level that holds for all of them
-    together.
-
-    Parameters
-    ----------
-    at : callable
-        Returns the worst of the settings for a level that holds for all of them together, as `mean_ratio(by=...)` does.
-    settings : int
-        Number of settings.
-    worst : {max, min}, default max
-        Which value stands for all: max where smaller values make the statement true.
-    level : float, default 0.95
-        Confidence of each of the two conclusions.
-
-    Returns
-    -------
-    Interval
-        The worst estimate. The end that must pass for the statement to hold is that of unadjusted intervals, the other
-        one that of simultaneous intervals.
-
-    Examples
-    --------
-    >>> always(lambda level: Interval(2.0, 2 - level, 2 + level), settings=2, level=0.5)
-    (2.0, 1.5, 2.0)
-    """
+    """Return the interval of a statement about every setting: each must pass alone, and one must fail jointly."""
     single, joint = at(1 - (1 - level) * settings), at(level)
     ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
     return Interval(single[0], *ends, log=single.log)
@@ -172,28 +146,7 @@ def pooled_ratio(
     correlation: float | np.ndarray = 1.0,
     columns: int = 1,
 ) -> Interval:
-    """Return the ratio of measured to printed means, pooled over the cells of a printed column.
-
-    Parameters
-    ----------
-    ours, ours_error, printed, printed_error : (K,) array_like
-        Means of our runs and of the paper, and their standard errors.
-    correlation : float or (K, K) array_like, default 1.0
-        Correlation of the printed cells; 1 where one seed made all of them and nothing else is known.
-    columns : int, default 1
-        Number of columns that are judged together (Bonferroni).
-
-    Returns
-    -------
-    Interval
-        exp of the mean logarithm of the ratios, with its 95 % interval.
-
-    Examples
-    --------
-    >>> ratio = pooled_ratio([110, 220], [1, 2], [100, 200], [5, 10])
-    >>> tuple(round(value, 2) for value in ratio)
-    (1.1, 1.0, 1.21)
-    """
+    """Return the ratio of measured to printed means, pooled over the cells of a column whose errors are correlated."""
     ours, ours_error, printed, printed_error = map(np.asarray, (ours, ours_error, printed, printed_error))
     K, s = len(ours), printed_error / printed
     between = np.where(np.eye(K, dtype=bool), 1.0, correlation)

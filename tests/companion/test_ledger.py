@@ -12,7 +12,7 @@ from made_up import claim, leave
 
 from bandits_companion import claims, errata, ledger, registry
 from bandits_companion.claims import table
-from bandits_companion.claims_table import read_file, sentences
+from bandits_companion.claims_table import of_outcome, read_file, sentences
 from bandits_companion.registry import PAPERS
 from bandits_companion.verdicts import OUTCOMES, Rule
 
@@ -175,7 +175,7 @@ def test_totals_name_only_outcomes_that_there_are(made):
 
 
 def test_claims_of_an_outcome_are_all_parts_and_readings_of_its_sentences(made):
-    found = ledger.of_outcome(made, "falls by the text", "undecided")["id"].tolist()
+    found = of_outcome(made, "falls by the text", "undecided")["id"].tolist()
     assert found == ["fiez2019_9/b.x", "fiez2019_9/b.y", "fiez2019_9/c"]
 
 

@@ -25,4 +25,3 @@ def chapters(text, papers):
     found = re.split(r"^## (\w+)\n", text, flags=re.MULTILINE)[1:]
     parts = dict(zip(found[::2], found[1::2], strict=True))
     return {paper: re.sub(r"^##(#+ )", r"#\1", parts[paper].strip(), flags=re.MULTILINE) for paper in papers}
-

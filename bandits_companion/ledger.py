@@ -126,11 +126,13 @@ def _cells(row):
 
 def of_figure(found):
     """Return in a sentence how many of some sentences hold by the text and in the published program."""
-    said = []
-    for kind, words in KINDS.items():
-        run = found[found[kind] != "–"]
-        said.append(f"{words} {run[kind].isin(HELD).sum()} of {len(run)}")
+    said = (f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True))
     return f"Sentences that hold: {', '.join(said)}."
+
+
+def _held(found):
+    """For each kind, how many of some sentences hold, and how many were run."""
+    return [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
 
 
 def listing(found: pd.DataFrame) -> str:
@@ -143,8 +145,7 @@ def by_place(claims: pd.DataFrame) -> pd.DataFrame:
     """Return how many sentences of each place hold by the text and in the published program, of how many that ran."""
     rows = []
     for (paper, place), found in sentences(claims).groupby(["paper", "place"], sort=False):
-        held = [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
-        rows.append((paper, place, *(f"{number} of {runs}" if runs else "" for number, runs in held)))
+        rows.append((paper, place, *(f"{held} of {ran}" if ran else "" for held, ran in _held(found))))
     return pd.DataFrame(rows, columns=["paper", "place", *KINDS.values()]).set_index(["paper", "place"])
 
 
@@ -175,10 +176,11 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
     found, parts = sentences(claims), [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own)]
+    measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
         parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
-        parts += [_details(id, row, claims[claims["id"].map(sentence) == id]) for id, row in rows.iterrows()]
+        parts += [_details(id, row, measured[id]) for id, row in rows.iterrows()]
     if len(rest := claims[claims["quote"] == ""]):
         parts += ["## Findings of this companion", *map(_finding, rest.to_dict("records"))]
     return "\n\n".join(parts) + "\n"
@@ -257,12 +259,12 @@ def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     """
     found = sentences(claims).reset_index()
     found = found.sort_values("outcome", key=lambda column: column.map(OUTCOMES.index), kind="stable")
-    found = found.assign(at=found.groupby(["paper", "place"]).cumcount())
+    found, seen = found.assign(at=found.groupby(["paper", "place"]).cumcount()), set(found["outcome"])
     for ax, (paper, of_paper) in zip(axes, found.sort_index().groupby("paper", sort=False), strict=True):
         places = list(dict.fromkeys(of_paper["place"]))
         for outcome, marker, colour in zip(OUTCOMES, MARKS, COLOURS, strict=True):
             chosen = of_paper[of_paper["outcome"] == outcome]
-            if len(chosen) or outcome in set(found["outcome"]):
+            if outcome in seen:
                 rows = chosen["place"].map(places.index)
                 ax.scatter(
                     chosen["at"], rows, marker=marker, color=colour, s=13, lw=0 if marker != "x" else 1, label=outcome

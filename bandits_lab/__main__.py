@@ -1,7 +1,6 @@
 """The command line of the laboratory: the folder in which a command runs is the experiment.
 
-A command reads experiment.json and log.csv, does one step, and saves it. Of commands that change something one at a
-time does so.
+A command reads experiment.json and log.csv, does one step, and saves it. One command at a time changes an experiment.
 """
 
 import argparse
@@ -302,8 +301,7 @@ def pilot(given, experiment):
     print(
         f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
     )
-    used = sum(int(part.counts.sum()) for part in lab.log)
-    print(f"{used} of them answer the first request. The others wait until as many of their arm are asked for.")
+    print(f"{made(lab)} of them answer the first request. The others wait until as many of their arm are asked for.")
     print(f"Next: plan --gap G, or ask{experiment.elsewhere}")
 
 
@@ -425,23 +423,27 @@ def show(experiment, lab):
             f"{FORM} has rewards, and stays as it is: tell {FORM}; or, if they were told in another file, rename it "
             "and give the command ask."
         )
-    made = sum(int(sample.counts.sum()) for sample in lab.log)
-    experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made, *wanted])))
+    experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(
         f"{FORM} has a row for each, in random order: measure in this order, fill the column {experiment.columns[1]!r}."
     )
     print(f"Next: tell {FORM}{experiment.elsewhere}")
 
 
+def made(lab):
+    """How many measurements have answered requests."""
+    return sum(int(sample.counts.sum()) for sample in lab.log)
+
+
 def answer(experiment, lab):
     """The answer in words, and what stands behind it."""
-    made = sum(int(sample.counts.sum()) for sample in lab.log)
-    told, described, own = experiment.settings, experiment.arms.described, experiment.spelled
+    told, own = experiment.settings, experiment.spelled
+    described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
-    row = ", ".join(f"{own[key]} {best[key]}" for key in described if described[key].nunique() > 1)
+    row = ", ".join(f"{own[key]} {best[key]}" for key in described)
     spare = f" ({len(lab._stock)} others were not needed)" if len(lab._stock) else ""
-    said = f"The answer is {best.name} ({row}), after {made:,} measurements{spare}."
-    numbers = [key for key in described if described[key].dtype.kind == "f" and described[key].nunique() > 1]
+    said = f"The answer is {best.name} ({row}), after {made(lab):,} measurements{spare}."
+    numbers = [key for key in described if described[key].dtype.kind == "f"]
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
     ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
     if told["budget"]:
@@ -472,8 +474,7 @@ def tell(given, experiment):
         if text := next((text for text in said if doubt in text), ""):
             raise ValueError(f"{whole(text.partition(': has the same')[0])} Nothing was taken. {remedy}, add --sure.")
     lab.save(experiment.log)
-    made = sum(int(part.counts.sum()) for part in lab.log) + len(lab._stock)
-    print(f"{sample.counts.sum():,} taken, {made:,} measurements in all.")
+    print(f"{sample.counts.sum():,} taken, {made(lab) + len(lab._stock):,} measurements in all.")
     if more:
         arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
         print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
@@ -649,9 +650,11 @@ def parser():
     new.add_argument(
         "--largest-gap",
         type=number,
-        help="largest difference you expect; the first request sees half of it",
+        help="largest difference you expect; the first request is made to see half of it",
     )
-    new.add_argument("--accept", type=number, help="lead of the best that does not matter: stop earlier, so far behind")
+    new.add_argument(
+        "--accept", type=number, help="how far behind the best an answer may be; it needs fewer measurements"
+    )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
     new.add_argument("--numbers", action="append", default=[], help="columns a,b of quantities")
     new.add_argument("--codes", action="append", default=[], help="columns c,d whose numbers stand for kinds")

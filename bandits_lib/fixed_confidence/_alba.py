@@ -8,6 +8,7 @@ Departures and readings:
 - The design's maximum is over all arms in the span of the active ones; floor(d / 2^r) = 0 is read as 1.
 """
 
+from collections.abc import Callable
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -31,7 +32,6 @@ WAY_OUT = (
     guarantee=After(
         "without", "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
     ),
-    gone={"design": g_design},
 )
 def alba(
     arms: np.ndarray,
@@ -40,6 +40,7 @@ def alba(
     theta_bound: float,
     sigma: float | np.ndarray = 1.0,
     growth: float = 2,
+    design: Callable = g_design,
     rng: np.random.Generator,
 ) -> Algorithm:
     """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
@@ -50,6 +51,8 @@ def alba(
         As for `rage`, with the arms as items, and bound on the Euclidean norm of theta.
     growth : {2, 1.1}
         Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
+    design : callable
+        Function (arms,) -> `Design`, the G-optimal one, certified; fiez2019 has its Frank-Wolfe solver here too.
     rng : numpy.random.Generator
         Draws the arms.
 
@@ -78,14 +81,14 @@ def alba(
     active, history, r = np.arange(len(arms)), (), 0
     while len(active) > 1:
         most = max(1, arms.shape[1] // 2**r)
-        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng)
+        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, design, rng)
         active, rounds = yield from run
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
         r += 1
     return Result(int(active[0]), history)
 
 
-def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
+def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rng):
     """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
     rounds, size, d = list[Round](), len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
@@ -95,7 +98,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng):
         n = scale * log(5 * size**2 / (2 * basel_delta(delta, s)))
         n = ceil(feasible(n, s, active, way_out=WAY_OUT.format(limit)))
         rows = np.flatnonzero(in_span(arms, in_view))  # X_S
-        lam = g_design(arms[rows])
+        lam = design(arms[rows])
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])

@@ -131,7 +131,7 @@ def test_a_leader_is_separated_only_in_directions_that_were_measured():
 
 
 def test_the_design_decides_what_the_oracle_needs():
-    """Certified weights starve the arms of large gaps, and i.i.d. draws then cost the oracle about a quarter more."""
+    """Certified weights starve the arms of large gaps, and i.i.d. draws then cost the oracle more."""
     problem = instances.benchmark(5, angle=0.05)
     pulls = {}
     for name, design in {"default": {}, "certified": {"design": xy_design}}.items():

@@ -81,14 +81,14 @@ def alba(
     active, history, r = np.arange(len(arms)), (), 0
     while len(active) > 1:
         most = max(1, arms.shape[1] // 2**r)
-        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, design, rng)
+        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng, design)
         active, rounds = yield from run
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
         r += 1
     return Result(int(active[0]), history)
 
 
-def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, design, rng):
+def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, design=g_design):
     """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
     rounds, size, d = list[Round](), len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L

@@ -16,7 +16,7 @@ def xy_oracle(arms, items, delta, theta_star, rng, sigma=1.0, gamma=1.1):
     best = argmax(items @ theta_star)  # z*
     y = items[best] - np.delete(items, best, axis=0)  # Y*(Z)
     gaps = y @ theta_star
-    lam = frank_wolfe_design(arms, y / gaps[:, None], prune=0.0).weights  # eq. (1); no weight is dropped
+    lam = frank_wolfe_design(arms, y / gaps[:, None]).weights  # eq. (1), weights below 1e-5 set to 0 (appendix F)
     A, b = np.zeros((d, d)), np.zeros(d)
     for t in count(1):
         sample = yield rng.multinomial(ceil(gamma**t), lam)  # gamma^t samples from the allocation

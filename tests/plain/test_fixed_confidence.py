@@ -1,12 +1,14 @@
 """Every plain rule with fixed confidence makes the pulls that the fast one makes at its defaults."""
 
 import sys
+from functools import partial
 from inspect import signature
 
 import numpy as np
 import pytest
 
 from bandits_lib import LinearBandit, fixed_confidence, instances, play
+from bandits_lib.design import frank_wolfe_design
 from bandits_lib.plain.alba import alba
 from bandits_lib.plain.bounded_rage import bounded_rage
 from bandits_lib.plain.fws import fws
@@ -85,6 +87,7 @@ def bounds(problem):
     return {"sigma_min": problem.sigma.min(), "sigma_max": problem.sigma.max()}
 
 
+with_threshold = partial(fixed_confidence.xy_oracle, design=frank_wolfe_design)  # as appendix F of fiez2019 has it
 RULES = {  # plain, fast, what both are told, the most pulls, the problems
     "bounded_rage": (bounded_rage, fixed_confidence.bounded_rage, nothing, None, IN_THE_UNIT_INTERVAL),
     "rage": (rage, fixed_confidence.rage, noise, None, PROBLEMS),
@@ -92,7 +95,7 @@ RULES = {  # plain, fast, what both are told, the most pulls, the problems
     "level_sets": (level_sets, fast_level_sets, threshold_and_noise, None, PROBLEMS),
     "h_rage": (h_rage, fixed_confidence.h_rage, bounds, None, PROBLEMS | HARD),
     "xy_static": (xy_static, fixed_confidence.xy_static, noise, None, PROBLEMS),
-    "xy_oracle": (xy_oracle, fixed_confidence.xy_oracle, truth_and_noise, None, PROBLEMS),
+    "xy_oracle": (xy_oracle, with_threshold, truth_and_noise, None, PROBLEMS),
     "xy_adaptive": (xy_adaptive, fixed_confidence.xy_adaptive, noise, None, PROBLEMS),
     "lingape": (lingape, fixed_confidence.lingape, norm_and_noise, MOST, PROBLEMS),
     "lazy_track_and_stop": (lazy_track_and_stop, fixed_confidence.lazy_track_and_stop, noise, MOST, PROBLEMS),

@@ -34,10 +34,10 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
-    "fiez2019_3_rage",
+    "fiez2019_3_theorems",
     "jedra2020_4_sphere",
     "azizi2022_8_3_randomised",
-    "fiez2019_2_designs_and_rounding",
+    "fiez2019_2_rounding",
     "fiez2019_5f_click_through",
     "azizi2022_E2_real_data",
 )  # first, or one of them would end alone

@@ -1,6 +1,6 @@
 """RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
 
-Departures and readings; the proofs are in the notebook fiez2019_3_rage:
+Departures and readings; the proofs are in the notebooks fiez2019_3_rage and fiez2019_3_theorems:
 - Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares.
 - delta_t = delta / t^2 is the paper's. The errors add up to at most 0.41 delta, not by the product in appendix A.
 - The design is certified to 0.1 %, where plain Frank-Wolfe stalls above the optimum.

@@ -82,7 +82,7 @@ def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
     ],
 )
 def test_what_is_said_of_wrong_values(name, text, said):
-    notebook = "fiez2019_2_designs_and_rounding"
+    notebook = "fiez2019_2_rounding"
     with pytest.raises(ValueError) as refusal:
         parameters.check(notebook, KNOWN[notebook], {name: parameters.typed(text)})
     assert str(refusal.value).startswith(f"{notebook}: {said}")

@@ -68,9 +68,9 @@ def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
 @pytest.mark.parametrize(
     "name, text, said",
     [
-        ("dims", "5", "dims = 5 is no list: write '[5]'"),
-        ("dims", '["a"]', "dims = ['a'] has the element 'a', which is not a whole number"),
-        ("dims", "[]", "dims = [] is empty"),
+        ("sizes", "5", "sizes = 5 is no list: write '[5]'"),
+        ("sizes", '["a"]', "sizes = ['a'] has the element 'a', which is not a whole number"),
+        ("sizes", "[]", "sizes = [] is empty"),
         ("shapes", "[10, 3]", "shapes = [10, 3] has the element 10, which is no list"),
         ("shapes", "[[10]]", "shapes = [[10]] has the element [10], which does not have 2 numbers"),
         ("shapes", "[[10, 3.5]]", "shapes = [[10, 3.5]] has the element [10, 3.5], which has the element 3.5, which"),

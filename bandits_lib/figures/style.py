@@ -192,6 +192,8 @@ def use() -> None:
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
 
+    Where runs were cut off stands an arrow upwards from the mean of the pulls that were made.
+
     Parameters
     ----------
     ax : matplotlib.axes.Axes
@@ -219,9 +221,21 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
         spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
-        ax.errorbar(at, mean, yerr=spread, **drawn(name))
+        ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
+        for place, least in points["low"][points["mean"].isna()].items():
+            cut_off(ax, place[points.index.names.index(x)], least, name)
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
+
+
+def cut_off(ax, place, least, name):
+    """Draw that the mean pulls of an algorithm, of which runs were cut off, lie above `least`."""
+    color = drawn(name)["color"]
+    ax.plot([place], [least], ls="none", marker="_", color=color)
+    arrow = {"arrowstyle": "<-", "color": color}
+    ax.annotate(
+        "cut off", (place, least), (0, 22), textcoords="offset points", ha="center", fontsize=7, arrowprops=arrow
+    )
 
 
 def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:

@@ -131,7 +131,33 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
 
 
 def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
-    """Return the interval of a statement about every setting: each must pass alone, and one must fail jointly."""
+    """Return the interval of a statement about every setting, by intersection-union.
+
+    It holds if each setting passes at the level by itself. It fails if one fails at a level that holds for all of them
+    together.
+
+    Parameters
+    ----------
+    at : callable
+        Returns the worst of the settings for a level that holds for all of them together, as `mean_ratio(by=...)` does.
+    settings : int
+        Number of settings.
+    worst : {max, min}, default max
+        Which value stands for all: max where smaller values make the statement true.
+    level : float, default 0.95
+        Confidence of each of the two conclusions.
+
+    Returns
+    -------
+    Interval
+        The worst estimate. The end that must pass for the statement to hold is that of unadjusted intervals, the other
+        one that of simultaneous intervals.
+
+    Examples
+    --------
+    >>> always(lambda level: Interval(2.0, 2 - level, 2 + level), settings=2, level=0.75)
+    (2.0, 1.25, 2.5)
+    """
     single, joint = at(1 - (1 - level) * settings), at(level)
     ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
     return Interval(single[0], *ends, log=single.log)
@@ -146,7 +172,28 @@ def pooled_ratio(
     correlation: float | np.ndarray = 1.0,
     columns: int = 1,
 ) -> Interval:
-    """Return the ratio of measured to printed means, pooled over the cells of a column whose errors are correlated."""
+    """Return the ratio of measured to printed means, pooled over the cells of a printed column.
+
+    Parameters
+    ----------
+    ours, ours_error, printed, printed_error : (K,) array_like
+        Means of our runs and of the paper, and their standard errors.
+    correlation : float or (K, K) array_like, default 1.0
+        Correlation of the printed cells; 1 where one seed made all of them and nothing else is known.
+    columns : int, default 1
+        Number of columns that are judged together (Bonferroni).
+
+    Returns
+    -------
+    Interval
+        exp of the mean logarithm of the ratios, with its 95 % interval.
+
+    Examples
+    --------
+    >>> ratio = pooled_ratio([110, 220], [1, 2], [100, 200], [5, 10])
+    >>> tuple(round(value, 2) for value in ratio)
+    (1.1, 1.0, 1.21)
+    """
     ours, ours_error, printed, printed_error = map(np.asarray, (ours, ours_error, printed, printed_error))
     K, s = len(ours), printed_error / printed
     between = np.where(np.eye(K, dtype=bool), 1.0, correlation)
@@ -241,7 +288,8 @@ def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFra
     pandas.DataFrame
         Indexed by the columns `by` and the algorithm, in the table's order: runs, mean pulls, se (ddof 1), low, high
         (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number
-        of runs that were cut off. Their pulls count in the mean.
+        of runs that were cut off. Where there are any, mean and se are nan, low is the mean of the pulls that were
+        made, and high is inf.
 
     Examples
     --------
@@ -259,6 +307,8 @@ def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFra
 def _estimates(rows, level):
     stopped = int(rows["stopped"].sum())
     mean, se, low, high = student_interval(rows["pulls"], level)
+    if stopped < len(rows):  # nothing bounds what a run that was cut off would have taken
+        mean, se, low, high = np.nan, np.nan, mean, np.inf
     rate, error_low, error_high = wilson_interval(stopped - int(rows["correct"].sum()), stopped, level)
     pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
     rates = {"error_rate": rate, "error_low": error_low, "error_high": error_high}
@@ -589,6 +639,7 @@ def paired_ratio(
     """
 
     def ratio(rows, each):
+        _check_stopped(rows[rows["algorithm"].isin([first, second])], value)
         pulls = rows.pivot(index="run", columns="algorithm", values=value)
         pulls = pulls.reindex(columns=[first, second]).dropna()
         if pulls.empty:
@@ -623,7 +674,7 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     Raises
     ------
     ValueError
-        If the table lacks one of the algorithms.
+        If the table lacks one of the algorithms, or if the pulls are asked of runs that were cut off.
 
     Examples
     --------
@@ -631,11 +682,20 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     >>> by_run(pd.DataFrame({"algorithm": "a", "run": [0, 0, 1], "pulls": [1, 2, 5]}), ["a"], "pulls")["a"].tolist()
     [3]
     """
-    rows = table[table["algorithm"].isin(list(names))].groupby(["run", "algorithm"])[value].agg(["sum", "size"])
+    held = ", ".join(table["algorithm"].unique())
+    table = table[table["algorithm"].isin(list(names))]
+    _check_stopped(table, value)
+    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
     if lacking := [name for name in names if name not in rows.index.get_level_values("algorithm")]:
-        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {', '.join(table['algorithm'].unique())}")
+        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
     whole = rows["size"] == rows.groupby(level="algorithm")["size"].transform("max")
     return rows.loc[whole, "sum"].unstack("algorithm")[list(names)]
+
+
+def _check_stopped(table, value):
+    if value == "pulls" and "stopped" in table and not (stopped := table["stopped"].astype(bool)).all():
+        cut = ", ".join(table.loc[~stopped, "algorithm"].unique())
+        raise ValueError(f"{(~stopped).sum()} runs of {cut} were cut off before they stopped: their pulls have no mean")
 
 
 def log_interval(

@@ -16,7 +16,7 @@ from scipy import stats
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
 from bandits_lib.simulate.fingerprint import fingerprint
-from bandits_lib.simulate.intervals import paired_ratio, student_interval, wilson_interval
+from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, paired_ratio, student_interval, wilson_interval
 from bandits_lib.simulate.monte_carlo import _number, best_item, correct_level, correct_sphere, sphere_regret
 
 
@@ -363,8 +363,17 @@ def test_the_error_rate_is_that_of_the_runs_that_stopped():
     for level in (0.95, 0.6):
         row = summary(runs, level=level).loc["a"]
         assert tuple(row[["error_rate", "error_low", "error_high"]]) == wilson_interval(1, 4, level)
-        assert tuple(row[["mean", "se", "low", "high"]]) == student_interval(pulls, level)
+        assert np.isnan(row["mean"]) and np.isnan(row["se"]) and (row["low"], row["high"]) == (np.mean(pulls), np.inf)
         assert row["runs"] == 6 and row["not_stopped"] == 2
+
+
+def test_runs_that_were_cut_off_have_no_mean_pulls():
+    runs = pd.DataFrame({"algorithm": [*"aab"], "run": [0, 1, 0], "pulls": 9, "stopped": [True, False, True]})
+    with pytest.raises(ValueError, match="1 runs of a were cut off before they stopped: their pulls have no mean"):
+        mean_ratio(runs, "a", "b")
+    with pytest.raises(ValueError, match="1 runs of a were cut off"):
+        paired_ratio(runs, "a", "b")
+    assert mean_pulls(runs, "b")[0] == 9
 
 
 def test_of_two_best_items_either_is_right():

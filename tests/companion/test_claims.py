@@ -7,7 +7,7 @@ import pytest
 import yaml
 from made_up import FEWER, claim, leave, of
 
-from bandits_companion import claims, ledger
+from bandits_companion import claims, ledger, registry
 from bandits_companion.verdicts import Rule
 from bandits_lib.simulate.intervals import worst_of
 
@@ -39,6 +39,7 @@ def written(tmp_path, monkeypatch):
     """A folder, at which we are, with a claims.yaml of one notebook."""
     (tmp_path / "claims.yaml").write_text(yaml.safe_dump({f"fiez2019_x/{id}": said for id, said in CONTENT.items()}))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "CONTROLLED", ())
     return tmp_path
 
 

@@ -16,6 +16,11 @@ PRINTED = WORDS | {"printed": {"value": 100, "error": 10}, "edge": "paper"}
 FINDING = {"place": "Figure 1a", "measures": "pulls of A over B"}
 
 
+@pytest.fixture(autouse=True)
+def without_controls(monkeypatch):
+    monkeypatch.setattr(registry, "CONTROLLED", ())
+
+
 def entries(folder, content):
     (folder / "claims.yaml").write_text(content if isinstance(content, str) else yaml.safe_dump(content))
     return registry.read(folder / "claims.yaml")

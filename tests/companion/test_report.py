@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bandits_companion import claims, ledger, report, seals
+from bandits_companion import claims, ledger, registry, report, seals
 from bandits_companion.registry import PAPERS
 from bandits_companion.report import TABLES
 
@@ -47,6 +47,7 @@ def source(tmp_path, monkeypatch):
 
     def made(**changed):
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(registry, "CONTROLLED", ())
         (tmp_path / "claims.yaml").write_text(CLAIMS)
         numbers = NUMBERS | changed
         claims.save([claims.measured(f"fiez2019_9/{name}", *given) for name, given in numbers.items()], tmp_path)

@@ -118,7 +118,17 @@ def _row(claim):
         for value in ((name, *interval, verdicts.letter(rule, interval)) if interval else NO_CONTROL)
     ]
     follows = (letter, verdicts.detects(rule, claim.interval), claim.more, entry.why.get(letter, ""))
-    return *words, *rule, entry.sampled, *claim.interval, *controls, entry.slack, entry.untestable, *follows
+    return (
+        *words,
+        *rule,
+        entry.sampled,
+        *claim.interval,
+        claim.interval.error,
+        *controls,
+        entry.slack,
+        entry.untestable,
+        *follows,
+    )
 
 
 def _untestable(entry):

@@ -17,10 +17,10 @@ RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", 
 MEASURED = ["estimate", "low", "high"]
 NO_CONTROL = ("", nan, nan, nan, "")
 LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED), f"{name}_letter"] for name in ("loser", "winner"))
-COLUMNS = ["id", "paper", "place", "quote", "whole", "measures", "kind", "edge", *RULE, "sampled", *MEASURED]
+COLUMNS = ["id", "paper", "place", "quote", "whole", "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
 COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
-NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, *LOSER, *WINNER, "detects", "more") if c not in WORDS]
+NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
 
 
 def told(row):

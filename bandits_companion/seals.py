@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from datetime import UTC, datetime
+from math import isnan
 from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
@@ -212,11 +213,12 @@ def alarms(claims: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     >>> len(alarms(pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=COLUMNS)))
     0
     """
-    both = claims.merge(old[["id", *MEASURED]], on="id", suffixes=("", "_then"))
+    numbers = [*MEASURED, "error"]
+    both = claims.merge(old[["id", *numbers]], on="id", suffixes=("", "_then"))
     limit = NormalDist().inv_cdf(1 - 0.025 / max(len(both), 1))  # standard errors, by Bonferroni
     rows = []
     for row in both.to_dict("records"):
-        then = {end: row[f"{end}_then"] for end in MEASURED}
+        then = {name: row[f"{name}_then"] for name in numbers}
         error = (_error(row) ** 2 + _error(then) ** 2) ** 0.5
         apart = abs(row["estimate"] - then["estimate"])
         if apart > limit * error:
@@ -225,7 +227,8 @@ def alarms(claims: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
 
 
 def _error(row):
-    return (row["high"] - row["low"]) / (2 * 1.96)
+    """The standard error of an estimate; from its interval, where none was kept."""
+    return (row["high"] - row["low"]) / (2 * 1.96) if isnan(row["error"]) else row["error"]
 
 
 # --- another edition

@@ -19,6 +19,8 @@ def claim(id, interval, rule=FEWER, kind="text", loser=None, winner=None, **more
 
 
 def of(given):
+    if isinstance(given, Interval):
+        return given
     return Interval(*(given if isinstance(given, tuple) else (given, given, given)))
 
 

@@ -41,7 +41,8 @@ class Interval(tuple):
     **how
         `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
         whether the interval shrinks as a factor (default False); `rate`, as which power of the number of runs it
-        shrinks (default 0.5; 1 where only one value was seen).
+        shrinks (default 0.5; 1 where only one value was seen); `error`, the standard error of the estimate without
+        what an unseen run might add (default nan, unknown).
 
     Examples
     --------
@@ -63,8 +64,9 @@ class Interval(tuple):
         worst: Worst = max,
         log: bool = False,
         rate: float = 0.5,
+        error: float = np.nan,
     ) -> None:
-        self.settings, self.worst, self.log, self.rate = tuple(settings), worst, log, rate
+        self.settings, self.worst, self.log, self.rate, self.error = tuple(settings), worst, log, rate, error
 
     def __getnewargs__(self):
         return tuple(self)
@@ -121,13 +123,14 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)], "both")
     (0.9, 0.1, 1.2)
     """
-    estimates, lows, highs = zip(*settings, strict=True)
+    _, lows, highs = zip(*settings, strict=True)
     ratio = settings[0].log
     how: dict[str, Any] = {"settings": settings, "worst": worst, "log": ratio}
     if worst == "both":
-        farthest = max(estimates, key=lambda value: abs(log(value)) if ratio else abs(value))
-        return Interval(farthest, min(lows), max(highs), **how)
-    return Interval(worst(estimates), worst(lows), worst(highs), **how)
+        chosen = max(settings, key=lambda setting: abs(log(setting[0])) if ratio else abs(setting[0]))
+        return Interval(chosen[0], min(lows), max(highs), error=chosen.error, **how)
+    chosen = worst(settings, key=lambda setting: setting[0])
+    return Interval(chosen[0], worst(lows), worst(highs), error=chosen.error, **how)
 
 
 def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
@@ -160,7 +163,7 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
     """
     single, joint = at(1 - (1 - level) * settings), at(level)
     ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
-    return Interval(single[0], *ends, log=single.log)
+    return Interval(single[0], *ends, log=single.log, error=single.error)
 
 
 def pooled_ratio(
@@ -655,7 +658,7 @@ def _ratio(rows, signs, level, value, mean, unseen):
     """The ratio (or the mean) that the `signs`, 1 and -1, of the algorithms stand for."""
     found = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
     with np.errstate(over="ignore"):
-        return Interval(*np.exp(found), log=True, rate=found.rate)
+        return Interval(*np.exp(found), log=True, rate=found.rate, error=np.exp(found[0]) * found.error)
 
 
 def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value: str) -> pd.DataFrame:
@@ -746,7 +749,14 @@ def log_interval(
     across = np.outer(weights, list(signs.values())).ravel()
     found = limits(values, across, level, np.tile(factors, blocks), mean == "geometric")
     alike = (np.nanmin(values, axis=0) == np.nanmax(values, axis=0)).all()
-    return Interval(*found, rate=1.0 if alike else 0.5)
+    return Interval(*found, rate=1.0 if alike else 0.5, error=_error(values, across, mean == "geometric"))
+
+
+def _error(values, signs, geometric):
+    """The standard error of `limits`' estimate by the delta method."""
+    around = np.log(values) if geometric else values / np.nanmean(values, axis=0)
+    around = signs * (around - np.nanmean(around, axis=0))
+    return np.sqrt((np.nansum(around / (~np.isnan(values)).sum(axis=0), axis=1) ** 2).sum())
 
 
 def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):

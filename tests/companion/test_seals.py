@@ -19,6 +19,7 @@ from bandits_companion.claims_table import COLUMNS
 from bandits_companion.registry import PAPERS
 from bandits_companion.verdicts import Rule
 from bandits_lib.figures import results
+from bandits_lib.simulate.intervals import Interval
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {"place": "Figure 1a", "quote": "is below", "measures": "pulls", "why": {"F": "so"}}
@@ -277,6 +278,13 @@ def test_an_alarm_is_raised_beyond_bonferronis_limit_and_not_below(figures, tmp_
     assert found["standard errors"].tolist() == pytest.approx([beyond * limit] * len(raised))
     if raised:
         assert found["when explored"].item() == "0.5 [0.304, 0.696]" and found["now"].item().startswith("0.161 [")
+
+
+def test_an_alarm_rests_on_the_standard_error_and_not_on_what_an_unseen_run_might_add(figures, tmp_path):
+    """The intervals overlap, as wide as they are for runs of two values; the estimates are 7 standard errors apart."""
+    estimates = [Interval(estimate, 0.1, 0.9, error=0.02) for estimate in (0.5, 0.3)]
+    before, now = (table([claim("fiez2019_9/a", estimate)]) for estimate in estimates)
+    assert seals.alarms(now, before)["standard errors"].item() == pytest.approx(0.2 / (0.02 * 2**0.5))
 
 
 def test_numbers_without_an_error_must_be_the_same(figures, tmp_path):

@@ -203,6 +203,18 @@ def test_a_setting_that_no_rule_has_played_is_not_known(whole):
             slope(one, "a", "d")
 
 
+@pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
+def test_the_standard_error_is_that_of_many_samples(mean):
+    rng, found = np.random.default_rng(0), []
+    for _ in range(200):
+        pulls = np.concatenate([rng.gamma(4, 100, 50), rng.gamma(9, 100, 50)])
+        rows = pd.DataFrame({"algorithm": 50 * ["a"] + 50 * ["b"], "run": 2 * [*range(50)], "pulls": pulls})
+        found.append(intervals.mean_ratio(rows, "a", "b", mean=mean))
+    true = np.std([ratio[0] for ratio in found])
+    assert np.mean([ratio.error for ratio in found]) == pytest.approx(true, rel=0.15)
+    assert intervals.worst_of(found).error == max(found, key=lambda ratio: ratio[0]).error
+
+
 def test_a_statement_about_every_setting_passes_at_single_and_fails_at_joint_levels():
     rng, n = np.random.default_rng(0), 30
     pulls = {"a": rng.normal(100, 10, (4, n)), "b": rng.normal(120, 10, (4, n))}

@@ -15,9 +15,10 @@ from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule
 
 RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", "tie_low", "tie_high"]  # as in Rule
 MEASURED = ["estimate", "low", "high"]
+MARGINS = "with margins half or twice as wide"
 NO_CONTROL = ("", nan, nan, nan, "")
 LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED), f"{name}_letter"] for name in ("loser", "winner"))
-COLUMNS = ["id", "paper", "place", "quote", "whole", "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
+COLUMNS = ["id", "paper", "place", "quote", "whole", "restored", "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
 COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
 NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
@@ -134,7 +135,7 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by the id without part and reading: paper, place, quote, whole, text and program (letters), outcome,
+        Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters), outcome,
         measured (the interval that decides, or all of them), and note (of the controls and of the margins).
 
     Examples
@@ -156,8 +157,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
             judgement = ("–", "–", "untestable", "", first["untestable"])
         else:
             judgement = _judgement(records)
-        found.append((id, *first[["paper", "place", "quote", "whole"]], *judgement))
-    columns = ["id", "paper", "place", "quote", "whole", "text", "program", "outcome", "measured", "note"]
+        found.append((id, *first[["paper", "place", "quote", "whole", "restored"]], *judgement))
+    columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome", "measured", "note"]
     return pd.DataFrame(found, columns=columns).set_index("id")
 
 
@@ -165,7 +166,7 @@ def _judgement(rows):
     """Letters of text and program, outcome, what was measured, and a note."""
     text, program, outcome, note = _outcome(rows)
     others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
-    notes = [note, f"{' or '.join(sorted(others))} with margins half or twice as wide" if others else ""]
+    notes = [note, f"{' or '.join(sorted(others))} {MARGINS}" if others else ""]
     deciding = [r for kind in ("text", "program", "other") for r in rows if r["kind"] == kind] or rows
     shown = [r for r in deciding if r["kind"] == ("program" if "program" in outcome else deciding[0]["kind"])]
     if text == "H" and program not in "–H":

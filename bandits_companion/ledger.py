@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import holds_for, judged, read, read_file, sentences, told, totals
-from bandits_companion.registry import PAPERS, part_and_reading, sentence
+from bandits_companion.claims_table import MARGINS, holds_for, judged, read, read_file, sentences, told, totals
+from bandits_companion.registry import COPIES, PAPERS, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
@@ -107,9 +107,9 @@ def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
     """
     if claims is None:
         claims = read_file(CHECKOUT / "figures" / "claims.csv")
-    found = sentences(claims[claims["id"].str.partition("/")[0] == notebook])
+    found = sentences(claims[claims["id"].str.startswith(f"{notebook}/")])
     if found.empty:
-        return "The paper says nothing here that is judged."
+        return "No sentence of the paper is judged here yet."
     path = f"../figures/ledger/{found['paper'].iloc[0]}.md"
     rows = [(f"[{short(row['quote'], WIDTH - 20)}]({path}#{anchor(id)})", *_cells(row)) for id, row in found.iterrows()]
     held = of_figure(found)
@@ -121,13 +121,14 @@ CELLS = ["outcome", "text", "program", "measured"]
 
 def _cells(row):
     letters = (LETTERS[row["text"]], LETTERS[row["program"]])
-    return (row["outcome"], *letters, short(row["measured"], 60))
+    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["measured"], 60))
 
 
 def of_figure(found):
-    """Return in a sentence how many of some sentences hold by the text and in the published program."""
+    """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
     said = (f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True))
-    return f"Sentences that hold: {', '.join(said)}."
+    starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
+    return f"Sentences that hold: {', '.join(said)}.{starred}"
 
 
 def _held(found):
@@ -175,7 +176,8 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -
     """
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
-    found, parts = sentences(claims), [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own)]
+    copy = f"Quotations are compared with a text of the published paper, SHA-256 `{COPIES[paper]}`."
+    found, parts = sentences(claims), [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own), copy]
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
@@ -190,8 +192,9 @@ def _details(id, row, claims):
     """Return one sentence with everything that was measured, as Markdown."""
     notebook, _, name = id.partition("/")
     note = f" ({row['note']})" if row["note"] else ""
+    restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
-    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}” ([{name}](../../notebooks/{notebook}.ipynb))"]
+    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ([{name}](../../notebooks/{notebook}.ipynb))"]
     return "\n".join([*lines, *(f"- {_measured(claim)}" for claim in claims.to_dict("records"))])
 
 

@@ -18,6 +18,12 @@ from bandits_companion.verdicts import KINDS, LETTERS, MARGINS, RULER, Rule
 from bandits_lib.figures.results import CHECKOUT
 
 PAPERS = {"fiez2019": "RAGE", "jedra2020": "Lazy Track-and-Stop", "azizi2022": "GSE", "weltz2023": "H-RAGE"}
+COPIES = {  # SHA-256 of the texts of the published papers from which sentences are quoted
+    "fiez2019": "e6d447e8df50cb04e6063a0717c76c090c29da2b0765f537edcf661116cf92ec",
+    "jedra2020": "8e36c835ce35fda68dce818370706c024efc69c742170c17a2a18b21089fdd0a",
+    "azizi2022": "bcb41748326c8e59d822b9e881b45d4274553496e3419ced898d0feef618e906",
+    "weltz2023": "ad80cee62c39d845827fb520e5653f40803764068100a9dda1a9d1c587ce5a37",
+}
 TESTED = ("holds", "graded", "closeness", "printed")
 RULES = (*TESTED, "untestable")
 OF_RULE = (*TESTED, "side", "margin", "edge")
@@ -50,6 +56,7 @@ class Entry(NamedTuple):
     untestable: str = ""  # the reason
     error: float = 0.0  # standard error of a printed number
     factor: float = 0.0  # so many of them are half of its 95 % interval
+    restored: str = ""  # "restored" if a part of the quotation is damaged in the text and was restored
     why: dict[str, str] = {}  # explanations of letters
 
 
@@ -254,6 +261,7 @@ def _entry(id, given):
         rest = {"error": float(printed["error"]), "factor": _factor(**printed)}
     rest |= {name: given[name] for name in ("loser", "winner", "slack", "sampled", "untestable") if name in given}
     rest["why"] = {name: " ".join(str(text).split()) for name, text in given.get("why", {}).items()}
+    rest["restored"] = "restored" * bool(given.get("restored"))
     paper, rule = id.partition("_")[0], _rule(given, rest.get("factor", 0.0))
     return Entry(id, paper, place, quote, whole, measures, given["kind"], given.get("edge", ""), rule, **rest)
 

@@ -1,5 +1,6 @@
 """What stands in quotation marks stands in the paper, and every numbered item of a paper has a line in the coverage."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ def test_every_quote_of_a_claim_stands_in_its_paper(paper):
     whole = [entry for entry in ours if entry.whole]
     assert not [f"{entry.id}: {entry.whole}" for entry in whole if not copies.stands_in(entry.whole, text)]
     assert not [f"{entry.id}: {entry.quote}" for entry in whole if not copies.stands_in(entry.quote, entry.whole)]
+
+
+@each_paper
+def test_the_text_is_the_one_whose_hash_the_ledger_names(paper):
+    assert hashlib.sha256(text_of(paper).encode()).hexdigest() == registry.COPIES[paper]
 
 
 @each_paper

@@ -18,7 +18,21 @@ MEASURED = ["estimate", "low", "high"]
 MARGINS = "with margins half or twice as wide"
 NO_CONTROL = ("", nan, nan, nan, "")
 LOSER, WINNER = ([name, *(f"{name}_{end}" for end in MEASURED), f"{name}_letter"] for name in ("loser", "winner"))
-COLUMNS = ["id", "paper", "place", "quote", "whole", "restored", "measures", "kind", "edge", *RULE, "sampled", *MEASURED, "error"]
+COLUMNS = [
+    "id",
+    "paper",
+    "place",
+    "quote",
+    "whole",
+    "restored",
+    "measures",
+    "kind",
+    "edge",
+    *RULE,
+    "sampled",
+    *MEASURED,
+    "error",
+]
 COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
 NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
@@ -135,8 +149,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters), outcome,
-        measured (the interval that decides, or all of them), and note (of the controls and of the margins).
+        Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters),
+        outcome, measured (the interval that decides, or all of them), and note (of the controls and of the margins).
 
     Examples
     --------

@@ -99,6 +99,15 @@ def end(papers, seeds, log, claims):
         _append(log, paper, "ended", seeds[paper], "", said)
 
 
+def stamp(paper, notebooks, figures):
+    """Add to the json files of a paper's sealed run the hash of the fields that decided its outcomes."""
+    fields = fields_hash(paper, notebooks, Path(figures) / "seeds.csv")
+    for file in (Path(figures) / paper).glob("*.json"):
+        known = json.loads(file.read_text(encoding="utf-8"))
+        known["code"] = known.get("code", {}) | {"fields": fields}
+        atomic_write(file, json.dumps(known, indent=1) + "\n")
+
+
 def _append(log, paper, state, seed, redrawn, outcomes=""):
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     row = pd.DataFrame([(paper, now, state, git("rev-parse", "HEAD"), seed, library_hash(), redrawn, outcomes)])

@@ -274,6 +274,8 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, "computed seeds"))
     if seed is None and all_ran(played):
+        for one in whole:
+            seals.stamp(one, NOTEBOOKS, ROOT / "figures")
         seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
     return all_ran(played)
 

@@ -536,7 +536,7 @@ def checkout(project):
         "from bandits_companion import claims\nfrom bandits_lib import style\nstyle.use()",
         "_ = claims.save([claims.measured('fiez2019_demo/pulls', 0.5, 0.4, 0.6)], out)",
     )
-    entry = "{place: 5a, quote: fewer, measures: pulls, holds: [0, 1], edge: words}"
+    entry = "{place: 5a, quote: fewer, measures: pulls, holds: [0, 1], edge: words, slack: a toy}"
     (root / "notebooks" / "claims.yaml").write_text(f"fiez2019_demo/pulls: {entry}\n")
     write_notebook(root / "notebooks", "toy2020_1", *saved)
     return root

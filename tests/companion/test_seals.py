@@ -152,6 +152,16 @@ def test_a_reason_draws_the_seed_anew_once_and_is_kept_in_the_list(folder):
 # --- the list of sealed runs
 
 
+def test_what_a_sealed_run_leaves_names_the_hash_from_which_its_seed_is_computed(folder):
+    figures = leave(folder, [claim("fiez2019_x/a", 0.5)])
+    seals.stamp("fiez2019", folder, figures)
+    code = json.loads((figures / "fiez2019" / "fiez2019_x.json").read_text())["code"]
+    assert int(code.pop("fields")[:8], 16) >> 1 == seed(folder) and code == {
+        "library": "library",
+        "notebook": "notebook",
+    }
+
+
 def test_the_list_of_runs_only_grows(folder):
     log = folder / "figures" / "seeds.csv"
     seals.begin(["fiez2019", "jedra2020"], {"fiez2019": 7, "jedra2020": 8}, log)

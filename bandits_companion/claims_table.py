@@ -39,7 +39,9 @@ NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "d
 
 
 def told(row):
-    return f"{row['estimate']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+    """Return an estimate and its interval as text; a number alone if its interval ends in the same digits."""
+    estimate, low, high = (f"{row[name]:.3g}" for name in MEASURED)
+    return estimate if estimate == low == high else f"{estimate} [{low}, {high}]"
 
 
 def holds_for(row):
@@ -150,7 +152,7 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters),
-        outcome, measured (the interval that decides, or all of them), and note (of the controls and of the margins).
+        outcome, measured (the interval that decides), and note (of the controls and of the margins).
 
     Examples
     --------
@@ -183,9 +185,19 @@ def _judgement(rows):
     notes = [note, f"{' or '.join(sorted(others))} {MARGINS}" if others else ""]
     deciding = [r for kind in ("text", "program", "other") for r in rows if r["kind"] == kind] or rows
     shown = [r for r in deciding if r["kind"] == ("program" if "program" in outcome else deciding[0]["kind"])]
+    several = len(shown) > 1
+    if "depends" not in outcome:
+        shown = [min(shown, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))]
+    measured = "; ".join(told(row) + _name(row) * several for row in shown)
     if text == "H" and program not in "–H":
         notes.append(f"the published program: {LETTERS[program]}")
-    return text, program, outcome, "; ".join(map(told, shown)), "; ".join(filter(None, notes))
+    return text, program, outcome, measured, "; ".join(filter(None, notes))
+
+
+def _name(row):
+    """The part and the reading of a row, in brackets."""
+    names = ", ".join(filter(None, part_and_reading(row["id"]))).replace("_", " ")
+    return f" ({names})" if names else ""
 
 
 def _outcome(rows, margin=1.0):

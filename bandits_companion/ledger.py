@@ -111,9 +111,12 @@ def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
     if found.empty:
         return "No sentence of the paper is judged here yet."
     path = f"../figures/ledger/{found['paper'].iloc[0]}.md"
-    rows = [(f"[{short(row['quote'], WIDTH - 20)}]({path}#{anchor(id)})", *_cells(row)) for id, row in found.iterrows()]
-    held = of_figure(found)
-    return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{held}"
+    rows = []
+    for id, row in found.iterrows():
+        place = row["place"][:1].upper() + row["place"][1:]
+        said = short(row["quote"], max(WIDTH - len(place) - 4, 36))
+        rows.append((f"[{place}: {said}]({path}#{anchor(id)})", *_cells(row)))
+    return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{of_figure(found)}"
 
 
 CELLS = ["outcome", "text", "program", "measured"]

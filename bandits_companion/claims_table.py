@@ -247,7 +247,8 @@ def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per paper and a last row "all"; a column for each outcome, "sentences", and "errors found".
+        One row per paper and a last row "all"; a column for each outcome, "sentences", "changed by margins" (how many
+        would have another outcome with margins half or twice as wide), and "errors found".
 
     Examples
     --------
@@ -258,8 +259,12 @@ def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataF
     >>> totals(table([Claim(entry, (0.5, 0.4, 0.6))])).loc["all", ["holds by the text", "sentences"]].tolist()
     [1, 1]
     """
-    counts = counts_by_paper(sentences(claims), "outcome", OUTCOMES)
+    found = sentences(claims)
+    counts = counts_by_paper(found, "outcome", OUTCOMES)
     counts = counts.assign(sentences=counts.sum(axis=1))
+    starred = found.assign(starred=found["note"].str.contains(MARGINS)).groupby("paper")["starred"].sum()
+    counts["changed by margins"] = starred.reindex(counts.index, fill_value=0).astype(int)
+    counts.loc["all", "changed by margins"] = starred.sum()
     if errata is None:
         return counts
     found = counts_by_paper(errata, "kind", ["error"])["error"].reindex(counts.index, fill_value=0)

@@ -332,11 +332,18 @@ def test_every_sentence_counts_once_and_untestable_ones_count():
     errata = pd.DataFrame({"paper": of, "kind": ["error", "error", "misprint", "error"]})
     counts = totals(table(found), errata)
     assert counts.index.tolist() == ["fiez2019", "jedra2020", "all"]
-    assert counts.columns.tolist() == [*OUTCOMES, "sentences", "errors found"]
+    assert counts.columns.tolist() == [*OUTCOMES, "sentences", "changed by margins", "errors found"]
     told = ["holds by the text", "untestable", "falls by the text", "sentences", "errors found"]
     assert counts[told].to_numpy().tolist() == [[1, 1, 0, 2, 2], [0, 0, 1, 1, 0], [1, 1, 1, 3, 2]]
     assert counts[list(OUTCOMES)].sum(axis=1).tolist() == counts["sentences"].tolist()
     assert totals(table([])).loc["all"].sum() == 0
+
+
+def test_sentences_that_other_margins_would_change_are_counted():
+    tie = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+    found = [claim("fiez2019_9/a", (1.15, 1.12, 1.18), tie), claim("fiez2019_9/b", (2.0, 1.9, 2.1), tie)]
+    counts = totals(table(found))
+    assert counts.loc["fiez2019", ["falls by the text", "changed by margins"]].tolist() == [2, 1]
 
 
 def test_a_sentence_that_cannot_be_tested_has_its_reason_and_no_letter():

@@ -211,7 +211,7 @@ def _outcome(rows, margin=1.0):
         if slack := next((row["slack"] for row in of_kind if row["slack"]), ""):
             return text, program, "not contradicted", slack
         if sampled := max((row["sampled"] for row in of_kind), default=0):
-            return text, program, "not contradicted", f"in {sampled:.0f} instances"
+            return text, program, "not contradicted", f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
         if losers and not any(_letter(row, "loser_", margin) in "FL" for row in losers):
             return text, program, "not contradicted", f"{losers[0]['loser']} is not refused either"
     if outcome.startswith("falls") and winners:

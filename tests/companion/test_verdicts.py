@@ -299,6 +299,12 @@ def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, p
     assert ("the oracle does not pass either" in said["note"]) != passes
 
 
+def test_a_winner_that_is_weaker_than_said_does_not_pass():
+    large = Rule(graded="large")
+    assert one(reading("text", (0.5, 0.4, 0.6), rule=large, winner=(1.5, 1.4, 1.6)))["outcome"] == "undecided"
+    assert one(reading("text", (0.5, 0.4, 0.6), rule=large, winner=(2.5, 2.4, 2.6)))["outcome"] == "falls by the text"
+
+
 def test_controls_of_the_other_side_change_nothing():
     assert one(reading("text", AHEAD, winner=BEHIND))["outcome"] == "holds by the text"
     assert one(reading("text", BEHIND, loser=AHEAD))["outcome"] == "falls by the text"

@@ -156,8 +156,8 @@ def _faults_of_rule(kind, given):
         yield f"closeness must be one of {', '.join(RULER)}; it is {what!r}"
     if kind in ("graded", "closeness") and given.get("edge") != "grade":
         yield "a graded word and a closeness stand with edge: grade"
-    if "side" in given and (given["side"] not in ("below", "both") or kind != "closeness"):
-        yield f"side must be below or both, of a closeness; it is {given['side']!r}"
+    if "side" in given and given["side"] not in (("below", "both", "some") if kind == "closeness" else ("some",)):
+        yield f"side must be some, or, of a closeness, below or both; it is {given['side']!r}"
     if kind == "printed":
         yield from _faults_of_printed(what)
         if given.get("edge") != "paper":
@@ -268,13 +268,13 @@ def _entry(id, given):
 
 def _rule(given, factor):
     if "graded" in given:
-        return Rule(graded=given["graded"])
+        return Rule(graded=given["graded"], side=given.get("side", ""))
     if "closeness" in given:
         return Rule(graded=given["closeness"], side=given.get("side", "below"))
     if printed := given.get("printed"):
         return Rule(printed=float(printed["value"]), half=factor * printed["error"])
     low, high = map(float, given.get("holds", (-inf, inf)))
-    return Rule(low, high, **_tie(given["margin"]) if "margin" in given else {})
+    return Rule(low, high, side=given.get("side", ""), **_tie(given["margin"]) if "margin" in given else {})
 
 
 def _tie(margin):

@@ -67,7 +67,8 @@ class Rule(NamedTuple):
     graded: str = (
         ""  # "large" of a ratio from 2 on, "small" of its inverse; or "ratio", "accuracy", "exponent": closeness
     )
-    side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too
+    side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too;
+    # "some", which is both, if one instance is enough ("may", "can"): no run can make the statement fall
     printed: float = nan  # a number as printed
     half: float = nan  # half-width of its own 95 % interval
     tie_low: float = nan  # between tie_low and tie_high there is no difference; nan without a margin
@@ -76,6 +77,11 @@ class Rule(NamedTuple):
 
 def letter(rule: Rule, interval: Sequence[float], margin: float = 1.0) -> str:
     """Return the letter of a statement; `margin` times as wide are all margins of ties and of closeness."""
+    found = _letter(rule, interval, margin)
+    return "U" if found == "F" and rule.side == "some" else found
+
+
+def _letter(rule, interval, margin):
     _, low, high = interval
     if not isnan(rule.printed):
         return _of_printed(rule, interval)
@@ -145,7 +151,7 @@ def _close(rule, low, high, margin):
         low, high, near, far = log(low) if low > 0 else -inf, log(high) if high > 0 else -inf, log(near), log(far)
     near *= margin
     far = max(near, far)
-    if rule.side != "both":
+    if rule.side == "below":
         low, high = max(low, 0.0), max(high, 0.0)
     if -near - ROUNDING <= low and high <= near:
         return "H"

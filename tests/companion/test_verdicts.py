@@ -299,6 +299,14 @@ def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, p
     assert ("the oracle does not pass either" in said["note"]) != passes
 
 
+@pytest.mark.parametrize("rule", [FEWER, Rule(graded="large"), Rule(graded="ratio")])
+def test_what_may_be_is_shown_by_one_instance_and_cannot_fall(rule):
+    values = (0.2, 0.3, 0.9, 1.05, 1.4, 2.5, 9.0)
+    once = [letter(rule._replace(side="some"), (value, value, value)) for value in values]
+    always = [letter(rule._replace(side="both"), (value, value, value)) for value in values]
+    assert once == ["U" if found == "F" else found for found in always] and "F" in always
+
+
 def test_a_winner_that_is_weaker_than_said_does_not_pass():
     large = Rule(graded="large")
     assert one(reading("text", (0.5, 0.4, 0.6), rule=large, winner=(1.5, 1.4, 1.6)))["outcome"] == "undecided"

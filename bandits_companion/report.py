@@ -20,6 +20,7 @@ from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
 from bandits_companion.claims_table import holds_for, judged, of_outcome, position, read, sentences
 from bandits_companion.ledger import markdown, quoted
+from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import part_and_reading, sentence
 from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
@@ -247,7 +248,7 @@ def _erratum(source, place):
 
 
 def _parameter(choose):
-    """Make a place with a value of paper.yaml; `choose` reduces a list."""
+    """Make a place with a parameter as it was run; `choose` reduces a list."""
 
     def parameter(source, about):
         notebook, _, name = about.partition(" ")
@@ -349,7 +350,7 @@ class Source(NamedTuple):
     paper: str
     claims: pd.DataFrame  # indexed by id
     errata: pd.DataFrame
-    plan: dict  # the entries of paper.yaml
+    plan: dict  # the entries of paper.yaml, with the parameters that were used
     figures: Path
     notebooks: Path
     outcomes: dict[str, str] = {}  # of every sentence and reading by its id; `render` fills it in
@@ -365,7 +366,11 @@ def everything(figures, notebooks):
 def source(paper, claims, errata, plan, figures, notebooks):
     """Return what belongs to one paper of `everything`."""
     claims = claims[claims["paper"] == paper].set_index("id", drop=False)
-    plan = {name: entry for name, entry in plan.items() if name.startswith(f"{paper}_")}
+    plan = {name: dict(entry) for name, entry in plan.items() if name.startswith(f"{paper}_")}
+    for file in (figures / paper).glob("*.json"):  # a report says what was run, and not what would be
+        used = json.loads(file.read_text(encoding="utf-8"))["parameters"]
+        if entry := plan.get(drawn_by(file)):
+            entry["parameters"] = {name: used.get(name, value) for name, value in entry["parameters"].items()}
     return Source(paper, claims, errata[errata["paper"] == paper], plan, figures, notebooks)
 
 

@@ -163,6 +163,15 @@ def test_numbers_are_not_typed():
     assert [number for number, _ in typed] == ["42", "95", "1", "200"]
 
 
+def test_a_report_says_which_parameters_were_used(source):
+    found = source()
+    about = found.figures / "fiez2019" / "fig_9.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"parameters": {"seed": 7, "runs": 60}}))
+    used = report.source("fiez2019", *(found.claims, found.errata, found.plan, found.figures, found.notebooks))
+    assert report.render("{{parameter 9 runs}}, {{largest 9 dims}}", used) == "60, 35"
+    assert found.plan["fiez2019_9"]["parameters"]["runs"] == 2000
+
+
 def test_templates_are_written_or_named(source, tmp_path):
     found = source()
     (tmp_path / "errata.yaml").write_text(json.dumps([ERRATUM]))

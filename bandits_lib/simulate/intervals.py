@@ -107,7 +107,8 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     settings : sequence of Interval
         One interval per setting, of a level that holds for all of them together.
     worst : callable or str, default max
-        Which value stands for all: max, min, or "both" for a claim that a value on either side contradicts.
+        Which value stands for all: max, min, another function of them with their `key`, or "both" for a claim that a
+        value on either side contradicts.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Claims: what a notebook measures of the sentences in notebooks/claims.yaml, with computed letters."""
 
 from collections.abc import Collection, Sequence
-from math import isnan
+from math import isnan, nan
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,7 +104,23 @@ def measured(
 
 
 def table(claims: Sequence[Claim]) -> pd.DataFrame:
-    """Return the claims as a table with everything that follows from their numbers, a row as in `ledger.read`."""
+    """Return the claims as a table with everything that follows from their numbers.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        The claims.
+
+    Returns
+    -------
+    DataFrame
+        A row for each claim, as `ledger.read` returns it.
+
+    Examples
+    --------
+    >>> len(table([]))
+    0
+    """
     return pd.DataFrame([_row(c) for c in claims], columns=COLUMNS)
 
 
@@ -124,7 +140,7 @@ def _row(claim):
         *rule,
         entry.sampled,
         *claim.interval,
-        claim.interval.error,
+        getattr(claim.interval, "error", nan),
         *controls,
         entry.slack,
         entry.untestable,

@@ -159,6 +159,7 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
 
     Examples
     --------
+    >>> from bandits_lib.simulate.intervals import Interval
     >>> always(lambda level: Interval(2.0, 2 - level, 2 + level), settings=2, level=0.75)
     (2.0, 1.25, 2.5)
     """
@@ -190,7 +191,7 @@ def pooled_ratio(
     Returns
     -------
     Interval
-        exp of the mean logarithm of the ratios, with its 95 % interval.
+        The exponential of the mean logarithm of the ratios, with its 95 % interval.
 
     Examples
     --------

@@ -127,8 +127,8 @@ def table(claims: Sequence[Claim]) -> pd.DataFrame:
 def _row(claim):
     """Return the values of COLUMNS."""
     entry, rule, letter = claim.entry, claim.entry.rule, claim.letter
-    words = (entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored)
-    words += (entry.measures, entry.kind, entry.edge)
+    words = [entry.id, entry.paper, entry.place, entry.quote, entry.whole, entry.restored]
+    words += [entry.measures, entry.kind, entry.edge]
     controls = [
         value
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))

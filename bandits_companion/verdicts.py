@@ -67,8 +67,8 @@ class Rule(NamedTuple):
     graded: str = (
         ""  # "large" of a ratio from 2 on, "small" of its inverse; or "ratio", "accuracy", "exponent": closeness
     )
-    side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too;
-    # "some", which is both, if one instance is enough ("may", "can"): no run can make the statement fall
+    side: str = ""  # of closeness: "below" if only larger values contradict it, "both" if smaller ones do, too.
+    # Of any rule: "some" if one instance is enough ("may", "can"), so that no run can make the statement fall
     printed: float = nan  # a number as printed
     half: float = nan  # half-width of its own 95 % interval
     tie_low: float = nan  # between tie_low and tie_high there is no difference; nan without a margin

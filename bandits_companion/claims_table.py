@@ -212,9 +212,11 @@ def _outcome(rows, margin=1.0):
             return text, program, "not contradicted", slack
         if sampled := max((row["sampled"] for row in of_kind), default=0):
             return text, program, "not contradicted", f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
-        if losers and not any(_letter(row, "loser_", margin) in "FL" for row in losers):
-            return text, program, "not contradicted", f"{losers[0]['loser']} is not refused either"
+        refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
+        if missed := [row["loser"] for row in losers if row["loser"] not in refused]:
+            return text, program, "not contradicted", f"{missed[0]} is not refused either"
     if outcome.startswith("falls") and winners:
+        winners = [row for row in winners if _letter(row, margin=margin) == "F"]
         if not any(_letter(row, "winner_", margin) == "H" for row in winners):
             return text, program, "undecided", f"{winners[0]['winner']} does not pass either"
     return text, program, outcome, ""

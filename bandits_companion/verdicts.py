@@ -157,7 +157,8 @@ def _close(rule, low, high, margin):
         return "H"
     if low >= far or high <= -far + ROUNDING:
         return "F"
-    return "W" if -far < low and high < far else "U"
+    reaches_near = low <= near and high >= -near  # what may be as near as said is not weaker
+    return "W" if -far < low and high < far and not reaches_near else "U"
 
 
 def _of_printed(rule, interval):

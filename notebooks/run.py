@@ -266,6 +266,10 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     fork_kernels_of(jobs)
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
     for name, given in jobs.items():
+        if name == LEDGER and seed is None and all_ran(played):  # its reports say how many runs ended
+            for one in whole:
+                seals.stamp(one, NOTEBOOKS, ROOT / "figures")
+            seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{name} ...", flush=True)
         played.append(attempt(execute, name, given, executed, True))
         print(f"{name:<40} {duration(played[-1].seconds / 60):>12}  {played[-1].message}", flush=True)
@@ -273,10 +277,6 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     said = "computed seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, "computed seeds"))
-    if seed is None and all_ran(played):
-        for one in whole:
-            seals.stamp(one, NOTEBOOKS, ROOT / "figures")
-        seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
     return all_ran(played)
 
 

@@ -24,7 +24,7 @@ CONTENT = {
 }
 NUMBERS = {
     "below": (1.0, 0.95, 1.05),
-    "linear@text_sd": (1.0, 0.9, 1.2),
+    "linear@text_sd": (1.2, 1.15, 1.3),
     "linear@program": (2.5, 2.2, 2.9),
     "cell": (120, 110, 130),
     "found": (7, 7, 7),

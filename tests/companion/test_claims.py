@@ -18,7 +18,7 @@ CONTENT = {
     | {"closeness": "ratio", "edge": "grade"}
     | {"readings": {"text_sd": {}, "program": {"why": {"F": "because"}}}},
     "cell": WORDS | {"printed": {"value": 100, "error": 10}, "edge": "paper"},
-    "found": {"place": "Figure 1a", "measures": "pulls of A over B"},
+    "found": {"place": "Figure 1a", "measures": "pulls of A over B", "why": {"–": "drawn from the seed"}},
     "plain": WORDS | {"holds": [0, 1], "edge": "words", "parts": {"first": {"loser": "C"}, "second": {"winner": "D"}}},
     "wish": WORDS | {"untestable": "it is a wish"},
 }
@@ -59,6 +59,10 @@ def test_everything_but_the_number_is_from_the_file():
     assert [c.letter for c in found.values()] == ["L", "W", "F", "T", "", "H", "F"]
     assert [c.entry.kind for c in found.values()] == ["text", "text", "program", "text", "other", "text", "text"]
     assert found["below"].entry.place == "Figure 1a" and found["below"].entry.quote == "is below"
+
+
+def test_a_finding_is_explained_too():
+    assert claims.table([measured("found")])["explanation"].item() == "drawn from the seed"
 
 
 def test_what_is_not_in_the_file_and_what_is_no_interval_is_refused():

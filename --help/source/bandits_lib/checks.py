@@ -1,0 +1,248 @@
+"""Checks of arguments: a ValueError names the argument, the rule, the value and the way out, before any pull."""
+
+import numpy as np
+
+from bandits_lib.numerics.span import RANK_TOL, basis, outside
+
+LARGEST = 1e100  # entry of a vector, and the inverse of the least: squares and their products are then finite
+BLOCK = 1 << 14  # vectors looked at at a time
+MOST = 2**62  # pulls: counts are 64-bit integers
+FAR_APART = 1e3  # ratio of the sizes of columns above which their units are looked at
+SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
+
+
+def _numbers(name, values):
+    """Return values as a float array, or say which argument has none."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers; got {values!r}") from None
+
+
+def check_matrix(name, rows):
+    """Return vectors as a C-contiguous float array (n, d), entries finite and of a size that can be squared."""
+    try:
+        rows = np.ascontiguousarray(rows, dtype=float)
+    except (TypeError, ValueError) as error:
+        own = f": give its {name}.features" if hasattr(rows, "features") else ""
+        raise ValueError(f"{name} must be a matrix of numbers; got {type(rows).__name__} ({error}){own}") from None
+    if rows.ndim != 2:
+        raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
+    if rows.size == 0:
+        raise ValueError(f"{name} must not be empty; got shape {rows.shape}: give at least one row and one column")
+    sizes = (np.abs(rows[low : low + BLOCK]) for low in range(0, len(rows), BLOCK))
+    if not all(s.max() <= LARGEST and not ((s < 1 / LARGEST) & (s > 0)).any() for s in sizes):  # NaN is not <= LARGEST
+        _check_sizes(name, rows)
+    return rows
+
+
+def _check_sizes(name, rows):
+    """Refuse an entry that is not finite and a row that cannot be squared."""
+    if not np.isfinite(rows).all():
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        raise ValueError(f"{name} must be finite; {name}[{i}, {j}] is {rows[i, j]}: remove or repair that row")
+    longest = np.abs(rows).max(axis=1)
+    extreme = (longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))
+    if extreme.any():
+        i = int(np.argmax(extreme))
+        raise ValueError(f"{name} must hold numbers that can be squared; row {i} is {rows[i]}: rescale it")
+
+
+def check_arms(arms):
+    """Return the arms as a float array (K, d), not all zero, in units that do not hide a dimension."""
+    arms = check_matrix("arms", arms)
+    check_some_nonzero("arms", arms)
+    _check_units(arms)
+    return arms
+
+
+def _check_units(arms):
+    """Refuse columns whose sizes are so far apart that the rank rule sees fewer dimensions than there are."""
+    sizes = np.maximum(arms.max(axis=0), -arms.min(axis=0))
+    large, small = int(np.argmax(sizes)), int(np.argmin(np.where(sizes > 0, sizes, np.inf)))
+    if sizes[large] <= FAR_APART * sizes[small]:
+        return
+    rank, scaled = (basis(rows).shape[1] for rows in (arms, arms / np.where(sizes > 0, sizes, 1.0)))
+    if rank != scaled:
+        raise ValueError(
+            f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
+            f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Take "
+            "from every column of numbers its middle, if there is a column of ones, and divide by half its range, as "
+            "bandits_lab.arms.read_arms does; answers do not change by that"
+        )
+
+
+def check_some_nonzero(name, rows):
+    """Refuse vectors that are all zero."""
+    if not rows.any():
+        raise ValueError(f"{name} must not all be zero: nothing could be learnt from their rewards")
+
+
+def check_same_dimension(name, rows, arms):
+    """Refuse vectors with more or fewer entries than the arms."""
+    if rows.shape[1] != arms.shape[1]:
+        raise ValueError(f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}")
+
+
+def check_items(items, arms, distinct=True):
+    """Return the items (M, d), by default the arms, whose differences lie in the span of the arms."""
+    if items is None:
+        items = arms
+    items = check_matrix("items", items)
+    check_same_dimension("items", items, arms)
+    if distinct:
+        order = np.lexsort(items.T)
+        same = (items[order[1:]] == items[order[:-1]]).all(axis=1)
+        if same.any():
+            i, j = sorted(order[int(np.argmax(same)) :][:2].tolist())
+            raise ValueError(
+                f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one"
+            )
+    if items is not arms:
+        differences = items - items[0]
+        check_span(differences, arms, "differences of items", np.linalg.norm(differences, axis=1).max())
+    return items
+
+
+def check_noisy(arms, sigma):
+    """Return checked arms and the largest sigma."""
+    arms = check_arms(arms)
+    return arms, check_sigma(sigma, len(arms)).max()
+
+
+def check_problem(arms, items, delta, sigma):
+    """Return checked arms, items and delta, and the largest sigma, of a rule with fixed confidence."""
+    arms = check_arms(arms)
+    items = check_items(items, arms)
+    return arms, items, check_delta(delta), check_sigma(sigma, len(arms)).max()
+
+
+def check_span(directions, arms, name, scale=None):
+    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, by default their lengths."""
+    axes = basis(arms)
+    scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
+    distance = outside(directions, axes)
+    worst = int(np.argmax(distance - RANK_TOL * scale))
+    if distance[worst] > RANK_TOL * scale[worst]:
+        raise ValueError(
+            f"{name} must lie in the span of the arms (dimension {axes.shape[1]}); row {worst} is "
+            f"{distance[worst]:.3g} away from it and cannot be estimated: add arms or drop that item"
+        )
+
+
+def check_ridge(arms, ridge, name="ridge"):
+    """Refuse arms whose rewards a ridge would hide, so that the ridge names the best."""
+    # they alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most
+    # a tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest)
+    lengths = np.linalg.norm(arms, axis=1)
+    relative = lengths / lengths.max()
+    short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
+    hidden = np.flatnonzero(short & (outside(arms, basis(arms[~short])) > RANK_TOL * lengths))
+    if len(hidden):
+        raise ValueError(
+            f"arms must not differ so much in length beside a ridge: {name} = {ridge:.3g} hides the rewards of arms "
+            f"{', '.join(map(str, hidden[:5]))}, which alone measure a direction and are at most "
+            f"{lengths[hidden].max():.2g} long, where the longest is {lengths.max():.2g}: rescale the coordinates so "
+            f"that lengths are alike, lower {name}, or take a rule without a ridge"
+        )
+
+
+def check_told(asked, sample, arms, directions):
+    """Return whether a sample has the counts asked for; refuse one that leaves a direction unmeasured."""
+    if np.array_equal(asked, sample.counts):
+        return True
+    pulled = np.flatnonzero(sample.counts)
+    told = f"{sample.counts.sum()} pulls of arms {', '.join(map(str, pulled[:5]))}{', ...' if len(pulled) > 5 else ''}"
+    try:
+        check_span(directions, arms[pulled] if len(pulled) else np.zeros((1, arms.shape[1])), "what is compared")
+    except ValueError as error:
+        raise ValueError(f"{told} are not what this rule asks for here and cannot stand in for it: {error}") from None
+    return False
+
+
+def check_cost(cost, K):
+    """Return the costs of a pull as an array (K,) of positive numbers, or None."""
+    if cost is None:
+        return None
+    cost = _numbers("cost", cost)
+    if cost.shape != (K,):
+        raise ValueError(f"cost must have one number per arm ({K},); got shape {cost.shape}")
+    if (wrong := ~(np.isfinite(cost) & (cost > 0))).any():
+        raise ValueError(f"cost must be positive and finite; got {cost[wrong][0]} for arm {int(np.argmax(wrong))}")
+    return cost
+
+
+def check_delta(delta):
+    """Return the error probability as a float in (0, 1)."""
+    if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
+    return float(delta)
+
+
+def check_sigma(sigma, K, name="sigma", zero=False):
+    """Return a new array (K,) of standard deviations, from one or one per arm; `zero`: whether 0 is admitted."""
+    sigma = _numbers(name, sigma)
+    if sigma.shape not in ((), (K,)):
+        raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
+    wrong = ~(sigma <= LARGEST) | (sigma < 0) | ((sigma == 0) & (not zero))
+    if wrong.any():
+        what = f"positive, and at most {LARGEST:g}" if LARGEST < sigma[wrong][0] < np.inf else "positive and finite"
+        raise ValueError(f"{name} must be {what} (a standard deviation); got {sigma[wrong][0]}")
+    return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
+
+
+def check_theta(name, theta, d):
+    """Return a parameter as a float array of d finite numbers."""
+    theta = np.asarray(theta, dtype=float)
+    if theta.shape != (d,) or not np.isfinite(theta).all():
+        raise ValueError(f"{name} must be {d} finite numbers, one per column of items; got {theta}")
+    return theta
+
+
+def check_budget(budget, least, why, name="budget"):
+    """Return a whole number of pulls, at least `least` and at most 2^62, as an int; `why` explains the least."""
+    number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
+    if not number or budget % 1 or not least <= budget <= MOST:
+        raise ValueError(
+            f"{name} must be a whole number of pulls, at least {least} here ({why}); got {budget}: raise it"
+        )
+    return int(budget)
+
+
+def check_dimension(name, value, least):
+    """Refuse a value that is not an integer of at least `least`."""
+    if int(value) != value or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value}")
+
+
+def check_positive(name, value):
+    """Return a positive, finite float."""
+    if not (isinstance(value, int | float | np.number | np.ndarray) and np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite; got {value!r}")
+    return float(value)
+
+
+def check_option(name, value, options):
+    """Return a value that is one of the options."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+    return value
+
+
+def check_tolerance(tol):
+    """Return a relative duality gap as a float in (0, 1)."""
+    if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
+        raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to .1 %")
+    return float(tol)
+
+
+def check_weights(weights):
+    """Return shares of pulls (K,), non-negative, divided by their sum, which is 1 to six digits."""
+    weights = np.ascontiguousarray(weights, dtype=float)
+    if weights.ndim != 1 or weights.size == 0:
+        raise ValueError(f"weights must be a non-empty 1-D array, one entry per arm; got shape {weights.shape}")
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError(f"weights must be finite and non-negative; got {weights.min()}: clip and renormalise")
+    if abs(weights.sum() - 1) > 1e-6:
+        raise ValueError(f"weights must sum to 1; got {weights.sum()}: pass weights / weights.sum()")
+    return weights / weights.sum()

@@ -1,0 +1,324 @@
+"""How many pulls an instance needs: oracle designs, characteristic times and lower bounds.
+
+psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'theta)^2; the characteristic time of
+jedra2020 is T* = 2 psi*, since its value function carries the 1/2 of the Gaussian divergence.
+"""
+
+from math import acos, ceil, cos, log, log2, sin, sqrt
+
+import numpy as np
+from scipy.special import rel_entr
+
+from bandits_lib import checks
+from bandits_lib.design import Design, pairs, weighted_design, xy_design
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.numerics.ties import argmax
+
+CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
+
+
+def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Return differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
+
+    Parameters
+    ----------
+    items : (M, d) array
+        Items that are ranked, at least two.
+    theta : (d,) array_like
+        The true parameter.
+
+    Returns
+    -------
+    (M - 1, d) array
+        The rows (best - z) / gap, in the order of the items.
+
+    Raises
+    ------
+    ValueError
+        If the best value is attained twice, or theta is not d finite numbers.
+
+    Examples
+    --------
+    >>> oracle_directions(np.eye(2), np.array([1.0, 0.5])).tolist()
+    [[2.0, -2.0]]
+    """
+    theta = checks.check_theta("theta", theta, items.shape[1])
+    best = int(argmax(along(items, theta)))
+    differences = items[best] - np.delete(items, best, axis=0)
+    gaps = along(differences, theta)
+    if (gaps <= 0).any():
+        raise ValueError("the best item must be unique under theta: its value is attained twice, no oracle exists")
+    return differences / gaps[:, None]
+
+
+def oracle_design(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    sigma: float | np.ndarray = 1.0,
+    tol: float = 1e-3,
+) -> Design:
+    """Return the optimal static allocation for a known theta (fiez2019, eq. 1; weltz2023 with sigma per arm).
+
+    Parameters
+    ----------
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    theta : (d,) array_like
+        The true parameter.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise, one or one for each arm.
+    tol : float
+        Relative gap to which the value is certified.
+
+    Returns
+    -------
+    Design
+        Its value is psi* (in units of pulls, sigma included).
+
+    Raises
+    ------
+    ValueError
+        For bad input, one item, or a best item that is not unique.
+
+    Examples
+    --------
+    >>> design = oracle_design(np.eye(2), theta=[1.0, 0.5])
+    >>> design.weights.round(2).tolist(), round(design.value, 2)
+    ([0.5, 0.5], 16.0)
+    """
+    arms = checks.check_arms(arms)
+    items = checks.check_items(items, arms)
+    if len(items) < 2:
+        raise ValueError("items must be at least two: a single item needs no pull")
+    return weighted_design(arms, oracle_directions(items, theta), checks.check_sigma(sigma, len(arms)), tol=tol)
+
+
+def characteristic_time(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    sigma: float | np.ndarray = 1.0,
+    convention: str = "jedra2020",
+    tol: float = 1e-3,
+) -> float:
+    """Return T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* ("fiez2019", eq. 1).
+
+    Parameters
+    ----------
+    arms, items, theta, sigma : array_like
+        As for `oracle_design`.
+    convention : {"jedra2020", "fiez2019"}
+        T* or psi*.
+    tol : float
+        As for `oracle_design`.
+
+    Returns
+    -------
+    float
+        T* or psi*, in pulls, sigma included.
+
+    Raises
+    ------
+    ValueError
+        For an unknown convention, and as for `oracle_design`.
+
+    Examples
+    --------
+    >>> round(characteristic_time(np.eye(2), theta=[1.0, 0.5]), 1)
+    32.0
+    """
+    checks.check_option("convention", convention, tuple(CONVENTIONS))
+    return CONVENTIONS[convention] * oracle_design(arms, items, theta=theta, sigma=sigma, tol=tol).value
+
+
+def lower_bound(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    convention: str = "jedra2020",
+) -> float:
+    """Return the expected pulls that every delta-correct rule needs (Gaussian noise; jedra2020, Theorem 1).
+
+    Parameters
+    ----------
+    arms, items, theta : array_like
+        As for `oracle_design`.
+    delta : float
+        Error probability allowed, in (0, 1).
+    sigma : float or (K,) array_like
+        As for `oracle_design`.
+    convention : {"jedra2020", "fiez2019"}
+        T* kl(delta, 1 - delta); or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a factor 2.
+
+    Returns
+    -------
+    float
+        The bound, in pulls.
+
+    Raises
+    ------
+    ValueError
+        For delta outside (0, 1), and as for `characteristic_time`.
+
+    Examples
+    --------
+    >>> round(lower_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05), 1)
+    84.8
+    """
+    delta = checks.check_delta(delta)
+    time = characteristic_time(arms, items, theta=theta, sigma=sigma, convention=convention)
+    return time * (log(1 / (2.4 * delta)) if convention == "fiez2019" else binary_divergence(delta))
+
+
+def sphere_lower_bound(
+    d: int, *, norm: float, epsilon: float, delta: float, sigma: float = 1.0, proof: str = "jedra2020"
+) -> float:
+    """Return the expected pulls that every (epsilon, delta)-correct rule needs on the sphere (jedra2020, Theorem 4).
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 2.
+    norm, epsilon : float
+        Length |theta| of the parameter, and accepted regret, below norm / 5, in units of reward.
+    delta, sigma : float
+        Error probability allowed, in (0, 1), and standard deviation of the noise.
+    proof : {"jedra2020", "caps", "longer"}
+        Theorem 4, or the larger of it and one of our bounds, which the notebook jedra2020_4_sphere proves; "longer" is
+        never below "caps".
+
+    Returns
+    -------
+    float
+        The bound, in pulls.
+
+    Raises
+    ------
+    ValueError
+        For bad input, an epsilon of norm / 5 or more, and d below 2.
+
+    Notes
+    -----
+    With cos(phi) = 1 - epsilon / norm, "caps" turns theta by a little more than 2 phi; "longer" also makes it r >= 1
+    times as long, with the best r.
+
+    Examples
+    --------
+    >>> [round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05, proof=p), 1) for p in ("jedra2020", "longer")]
+    [5.3, 34.4]
+    """
+    checks.check_option("proof", proof, ("jedra2020", "caps", "longer"))
+    delta, norm, epsilon = (
+        checks.check_delta(delta),
+        checks.check_positive("norm", norm),
+        checks.check_positive("epsilon", epsilon),
+    )
+    if d < 2 or epsilon >= norm / 5:
+        raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon} and {norm}, d = {d}")
+    divergence = checks.check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
+    theorem = (d - 1) * divergence / (20 * norm * epsilon)
+    if proof == "jedra2020":
+        return theorem
+    cos2 = (1 - epsilon / norm) ** 2
+    caps = max(theorem, divergence / (2 * norm**2 * (1 - cos2) * max(1 - cos2, cos2 / (d - 1))))
+    return caps if proof == "caps" else max(caps, 2 * divergence / (norm**2 * _told_apart(d, epsilon / norm)))
+
+
+def _told_apart(d, x):
+    """Least over r >= 1 of the larger coefficient of A in "longer", x = epsilon / norm, by bisection."""
+
+    def along_and_across(r):
+        alpha = acos(1 - x) + acos(1 - x / r)
+        return 1 - r * cos(alpha), r * sin(alpha) / sqrt(d - 1)
+
+    low, high = 1.0, 3.0  # at 3 the first is negative: x < 1 / 5
+    for _ in range(60):
+        r = (low + high) / 2
+        along, across = along_and_across(r)
+        low, high = (r, high) if along > across else (low, r)
+    return max(abs(part) for part in along_and_across(high)) ** 2
+
+
+def binary_divergence(delta: float) -> float:
+    """Return the divergence kl(delta, 1 - delta) between two Bernoulli laws (jedra2020, Theorem 1).
+
+    Parameters
+    ----------
+    delta : float
+        Error probability allowed, in (0, 1).
+
+    Returns
+    -------
+    float
+        The divergence, in nats.
+
+    Examples
+    --------
+    >>> round(binary_divergence(0.05), 2)
+    2.65
+    """
+    return float(rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta))
+
+
+def rage_upper_bound(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    theta: np.ndarray,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    epsilon: float = 0.1,
+) -> np.ndarray:
+    """Return the pulls that RAGE exceeds with probability at most delta, phase by phase (fiez2019, Theorem 2).
+
+    Parameters
+    ----------
+    arms, items, theta, delta, sigma : array_like
+        As for `lower_bound`; gaps of at most 2, and of several sigma the largest counts.
+    epsilon : float
+        Slack left for rounding.
+
+    Returns
+    -------
+    (T,) array
+        Pulls of each phase t = 1, ..., ceil(log2(4 / smallest gap)), N_t for S_t = {z : gap <= 4 * 2^-t}.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for gaps above 2, which the theorem does not cover.
+
+    Examples
+    --------
+    >>> rage_upper_bound(np.eye(2), theta=[1.0, 0.5], delta=0.05).round().tolist()
+    [155.0, 813.0, 3706.0]
+    """
+    arms, items, delta, sigma = checks.check_problem(arms, items, delta, sigma)
+    epsilon = checks.check_positive("epsilon", epsilon)
+    values = along(items, checks.check_theta("theta", theta, items.shape[1]))
+    gaps = values.max() - values
+    if len(items) == 1:
+        return np.empty(0)
+    if np.sort(gaps)[1] == 0:
+        raise ValueError("two items share the largest value: no number of pulls tells which is the best")
+    if gaps.max() > 2 * (1 + 1e-9):
+        raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")
+    phases = ceil(log2(4 / np.sort(gaps)[1]))
+    return np.array([_phase_bound(arms, items, gaps, t, delta, sigma, epsilon) for t in range(1, phases + 1)])
+
+
+def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
+    """N_t of Theorem 2: the pulls of phase t, 0 where fewer than two items are in view."""
+    in_view = items[gaps <= 4 * 2.0**-t]
+    if len(in_view) < 2:
+        return 0.0
+    lam = xy_design(arms, pairs(in_view))
+    union = log(len(items) ** 2 * t**2 / delta)
+    pulls = 2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * union
+    return float(max(ceil(pulls), ceil(2 * np.count_nonzero(lam.weights) / epsilon)))

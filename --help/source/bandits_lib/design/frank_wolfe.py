@@ -1,0 +1,207 @@
+"""The solver of the papers: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019 appendix F).
+
+From uniform weights, step k moves 2/(k+2) of the mass to the arm of largest (y'A^-1x)^2 for the worst direction y. The
+maximum is not smooth, so the steps need not approach the optimum. Departure: a lower bound is added (`certificate`),
+with the running average of the visited directions, of mass 2(k+1)/((n+1)(n+2)) for the k-th.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_option
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
+from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
+from bandits_lib.design.far_pairs import MARGIN, FarPairs
+from bandits_lib.design.solvers import in_span, problem
+from bandits_lib.numerics.linear_algebra import (
+    apply,
+    cholesky,
+    combine,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    total,
+    transposed,
+)
+from bandits_lib.numerics.span import basis, span
+from bandits_lib.numerics.ties import argmax
+
+LIST = 150  # differences of up to this many items are listed
+FAR = 0.9  # of the largest squared norm: pairs above it are kept, or fewer
+KEPT, ITEMS = 200_000, 10_000  # the most pairs that are kept, and the most items of which any are
+
+
+def frank_wolfe_design(
+    arms: np.ndarray,
+    directions: np.ndarray | Pairs,
+    *,
+    sigma: float | np.ndarray | None = None,
+    prune: float = 1e-5,
+    pruned: str = "rescaled",
+    value_at: str = "last",
+    stop: float = 0.01,
+    max_iter: int = 5000,
+    start: np.ndarray | None = None,
+) -> Design:
+    """Compute the Frank-Wolfe XY-design of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
+
+    Parameters
+    ----------
+    arms, directions, sigma : array_like or Pairs
+        As for `weighted_design`.
+    prune : float, default 1e-5
+        Weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
+    pruned : {"rescaled", "lost", "largest"}, default "rescaled"
+        Where the mass of the pruned weights goes: to all others in proportion (the text), nowhere (fiez2019's code of
+        RAGE), or to the largest weight (fiez2019's code of XY-static and the oracle).
+    value_at : {"last", "before"}, default "last"
+        Whether the value is that of the returned weights or that before the last step (fiez2019's code).
+    stop : float, default 0.01
+        Relative change of the weights, in Euclidean norm, below which it ends.
+    max_iter : int, default 5000
+        Steps at most, at least 1.
+    start : (K,) array_like, optional
+        Non-negative weights of arms that span all; by default uniform (jedra2020 begins at the allocation before).
+
+    Returns
+    -------
+    Design
+        `value` is inf if pruning made a direction inestimable. `lower_bound` is usually well below the optimum.
+
+    Raises
+    ------
+    ValueError
+        As `weighted_design`, and if an option is out of range.
+
+    Examples
+    --------
+    >>> arms = np.vstack([np.eye(2), [np.cos(0.1), np.sin(0.1)]])
+    >>> frank_wolfe_design(arms, arms[:1] - arms[2:]).weights.round(2).tolist()
+    [0.05, 0.95, 0.0]
+    """
+    arms, vectors, name, sigma = problem(arms, directions, 1.0 if sigma is None else sigma)
+    check_option("pruned", pruned, ("rescaled", "lost", "largest"))
+    check_option("value_at", value_at, ("last", "before"))
+    if not 0 <= stop < np.inf:
+        raise ValueError(f"stop must be a non-negative number but is {stop}; the papers use 0.01")
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1 but is {max_iter}; the papers use 5000")
+    if not 0 <= prune < 2 / (max_iter + 2):
+        raise ValueError(f"prune must lie in [0, 2/(max_iter + 2)) but is {prune}; the last step must survive it")
+    options = float(prune), pruned, value_at, float(stop), int(max_iter), _first_weights(start, arms)
+    return _frank_wolfe_design(arms, vectors, name, sigma, *options)
+
+
+def _first_weights(start, arms):
+    if start is None:
+        return np.full(len(arms), 1 / len(arms))
+    start = np.asarray(start, dtype=float)
+    fits = start.shape == (len(arms),) and np.isfinite(start).all() and (start >= 0).all()
+    if not fits or basis(arms[start > 0]).shape != basis(arms).shape:
+        raise ValueError(f"start must be ({len(arms)},) non-negative weights of arms that span all arms; got {start}")
+    return start / total(start)
+
+
+class Steps(NamedTuple):
+    """Where the steps ended: weights (K,), the directions visited (n, r), the value before the last step (1,)."""
+
+    weights: np.ndarray
+    visited: np.ndarray
+    value: np.ndarray
+
+
+@cached
+def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter, first):
+    space = span(arms / sigma[:, None])
+    weights, visited, (value,) = _steps(arms, vectors, name, sigma, stop, max_iter, first)
+    bound = _running_bound(space.arms, weights, visited)
+    kept = np.where(weights < prune, 0.0, weights)
+    if pruned == "rescaled":
+        kept /= kept.sum()
+    elif pruned == "largest":
+        kept[argmax(kept)] += weights.sum() - kept.sum()
+    if value_at == "last":
+        value = value_of(space.arms, kept, _visible(in_span(space, vectors, name)))
+    return Design(kept, float(value), min(bound, float(value)), len(visited))
+
+
+@cached
+def _steps(arms, vectors, name, sigma, stop, max_iter, first):
+    space = span(arms / sigma[:, None])
+    weights, visited, value = frank_wolfe(space.arms, _visible(in_span(space, vectors, name)), first, stop, max_iter)
+    return Steps(weights, visited, np.array([value]))
+
+
+def _visible(directions):
+    """Differences of few items as a list, in order; of many in the plane, those that can be longest."""
+    if isinstance(directions, Listed):
+        return directions
+    if len(directions.items) <= LIST:
+        return directions.listed()
+    if directions.items.shape[1] <= 2:
+        return Listed(difference_vertices(directions.items))
+    return Remembered(directions.items) if len(directions.items) <= ITEMS else directions
+
+
+class Remembered(Differences):
+    """`Differences` of which the far pairs of one norm are asked first in the next; the answers are the same."""
+
+    kept: FarPairs | None = None
+    far = FAR
+
+    def worst(self, root):
+        points = product(self.items, transposed(root))
+        if not (found := self._among(self.kept, root, points)):
+            self.kept = self._far_pairs(root, points)
+            found = self._among(self.kept, root, points)
+        return found or super().worst(root)
+
+    def _far_pairs(self, root, points):
+        """A list of the far pairs, row by row; None where they are too many, and next time it will be fewer."""
+        if self.far > 1 - 1e-6:
+            return None
+        i, j, reached = walk(points)
+        pairs = np.sort(scan(points, reached * self.far, i, j, every=True), axis=0)
+        if pairs.shape[1] > KEPT or root.shape[0] != root.shape[1]:
+            self.far = 1 - (1 - self.far) / 4
+            return None
+        first, second = pairs[:, np.lexsort(pairs[::-1])]
+        return FarPairs(root, np.linalg.inv(root), reached * self.far, first, second)
+
+    def _among(self, kept, root, points):
+        """The worst pair of a list and its squared norm, or None if one outside may be as bad."""
+        if kept is None:
+            return None
+        norms = squares(points[kept.first] - points[kept.second])
+        pair = argmax(norms)
+        if kept.floor * kept.stretch(root) * (1 + MARGIN) >= norms[pair]:
+            return None
+        return self.items[kept.first[pair]] - self.items[kept.second[pair]], float(norms[pair])
+
+
+def frank_wolfe(arms, directions, weights, stop, max_iter):
+    """Weights (K,), the directions visited (n, r), and the value that the last step saw before it moved."""
+    matrix = information(arms, weights)
+    visited = []
+    for k in range(1, max_iter + 1):
+        across = inverse_triangle(cholesky(matrix)[0])
+        worst, value = directions.worst(transposed(across))
+        visited.append(worst)
+        vertex = argmax(apply(arms, apply(across, combine(worst, across))) ** 2)
+        step = 2 / (k + 2)
+        change = -step * weights
+        change[vertex] += step
+        small = total(change**2) < stop**2 * total(weights**2)
+        weights = weights + change
+        matrix = (1 - step) * matrix + step * np.outer(arms[vertex], arms[vertex])
+        if small:
+            break
+    return weights, np.array(visited), value
+
+
+def _running_bound(arms, weights, visited):
+    root, masses = inverse_root(arms, weights), np.arange(2.0, len(visited) + 2)
+    return float(lower_bound(arms, root, product(visited.copy(), transposed(root)), masses)[0])

@@ -1,0 +1,187 @@
+"""Certified G-optimal designs, which are the D-optimal ones (Kiefer and Wolfowitz 1960), for any number of arms.
+
+Let q_x = x'A^-1x; max q / r - 1 is the duality gap of log det A. Moving weight a from arm l to arm k multiplies det A
+by 1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2), so the best move is a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)), at most
+lambda_l (Boehning 1986). A sweep pairs the arms of largest q with those of the support of least q and moves weight for
+each pair, O(Kr^2) a sweep (Harman, Filova and Richtarik 2020, without the randomness). It starts from r spanning arms
+(Kumar and Yildirim 2005). From MANY_ARMS arms on, a working set is solved and tested on all arms until none violates.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
+from bandits_lib.design.directions import Listed, squared_norms
+from bandits_lib.numerics.in_place import inner
+from bandits_lib.numerics.kernels import compiled, merged
+from bandits_lib.numerics.linear_algebra import (
+    apply,
+    cholesky,
+    independent,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    transposed,
+)
+from bandits_lib.numerics.span import RANK_TOL, Span, outside, span
+from bandits_lib.numerics.ties import TIE, largest_first
+
+PAIRS = 4  # exchanges in a sweep, per dimension
+
+
+@compiled
+def spanning_arms(arms):
+    """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
+    return independent(arms, 0.0)[0]
+
+
+@compiled
+def inverse_and_norms(arms, weights):
+    """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
+    root = inverse_triangle(cholesky(information(arms, weights))[0])
+    return product(root, transposed(root)), squares(product(arms, root))
+
+
+@merged
+def _move(arms, inverse, weights, first, second):
+    """The best exchange of weight between two arms, in place on the weights and on A^-1."""
+    ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
+    q, q_other, cross = inner(ray, arms[first]), inner(other, arms[second]), inner(ray, arms[second])
+    if q < q_other:
+        first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
+    if q - q_other <= TIE * q:  # copies, for example: nothing to gain
+        return
+    curvature = 2.0 * (q * q_other - cross * cross)
+    mass = weights[second]
+    if curvature * mass > q - q_other:
+        mass = (q - q_other) / curvature
+        weights[second] -= mass
+    else:
+        weights[second] = 0.0
+    weights[first] += mass
+    gain = mass / (1.0 + mass * q)  # Sherman and Morrison, first for one arm, then for the other
+    loss = mass / (1.0 - mass * (q_other - gain * cross * cross))
+    other -= gain * cross * ray
+    for i in range(len(inverse)):
+        for j in range(len(inverse)):
+            inverse[i, j] += loss * other[i] * other[j] - gain * ray[i] * ray[j]
+
+
+@compiled
+def d_optimal(arms, tol, most):
+    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
+    rank = arms.shape[1]
+    weights = np.zeros(len(arms))
+    weights[spanning_arms(arms)] = 1.0 / rank
+    for sweep in range(most):
+        inverse, norms = inverse_and_norms(arms, weights)
+        if norms.max() <= (1.0 + tol) * rank:
+            return weights, sweep
+        support = np.flatnonzero(weights)
+        low = support[largest_first(-norms[support], PAIRS * rank)]
+        high = largest_first(norms, len(low))
+        for i in range(len(low)):
+            if high[i] != low[i]:
+                _move(arms, inverse, weights, high[i], low[i])
+    return weights, most
+
+
+BLOCK = 4096  # arms measured at a time
+PART = 5_000  # arms in the first working set, at least
+PER_ATOM = 8  # and for each that an optimum can need
+COMING = 1_000  # arms that come in at a time, at least
+SHARE = 4  # or one for so many in the set
+
+
+class WorkingSet(NamedTuple):
+    """Arms `chosen` (k,), the `Span` of these, their `weights` (k,), and the sweeps that took."""
+
+    chosen: np.ndarray
+    space: Span
+    weights: np.ndarray
+    sweeps: int
+
+
+def working_set(arms, tol, most):
+    """The `WorkingSet` of a design with x'A^-1x <= (1 + tol) r for all arms (K, d); `most` sweeps at a time."""
+    chosen, sweeps = _spanning_part(arms), 0
+    while True:
+        space = span(arms[chosen])
+        weights, more = d_optimal(space.arms, tol / 2, most)
+        sweeps += more
+        norms, rank = norms_of_all(arms, space, weights), space.arms.shape[1]
+        wider = np.union1d(chosen, _first(norms, (1 + tol / 2) * rank, max(COMING, len(chosen) // SHARE)))
+        if norms.max() <= (1 + tol) * rank or len(wider) == len(chosen):
+            return WorkingSet(chosen, space, weights, sweeps)
+        chosen = wider
+
+
+def norms_of_all(arms, space, weights):
+    """x'A^-1x (K,) of all arms, A of the weights (k,) on those of the `Span`; infinite if A is singular there."""
+    root = inverse_root(space.arms, weights)
+    if len(root) < space.arms.shape[1]:
+        return np.full(len(arms), np.inf)
+    root = product(root, transposed(product(space.basis, inverse_triangle(space.scale))))
+    return _by_blocks(arms, lambda block: squared_norms(block, root))
+
+
+def _by_blocks(arms, measure):
+    return np.concatenate([measure(arms[low : low + BLOCK]) for low in range(0, len(arms), BLOCK)])
+
+
+def _first(values, level, most):
+    above = np.flatnonzero(values > level)
+    return above[largest_first(values[above], most)]
+
+
+def _spanning_part(arms):
+    """Indices of arms at equal steps, and of as many others as it takes for all to be in their span."""
+    rank = min(arms.shape)
+    part = np.arange(0, len(arms), max(1, len(arms) // max(PART, PER_ATOM * rank * (rank + 1) // 2)))
+    if not arms[part].any():
+        part = np.append(part, np.argmax(arms.any(axis=1)))
+    while True:
+        axes = span(arms[part]).basis
+        if axes.shape[1] == arms.shape[1]:
+            return part
+        missing = _first(_by_blocks(arms, lambda block: _angle(block, axes)), RANK_TOL, COMING)  # noqa: B023
+        wider = np.union1d(part, missing)
+        if len(wider) == len(part):
+            return part
+        part = wider
+
+
+def _angle(vectors, axes):
+    """Distances (n,) of vectors (n, d) from the span of `axes`, relative to their lengths."""
+    return outside(vectors, axes) / np.maximum(np.sqrt(squares(vectors)), 1e-300)
+
+
+MAX_SWEEPS = 20_000
+MANY_ARMS = 40_000
+
+
+def solve_g(arms, tol):
+    solve = _of_all if len(arms) < MANY_ARMS else _of_many
+    weights, value, rank, sweeps = solve(arms, tol)
+    if not value <= (1 + tol) * rank:
+        warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
+    return Design(weights, max(value, float(rank)), float(rank), sweeps)
+
+
+def _of_all(arms, tol):
+    inside = span(arms).arms
+    weights, sweeps = d_optimal(inside, 0.8 * tol, MAX_SWEEPS)
+    weights = on_few_atoms(inside, weights, tol)
+    return weights, value_of(inside, weights, Listed(inside)), inside.shape[1], sweeps
+
+
+def _of_many(arms, tol):
+    """As `_of_all`, by way of a working set."""
+    chosen, space, few, sweeps = working_set(arms, 0.8 * tol, MAX_SWEEPS)
+    few = on_few_atoms(space.arms, few, tol)
+    weights = np.zeros(len(arms))
+    weights[chosen] = few
+    return weights, norms_of_all(arms, space, few).max(), space.arms.shape[1], sweeps

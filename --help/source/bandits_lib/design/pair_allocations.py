@@ -1,0 +1,269 @@
+"""Allocations for the difference of two arms, solved when first asked for and shared by all runs on the same arms.
+
+`allocations`: min |w|_1 subject to X'w = x_i - x_j, w of either sign, the program of LinGapE (Xu et al. 2018).
+`nonnegative_allocations`: the same with w >= 0, as the code of azizi2022 has it. That code hands the program to SLSQP,
+starts from equal weights, takes the last iterate for the solution whether it is one or not, and normalises.
+
+Without a solution rounding errors grow on the way, so the last iterate is that of Kraft's program of 1988 (PySLSQP),
+whose own linear algebra is the same on all processors. SciPy's present one stands in where there is no PySLSQP.
+Departures: derivatives are exact instead of finite differences, pairs that a relabelling of the arms carries into each
+other are solved once, and arms that a pair does not distinguish have equal weights.
+"""
+
+import os
+import sys
+import warnings
+from collections import OrderedDict
+from functools import cache, partial
+from hashlib import blake2b
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog, minimize
+
+from bandits_lib.design.elfving import signed_program, solve_pair
+from bandits_lib.numerics.kernels import kernel, merged
+from bandits_lib.numerics.linear_algebra import total
+
+
+@cache
+def is_here():
+    """Whether PySLSQP is installed; it has no wheels for systems other than Linux on x86-64."""
+    return find_spec("pyslsqp") is not None
+
+
+@cache
+def _optimize():
+    """PySLSQP's function; matplotlib is hidden from its import, which would choose a window for all figures."""
+    hidden = sys.modules.get("matplotlib")
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pyslsqp import optimize
+    finally:
+        del sys.modules["matplotlib"]
+        if hidden is not None:
+            sys.modules["matplotlib"] = hidden
+    return optimize
+
+
+def last_point(start, objective, gradient, constraint, jacobian):
+    """Return SLSQP's last iterate (n,) for min objective, constraint = 0, x >= 0, by its defaults, solution or not."""
+    functions = {"obj": objective, "grad": gradient, "con": constraint, "jac": lambda x: jacobian}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of points clipped to the bounds
+        silent = {"iprint": 0, "summary_filename": os.devnull}
+        return _optimize()(np.array(start), **functions, meq=len(jacobian), xl=0.0, **silent)["x"]
+
+
+ROWS = 64  # pairs a table holds at first
+NO_PAIR = np.iinfo(np.int64).max
+TABLES = 4  # tables remembered, the least recently used goes first
+
+_tables: OrderedDict = OrderedDict()
+
+
+class Table(NamedTuple):
+    """What compiled loops read of the allocations: the pairs i < j of M are known by the key i M + j."""
+
+    known: np.ndarray  # (1,), how many there are
+    keys: np.ndarray  # (C,), increasing, NO_PAIR where there is room for more
+    rows: np.ndarray  # (C,), of each key in the next two
+    support: np.ndarray  # (C, r + 1), the arms of each allocation
+    shares: np.ndarray  # (C, r + 1), their shares, -1 after the last
+
+
+class Allocations:
+    """The `table` of allocations solved so far; `solve(i, j)` -> weights (K,), at most r of them, for i < j below M."""
+
+    def __init__(self, solve, M, r, program=None):
+        self.solve, self.M, self.program, self.table = solve, M, program, _room(ROWS, r)
+
+    def key(self, i, j):
+        return min(i, j) * self.M + max(i, j)
+
+    def enter(self, i, j):
+        """The row of the pair i, j, solved now if it was not before; where there was no room the table is a new one."""
+        row = find(self.table, key := self.key(i, j))
+        if row >= 0:
+            return row
+        if self.table.known[0] == len(self.table.keys):
+            known, *columns = self.table
+            _, *more = _room(known[0], self.table.shares.shape[1] - 1)
+            self.table = Table(known.copy(), *map(np.concatenate, zip(columns, more, strict=True)))
+        weights = self.solve(*divmod(key, self.M))
+        return put(self.table, key, atoms := np.flatnonzero(weights), weights[atoms])
+
+
+def _room(C, r):
+    support, shares = np.zeros((C, r + 1), dtype=np.int64), np.full((C, r + 1), -1.0)
+    return Table(np.zeros(1, dtype=np.int64), np.full(C, NO_PAIR), np.zeros(C, dtype=np.int64), support, shares)
+
+
+@merged
+def place(table, key):
+    low, high = 0, table.known[0]
+    while low < high:
+        middle = (low + high) // 2
+        if table.keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def find(table, key):
+    at = place(table, key)
+    return table.rows[at] if at < table.known[0] and table.keys[at] == key else -1
+
+
+@kernel
+def put(table, key, arms, shares):
+    """Enter the shares (n,) of `arms` (n,) for a pair that is not there, where there is room; its row."""
+    row, at, atom = table.known[0], place(table, key), 0
+    for n in range(arms.shape[0]):
+        if shares[n] != 0.0:
+            table.support[row, atom], table.shares[row, atom] = arms[n], shares[n]
+            atom += 1
+    for n in range(row, at, -1):
+        table.keys[n], table.rows[n] = table.keys[n - 1], table.rows[n - 1]
+    table.keys[at], table.rows[at] = key, row
+    table.known[0] += 1
+    return row
+
+
+@kernel
+def enter(table, program, i, j):
+    """The row of the pair i, j, which is not there; -1 where there is no room, or no solution by this program."""
+    low, high = min(i, j), max(i, j)
+    if table.known[0] == table.keys.shape[0] or not solve_pair(program, low, high):
+        return -1
+    size = 0.0
+    for b in range(program.amounts.shape[0]):
+        size += program.amounts[b]
+    for b in range(program.amounts.shape[0]):
+        program.amounts[b] /= size
+    return put(table, low * program.prices.shape[0] + high, program.basis, program.amounts)
+
+
+def allocate(program, i, j):
+    if not solve_pair(program, i, j):  # a basis of nearly parallel arms
+        return general(program.columns.T, program.columns[:, i] - program.columns[:, j])
+    weights, used = np.zeros(program.columns.shape[1]), program.amounts > 0
+    weights[program.basis[used]] = program.amounts[used] / total(program.amounts)
+    return weights
+
+
+def general(arms, direction):
+    """Weights (K,) for a direction (r,), by a general solver of linear programs."""
+    signed = np.hstack([arms.T, -arms.T])
+    amounts = linprog(np.ones(signed.shape[1]), A_eq=signed, b_eq=direction, method="highs-ds").x
+    weights = amounts[: len(arms)] + amounts[len(arms) :]
+    return weights / weights.sum()
+
+
+def key_of(arms):
+    return blake2b(str(arms.shape).encode() + np.ascontiguousarray(arms).tobytes(), digest_size=24).digest()
+
+
+def allocations(arms):
+    """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
+    return _remembered(_signed, arms)
+
+
+def _signed(arms):
+    program, (K, r) = signed_program(arms), arms.shape
+    return Allocations(partial(allocate, program), K, r, program)
+
+
+def _remembered(make, arms):
+    """Return make(arms), the same as before where it is among the last TABLES."""
+    if (key := (make, key_of(arms))) not in _tables:
+        _tables[key] = make(arms)
+        if len(_tables) > TABLES:
+            _tables.popitem(last=False)
+    _tables.move_to_end(key)
+    return _tables[key]
+
+
+def allocations_clear():
+    _tables.clear()
+
+
+ROUNDED = 9  # digits to which inner products are the same
+
+
+class Directed(Allocations):
+    def key(self, i, j):
+        """One number for a pair, another for the pair turned round."""
+        return i * self.M + j
+
+
+def nonnegative_allocations(arms):
+    """The allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
+    return _remembered(_directed, arms)
+
+
+def _directed(arms):
+    return Directed(Pairs(arms).solve, len(arms), len(arms))
+
+
+class Pairs:
+    """The ordered pairs of arms (K, d); those of one shape are solved once."""
+
+    def __init__(self, arms):
+        self.arms, self.products = arms, np.round(arms @ arms.T, ROUNDED) + 0.0  # no -0
+        self.kinds = _ranks(np.sort(self.products, axis=1))
+        self.solved = {}  # shape of a pair -> (the products, in the order of the kinds of arms; weights in that order)
+
+    def solve(self, i, j):
+        K = len(self.arms)
+        seen = np.column_stack([self.kinds, self.products[i], self.products[j], np.arange(K) == i, np.arange(K) == j])
+        kinds, order = _ranks(seen), np.lexsort(seen.T)
+        shape, products = seen[order].tobytes(), self.products[np.ix_(order, order)]
+        before, weights = self.solved.get(shape, (None, None))
+        if before is None or not np.array_equal(before, products):
+            weights = _averaged(least_weights(self.arms, self.arms[i] - self.arms[j]), kinds)[order]
+            self.solved.setdefault(shape, (products, weights))
+        found = np.empty(K)
+        found[order] = weights
+        return found
+
+
+def least_weights(arms, direction):
+    """Weights (K,), sum 1: SLSQP's last point for min |w|_1, X'w = direction, w >= 0, from equal weights 1 / K."""
+    last = (_last_of_kraft if is_here() else _last_of_scipy)(arms, direction)
+    return np.abs(last) / np.abs(last).sum()
+
+
+def _norm(w):
+    return np.abs(w).sum()
+
+
+def _slope(w):
+    """A subgradient of |w|_1, 1 at 0."""
+    return np.sign(w) + (w == 0)
+
+
+def _last_of_kraft(arms, direction):
+    """(K,); X'w is summed arm by arm, in one order on all processors."""
+    K = len(arms)
+    return last_point(np.full(K, 1 / K), _norm, _slope, lambda w: (arms * w[:, None]).sum(axis=0) - direction, arms.T)
+
+
+def _last_of_scipy(arms, direction):
+    K = len(arms)
+    equal = {"type": "eq", "fun": lambda w: arms.T @ w - direction, "jac": lambda w: arms.T}
+    start, bounds = np.full(K, 1 / K), [(0, None)] * K
+    return minimize(_norm, start, jac=_slope, method="SLSQP", bounds=bounds, constraints=equal).x
+
+
+def _ranks(rows):
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def _averaged(weights, kinds):
+    return (np.bincount(kinds, weights) / np.bincount(kinds))[kinds]

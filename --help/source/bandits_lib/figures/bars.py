@@ -1,0 +1,217 @@
+"""Figures with one row or one bar for each rule: pulls with their burn-in, error rates, shares of pulls.
+
+Also rules over many instances, as Agarwal et al. (2021) draw them: profiles and probabilities of improvement.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from bandits_lib.figures.style import drawn, look
+
+
+def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
+    """Draw the mean pulls of each rule, one bar a row, with its 95 % interval; the paler part is burn-in.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : pandas.DataFrame
+        A `summary` indexed by algorithm alone, with a column burn_in (pulls).
+    unit : float, default 1e6
+        Pulls per unit of the axis.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> estimates = pd.DataFrame({"mean": [3e6], "low": [2e6], "high": [4e6], "burn_in": [1e6]}, index=["h_rage"])
+    >>> pulls(plt.subplots()[1], estimates).get_xlabel()
+    'pulls / $10^{6}$'
+    """
+    rows = range(len(estimates))
+    for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
+        bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
+        ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
+        ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
+        spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
+        ax.errorbar(e["mean"] / unit, row, xerr=spread, color="0.1", lw=1, marker="")
+    ax.set(yticks=rows, yticklabels=[look(name).label for name in estimates.index], xlim=(0, None))
+    ax.set_xlabel(f"pulls / $10^{{{round(np.log10(unit))}}}$")
+    ax.grid(axis="y", visible=False)
+    ax.invert_yaxis()
+    return ax
+
+
+def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
+    """Draw the share of pulls that each arm gets, designs side by side.
+
+    Parameters
+    ----------
+    ax, designs : Axes, pandas.DataFrame
+        Where to draw, and the shares, one row per arm (its label) and one column per algorithm.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> shares(plt.subplots()[1], pd.DataFrame({"h_rage": [0.5, 0.5], "rage": [0.4, 0.6]})).get_ylabel()
+    'share of pulls'
+    """
+    width = 0.8 / designs.shape[1]
+    for column, name in enumerate(designs.columns):
+        at = np.arange(len(designs)) + (column - (designs.shape[1] - 1) / 2) * width
+        ax.bar(at, designs[name], width, color=look(name).colour, label=look(name).label)
+    ax.set(xticks=range(len(designs)), xticklabels=designs.index, ylabel="share of pulls")
+    ax.grid(axis="x", visible=False)
+    return ax
+
+
+def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
+    """Draw the error rate of each algorithm over all settings with Wilson's 95 % interval, and the rate allowed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates, delta : pandas.DataFrame, float
+        A `summary` indexed by algorithm alone, and the error probability allowed.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> estimates = pd.DataFrame({"error_rate": [0.1], "error_low": [0.0], "error_high": [0.2]}, index=["rage"])
+    >>> pooled_error_rates(plt.subplots()[1], estimates, 0.05).get_xlabel()
+    'error rate'
+    """
+    in_rows(ax, estimates, ["error_rate", "error_low", "error_high"], delta)
+    ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
+    ax.set(xlabel="error rate", xlim=(0, None))
+    ax.invert_yaxis()
+    return ax
+
+
+def in_rows(ax, table, columns, beside):
+    """Draw an estimate with its interval for each rule, one row each, and a dashed line at `beside`."""
+    for row, (name, (estimate, low, high)) in enumerate(table[list(columns)].iterrows()):
+        _, colour, marker = look(name)
+        spread = [[estimate - low], [high - estimate]]
+        ax.errorbar(estimate, row, xerr=spread, color=colour, marker=marker, clip_on=False)
+    ax.axvline(beside, color="0.35", ls="--", lw=1)
+    ax.set(yticks=range(len(table)), yticklabels=[look(name).label for name in table.index])
+    return ax
+
+
+def settings(
+    axes: Sequence[Axes],
+    estimates: pd.DataFrame,
+    by: str,
+    labels: dict[Any, str],
+    pooled: pd.DataFrame,
+    delta: float,
+) -> Sequence[Axes]:
+    """Draw a panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates.
+
+    Parameters
+    ----------
+    axes : sequence of matplotlib.axes.Axes
+        Where to draw: one more than settings, sharing y.
+    estimates, by : pandas.DataFrame, str
+        A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
+    labels : dict
+        {setting: words}.
+    pooled, delta : pandas.DataFrame, float
+        As for `pooled_error_rates`.
+
+    Returns
+    -------
+    sequence of matplotlib.axes.Axes
+        The `axes`.
+    """
+    *panels, last = axes
+    for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):
+        pulls(ax, rows.droplevel(by))
+        ax.axvline(rows["lower_bound"].iloc[0] / 1e6, color=look("lower_bound").colour, ls="--", lw=1)
+        ax.set_xlabel(f"pulls / $10^6$ ({labels[setting]})")
+    pooled_error_rates(last, pooled, delta)
+    last.set(ylim=(len(pooled) - 0.4, -0.6), xticks=[0, delta], yticklabels=[look(name).label for name in pooled.index])
+    return axes
+
+
+def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
+    """Draw the share of runs whose score is at most tau, a line for each rule with its band.
+
+    Parameters
+    ----------
+    ax, shares : Axes, pandas.DataFrame
+        Where to draw, and what `performance_profile` returns.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> index = pd.MultiIndex.from_tuples([("rage", 1.0), ("rage", 2.0)], names=["algorithm", "tau"])
+    >>> shares = pd.DataFrame({"share": [0.5, 1.0], "low": [0.4, 0.9], "high": [0.6, 1.0]}, index=index)
+    >>> profiles(plt.subplots()[1], shares).get_legend_handles_labels()[1]
+    ['RAGE']
+    """
+    rules = shares.groupby(level="algorithm", sort=False)
+    for k, (name, points) in enumerate(rules):
+        tau = points.index.get_level_values("tau")
+        ax.fill_between(tau, points["low"], points["high"], color=look(name).colour, alpha=0.15, lw=0)
+        apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line stand between those of the others
+        ax.plot(tau, points["share"], markevery=apart, **drawn(name))
+    ax.set(xlabel="$\\tau$", ylabel="runs with at most $\\tau$", ylim=(-0.02, 1.02))
+    return ax
+
+
+def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
+    """Draw how probably a rule is better than each other one, one row each, with the interval and the tie.
+
+    Parameters
+    ----------
+    ax, probabilities : Axes, pandas.DataFrame
+        Where to draw, and what `probability_of_improvement` returns.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> found = pd.DataFrame({"probability": [0.7], "low": [0.6], "high": [0.8]}, index=["rage"])
+    >>> [text.get_text() for text in improvements(plt.subplots()[1], found).get_yticklabels()]
+    ['RAGE']
+    """
+    in_rows(ax, probabilities, ["probability", "low", "high"], 0.5)
+    ax.set(xlim=(0, 1), ylim=(len(probabilities) - 0.5, -0.5))
+    ax.grid(axis="y", visible=False)
+    return ax

@@ -1,0 +1,121 @@
+"""A notebook's parameters: read from its cell, and checked, with one sentence, against values given in their place."""
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+LARGEST = sys.float_info.max
+
+
+class Parameter(NamedTuple):
+    """A line of the cell tagged `parameters`: its literal and the comment behind it."""
+
+    default: Any
+    comment: str
+
+
+def read(notebook):
+    """{name: Parameter} of a notebook file in the order of its cell; empty if no cell is tagged `parameters`."""
+    path = Path(notebook)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+    lines = [line.strip() for line in source.splitlines()]
+    return dict(_parameter(path.stem, line) for line in lines if line and not line.startswith("#"))
+
+
+def _parameter(name, line):
+    """(name, Parameter) of one line."""
+    try:
+        (node,) = ast.parse(line).body
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
+            comment = line.encode()[node.end_col_offset :].decode().strip().removeprefix("#").strip()
+            return target.id, Parameter(ast.literal_eval(node.value), comment)
+    except (ValueError, SyntaxError):
+        pass
+    raise ValueError(f"{name}: parameter line `{line}` is not `name = literal`")
+
+
+def typed(text):
+    """The value that a word of the command line means: a Python literal, or text."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return list(value) if isinstance(value, tuple) else value
+
+
+def check(notebook, known, given):
+    """Raise one sentence for an unknown name and for a value of another kind than the default, or out of range."""
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none, tagged so'}")
+        default = known[name].default
+        if fault := _fault(name, value, default):
+            raise ValueError(f"{notebook}: {name} = {value!r} {fault}; the notebook has {name} = {default!r}")
+
+
+def _fault(name, value, default, least=1):
+    """What is wrong with a value, in words, or None."""
+    if isinstance(default, list):
+        return _fault_of_list(name, value, default)
+    if isinstance(default, bool | str):
+        kind = "a string" if isinstance(default, str) else "True or False"
+        return None if isinstance(value, type(default)) else f"is not {kind}"
+    return _fault_of_number(name, value, default, 0 if name == "seed" or default == 0 else least)
+
+
+def _fault_of_number(name, value, default, least):
+    """Whole numbers count something and are positive; a seed and the runs of one setting of several may be 0."""
+    whole = isinstance(default, int)
+    if type(value) not in ((int,) if whole else (int, float)):
+        kind = "a whole number, without point or exponent" if whole else "a number"
+        return f"is not {kind}" + (_yaml(value) if isinstance(value, str) else "")
+    if not -LARGEST <= value <= LARGEST:
+        return "is not finite"
+    if name.rpartition("_")[2] in ("delta", "deltas"):
+        return None if 0 < value < 1 else "is not between 0 and 1"
+    if name == "n_jobs":
+        return None if value else "is not a number of processes"
+    return f"is not {least:d} or more" if whole and value < least else None
+
+
+def _yaml(text):
+    """What to write where YAML makes a string of a number."""
+    try:
+        number = float(text)
+    except ValueError:
+        return ""
+    return f" (YAML reads {text} as a string: write {number!r})"
+
+
+def _fault_of_list(name, value, default):
+    """Elements are as those of the default, lists among them as long."""
+    if not isinstance(value, list):
+        number = type(value) in (int, float) and not isinstance(default[0], list)
+        return "is no list" + (f": write '[{value!r}]'" if number else "")
+    if not value:
+        return "is empty"
+    like = next((element for element in default if isinstance(element, float)), default[0])
+    for element in value:
+        if isinstance(like, list) and isinstance(element, list) and len(element) != len(like):
+            return f"has the element {element!r}, which does not have {len(like)} numbers"
+        if fault := _fault(name, element, like, least=not name.endswith("_runs")):
+            return f"has the element {element!r}, which {fault}"
+    return None
+
+
+def listing(notebook, known):
+    """The parameters with their comments, one a line, and which numbers of runs `runs` does not set."""
+    settings = {f"{name} = {parameter.default!r}": parameter.comment for name, parameter in known.items()}
+    width = min(40, max(map(len, settings), default=0))
+    lines = [f"  {text:<{width}}  {'# ' * bool(comment)}{comment}".rstrip() for text, comment in settings.items()]
+    return "\n".join([notebook, *lines, *([f"-p runs N leaves {left}."] if (left := unmoved(known)) else [])])
+
+
+def unmoved(known):
+    """Which numbers of runs `runs` does not set: "a_runs and b_runs as they are", "" if there are none."""
+    *others, last = [name for name in known if name.endswith("_runs")] or [""]
+    names = f"{', '.join(others)} and {last}" if others else last
+    return names and f"{names} as {'they are' if others else 'it is'}"

@@ -1,0 +1,434 @@
+"""Arms and parameters in the plane: drawn for a reader, and moved by sliders (`panel`, which needs ipywidgets)."""
+
+from collections.abc import Collection, Sequence
+from html import escape
+from itertools import combinations
+from math import ceil, floor, log10
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bandits_lib.checks import check_arms, check_option, check_theta
+from bandits_lib.complexity import oracle_design
+from bandits_lib.design import g_design, pairs, xy_design
+from bandits_lib.figures.display import png
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.numerics.span import basis
+
+DISC = 900  # area of the disc of an arm that gets all pulls, in points squared
+AWAY = 7  # of a label from its point, in points
+DESIGNS = ("XY", "G", "oracle", "uniform")
+COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e73"}
+DIRECTIONS = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
+DISTANCES = (5, 14, 26, 40)  # from the point, in points of type
+SIDE, FONT = 175, 7  # of the square and of its labels, in points of type
+WIDE, HIGH = 0.62, 1.25  # of a character, in font sizes
+Limits = tuple[tuple[float, float], tuple[float, float]]
+
+
+def draw_arms(
+    ax: Axes,
+    arms: np.ndarray,
+    names: Sequence[str],
+    shares: np.ndarray,
+    *,
+    gone: Collection[int] = (),
+    colour: str = "C0",
+) -> Axes:
+    """Draw arms as points with their names, and around each a disc whose area is its share of the pulls.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    arms, names, shares : (K, 2) array, sequence of str, (K,) array
+        Arms, one per row, their names, and their shares of the pulls.
+    gone : collection of int, default ()
+        Rows of the arms that are eliminated: their points are hollow, their names grey.
+    colour : str, default "C0"
+        Colour of the discs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> ax = draw_arms(plt.subplots()[1], np.eye(2), "AB", np.array([0.3, 0.7]), gone=[1])
+    >>> [text.get_text() for text in ax.texts]
+    ['A', 'B']
+    """
+    ax.scatter(arms[:, 0], arms[:, 1], s=DISC * np.asarray(shares), color=colour, alpha=0.4, linewidths=0)
+    stays = ~np.isin(np.arange(len(arms)), list(gone))
+    ax.scatter(arms[stays, 0], arms[stays, 1], s=12, color="black", zorder=3)
+    ax.scatter(arms[~stays, 0], arms[~stays, 1], s=12, facecolors="white", edgecolors="0.5", linewidths=0.8, zorder=3)
+    for arm, name, black in zip(arms, names, stays, strict=True):
+        grey = "black" if black else "0.5"
+        ax.annotate(name, arm, (AWAY, AWAY - 2), textcoords="offset points", ha="center", color=grey)
+    ax.set(aspect="equal", xlim=(arms[:, 0].min() - 0.15, arms[:, 0].max() + 0.2))
+    ax.set(ylim=(arms[:, 1].min() - 0.15, arms[:, 1].max() + 0.2))
+    return ax
+
+
+def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> Axes:
+    """Draw in grey where `item` is the best of the items, in a square of the plane of parameters.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    items : (M, 2) array
+        Items, one per row.
+    item : int
+        Row of the item.
+    limits : ((float, float), (float, float))
+        Ends of the two axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> draw_cone(plt.subplots()[1], np.eye(2), 0, ((0, 2), (-1, 1))).get_xlim()
+    (np.float64(0.0), np.float64(2.0))
+    """
+    first, second = np.meshgrid(*(np.linspace(low, high, 300) for low, high in limits))
+    rivals = np.delete(items, item, axis=0)
+    if len(rivals):
+        lead = np.min([y[0] * first + y[1] * second for y in items[item] - rivals], axis=0)
+        ax.contourf(first, second, lead, levels=[0, np.inf], colors=["0.9"])
+        ax.contour(first, second, lead, levels=[0], colors=["0.5"], linewidths=0.8)
+    else:
+        ax.axvspan(*limits[0], color="0.9", lw=0)
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
+    ax.grid(False)
+    return ax
+
+
+def draw_ties(
+    ax: Axes, items: np.ndarray, names: Sequence[str], limits: Limits, *, open_items: Collection[int] = ()
+) -> Axes:
+    """Draw the lines of the plane of parameters on which two of the items are equally good.
+
+    Parameters
+    ----------
+    ax, items, names, limits : Axes, (M, 2) array, sequence of str, pairs of float
+        As for `draw_cone`, and the names of the items.
+    open_items : collection of int, default ()
+        Rows of items not yet compared: their lines are dark, and named where they meet the right edge.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> ax = draw_ties(plt.subplots()[1], np.eye(2), "AB", ((0, 2), (-2, 3)), open_items=[0, 1])
+    >>> len(ax.lines), [text.get_text() for text in ax.texts]
+    (1, ['A = B'])
+    """
+    (_, right), (low, high) = limits
+    for first, second in combinations(range(len(items)), 2):
+        x, y = items[first] - items[second]
+        is_open = first in open_items and second in open_items
+        ax.axline((0, 0), (-y, x), color="black" if is_open else "0.8", lw=0.8, zorder=2 if is_open else 1)
+        if is_open and y and low < (height := -x / y * right) < high:
+            told = f"{names[first]} = {names[second]}"
+            ax.annotate(told, (right, height), (3, 0), textcoords="offset points", va="center", size=7)
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
+    ax.grid(False)
+    return ax
+
+
+def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarray, radius: float, **line: Any) -> Axes:
+    """Draw the parameters x with ||x - theta||_A <= radius, A = sum of counts[k] arms[k] arms[k]', and theta as a dot.
+
+    The ellipse keeps clear of the line y'x = 0 exactly if |y'theta| > radius ||y||_{A^-1}, which is RAGE's test.
+
+    Parameters
+    ----------
+    ax, arms : Axes, (K, 2) array
+        As for `draw_arms`.
+    counts : (K,) array
+        Pulls of each arm, not all on one line.
+    theta, radius : (2,) array, float
+        The parameter in the middle, and the radius in the norm of A, in units of the noise's standard deviation.
+    **line
+        How the curve is drawn, as for `Axes.plot`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> ax = draw_ellipse(plt.subplots()[1], np.eye(2), np.array([4, 4]), np.zeros(2), 1.0)
+    >>> ax.lines[0].get_xdata().max().round(3).item()
+    0.5
+    """
+    root = np.linalg.cholesky(np.linalg.inv((arms.T * counts) @ arms))
+    turn = np.linspace(0, 2 * np.pi, 241)
+    curve = np.asarray(theta)[:, None] + radius * root @ [np.cos(turn), np.sin(turn)]
+    (drawn,) = ax.plot(*curve, marker="", **line)
+    ax.plot(*theta, ls="", marker="o", ms=3, color=drawn.get_color())
+    return ax
+
+
+# --- sliders
+
+
+def weights_of(design, arms, theta):
+    """Shares of the pulls (K,) under the design of that name; the oracle's is for `theta`."""
+    if check_option("design", design, DESIGNS) == "uniform":
+        return np.full(len(arms), 1 / len(arms))
+    if design == "G":
+        return g_design(arms).weights
+    return (oracle_design(arms, theta=theta) if design == "oracle" else xy_design(arms, pairs(arms))).weights
+
+
+def picture(
+    arms: np.ndarray, theta: np.ndarray, *, design: str = "XY", delta: float = 0.05, pulls: int = 200
+) -> Figure:
+    """Return a figure of two panels: the shares of the pulls, and the confidence ellipse of theta.
+
+    Parameters
+    ----------
+    arms : (K, 2) array_like
+        Arms, one per row, also the items; they span the plane.
+    theta : (2,) array_like
+        Parameter.
+    design : {"XY", "G", "oracle", "uniform"}, default "XY"
+        Name of the design.
+    delta : float, default 0.05
+        Error probability allowed.
+    pulls : int, default 200
+        Number of pulls.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the grey cone is where
+        the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019, section 2.1).
+
+    Raises
+    ------
+    ValueError
+        For arms not in the plane or on one line, and for two best arms, identical or equally good.
+
+    Examples
+    --------
+    >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
+    >>> picture(arms, theta, pulls=400).axes[1].get_aspect()
+    1.0
+    """
+    arms, theta = _in_the_plane(arms), check_theta("theta", theta, 2)
+    _check_best(arms, theta)
+    weights = weights_of(design, arms, theta)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3), layout="constrained")
+    _draw_arms(left, arms, weights, COLOURS[design])
+    _draw_ellipse(right, arms, weights, theta, np.sqrt(2 * np.log(len(arms) / delta) / pulls), COLOURS[design])
+    return fig
+
+
+def _in_the_plane(arms):
+    arms = check_arms(arms)
+    if arms.shape[1] != 2 or basis(arms).shape[1] < 2:
+        raise ValueError(f"arms must span the plane; got shape {arms.shape}: give rows (x1, x2), not all on one line")
+    return arms
+
+
+def _check_best(arms, theta):
+    values = along(arms, theta)
+    first, second = sorted(np.argsort(-values, kind="stable")[:2].tolist())
+    if abs(values[first] - values[second]) <= 1e-12 * np.abs(values).max():
+        why = "are identical" if (arms[first] == arms[second]).all() else "are equally good under theta"
+        raise ValueError(
+            f"the best arm must be unique, but arms {first} and {second} {why}: move one of them, or theta"
+        )
+
+
+def _draw_arms(ax, arms, weights, colour):
+    ax.scatter(*arms.T, s=700 * weights, color=colour, alpha=0.5, lw=0)
+    ax.scatter(*arms.T, s=8, color="k", zorder=3)
+    reach = 1.35 * np.abs(arms).max()
+    write(ax, arms, weights, reach)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+
+
+def _draw_ellipse(ax, arms, weights, theta, radius, colour):
+    turn = np.linspace(0, 2 * np.pi, 200)
+    root = np.linalg.cholesky(np.linalg.inv((arms.T * weights) @ arms))
+    reach = 1.6 * max(np.abs(theta).max(), 0.5)
+    first, second = np.meshgrid(*2 * [np.linspace(-reach, reach, 300)]) + theta[:, None, None]
+    best = int(np.argmax(arms @ theta))
+    margin = np.min([y[0] * first + y[1] * second for y in arms[best] - np.delete(arms, best, axis=0)], axis=0)
+    ax.contourf(first, second, margin, levels=[0, np.inf], colors=["0.9"])
+    ax.plot(*(theta[:, None] + radius * root @ [np.cos(turn), np.sin(turn)]), color=colour)
+    ax.plot(*theta, "k.")
+    limits = [(middle - reach, middle + reach) for middle in theta]
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
+
+
+def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
+    """Return sliders that move one arm, theta, the confidence and the pulls, above the picture that follows them.
+
+    Parameters
+    ----------
+    arms, theta : (K, 2) and (2,) array_like
+        As for `picture`.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        Its attribute `controls` names the sliders and the button `reset`; the last child is the image. A line above the
+        image says what `picture` refuses, and the last picture stays.
+
+    Raises
+    ------
+    ValueError
+        For arms not in the plane or on one line, and a theta that is no two numbers.
+
+    Examples
+    --------
+    >>> arms, theta = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]]), np.array([1.0, 0.1])
+    >>> sorted(panel(arms, theta).controls)
+    ['arm', 'delta', 'design', 'pulls', 'reset', 'theta1', 'theta2', 'x1', 'x2']
+    """
+    import ipywidgets as widgets
+
+    first, theta = _in_the_plane(arms), check_theta("theta", theta, 2)
+    arms = first.copy()
+    controls = _controls(widgets, first, theta)
+    start = {name: control.value for name, control in controls.items()}
+    controls["reset"] = widgets.Button(description="reset")
+    image, note = widgets.Image(format="png"), widgets.HTML()
+    moving = []  # while the sliders follow the arm, they do not move it
+
+    def put(values):
+        moving.append(True)
+        for name, value in values.items():
+            controls[name].value = value
+        moving.clear()
+
+    def choose(change):
+        put(dict(zip(("x1", "x2"), arms[change["new"]].tolist(), strict=True)))
+
+    def draw(change=None):
+        if moving:
+            return
+        if change is not None and change["owner"] in (controls["x1"], controls["x2"]):
+            arms[controls["arm"].value] = controls["x1"].value, controls["x2"].value
+        try:
+            options = {name: controls[name].value for name in ("design", "delta", "pulls")}
+            theta = [controls["theta1"].value, controls["theta2"].value]
+            image.value, note.value = png(picture(arms, np.array(theta), **options)), ""
+        except ValueError as error:
+            note.value = escape(str(error))
+
+    def reset(button):
+        arms[:] = first
+        put(start)
+        draw()
+
+    controls["arm"].observe(choose, "value")
+    controls["reset"].on_click(reset)
+    for name in start.keys() - {"arm"}:
+        controls[name].observe(draw, "value")
+    draw()
+    sliders = widgets.GridBox([*controls.values()], layout={"grid_template_columns": "1fr 1fr"})
+    box = widgets.VBox([sliders, note, image])
+    box.controls = controls
+    return box
+
+
+def _controls(widgets, arms, theta):
+    still = {"continuous_update": False}
+    move, turn = ({"min": -size, "max": size, "step": size / 40, **still} for size in map(_size, (arms, theta)))
+    return {
+        "arm": widgets.Dropdown(options=range(len(arms)), description="arm"),
+        "design": widgets.Dropdown(options=DESIGNS, description="design"),
+        "x1": widgets.FloatSlider(arms[0, 0], **move, description="its x1"),
+        "x2": widgets.FloatSlider(arms[0, 1], **move, description="its x2"),
+        "theta1": widgets.FloatSlider(theta[0], **turn, description="theta 1"),
+        "theta2": widgets.FloatSlider(theta[1], **turn, description="theta 2"),
+        "delta": widgets.FloatLogSlider(0.05, min=-6, max=-0.5, step=0.25, description="delta", **still),
+        "pulls": widgets.IntSlider(200, min=20, max=2000, step=20, description="pulls", **still),
+    }
+
+
+def _size(numbers):
+    """The end of a slider: a quarter beyond the largest of the numbers, in one digit."""
+    largest = 1.25 * float(np.abs(numbers).max()) or 1.0
+    unit = 10.0 ** floor(log10(largest))
+    return unit * ceil(largest / unit)
+
+
+# --- labels beside points that do not print over one another, from sizes in points of type, without a canvas
+
+
+def write(ax, arms, weights, reach):
+    """Number and share beside every arm (K, 2), one label for those in one place, on axes from -reach to reach."""
+    together = groups(arms, reach / 50)
+    texts = [f"{', '.join(map(str, group))}: {weights[group].sum():.0%}" for group in together]
+    points = (arms[[group[0] for group in together]] / reach + 1) / 2 * SIDE
+    for point, corner, text in zip(points, places(points, texts, SIDE, FONT), texts, strict=True):
+        ends = {"xy": (point / SIDE * 2 - 1) * reach, "xytext": corner - point, "textcoords": "offset points"}
+        far = np.abs(corner - point).max() > 10
+        arrow = {"arrowstyle": "-", "lw": 0.4, "color": "0.6", "shrinkA": 0, "shrinkB": 1} if far else None
+        ax.annotate(text, **ends, fontsize=FONT, arrowprops=arrow)
+
+
+def groups(points, near):
+    """Rows of points (n, 2) that lie within `near` of the first of their group, as lists."""
+    found: list[list[int]] = []
+    for k, point in enumerate(points):
+        home = next((group for group in found if np.hypot(*(points[group[0]] - point)) <= near), None)
+        if home is None:
+            found.append([k])
+        else:
+            home.append(k)
+    return found
+
+
+def places(points, texts, side, fontsize):
+    """Lower left corners (n, 2) of texts beside points (n, 2), outward first; all in points of type, in a square."""
+    boxes: list[tuple[float, float, float, float]] = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
+    corners = []
+    units = DIRECTIONS / np.hypot(*DIRECTIONS.T)[:, None]
+    for point, text in zip(points, texts, strict=True):
+        size = np.array([WIDE * fontsize * len(text), HIGH * fontsize])
+        away = DIRECTIONS[np.argsort(-(units @ (point - points.mean(axis=0))).round(6), kind="stable")]
+        tried = [_box(point, size, direction, far) for far in DISTANCES for direction in away]
+        best = min(tried, key=lambda box: sum(_overlap(box, other) for other in boxes) + 10 * _outside(box, side))
+        boxes.append(best)
+        corners.append(best[:2])
+    return np.array(corners)
+
+
+def _box(point, size, direction, far):  # left, low, right, high of a text at a distance from a point
+    reach = far / np.hypot(*direction) * direction + np.where(direction < 0, -size, 0)
+    low = point + reach - np.where(direction == 0, size / 2, 0)
+    return (*low, *(low + size))
+
+
+def _overlap(one, other):
+    """Area that two boxes share."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return max(wide, 0.0) * max(high, 0.0)
+
+
+def _outside(box, side):
+    return max(0.0, -box[0]) + max(0.0, -box[1]) + max(0.0, box[2] - side) + max(0.0, box[3] - side)

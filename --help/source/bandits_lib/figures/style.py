@@ -1,0 +1,299 @@
+"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables without titles."""
+
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import hsv_to_rgb, to_hex
+from numpy.typing import ArrayLike
+
+from bandits_lib import fixed_budget, fixed_confidence, variance
+from bandits_lib.figures import results
+
+PALETTE = sns.color_palette("colorblind", 10).as_hex()
+APART = 0.08  # of the first and the last rule from their setting, in distances of settings
+MARKERS = "os^DvXPp<>8Hdh*"
+OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
+
+
+class Look(NamedTuple):
+    """How a rule is drawn: its label in legends and tables, its colour and its marker."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {  # a rule under its own name has the label of its decorator
+    "rage": Look(fixed_confidence.rage.label, PALETTE[0], "o"),
+    "rage_halving": Look(fixed_confidence.rage_halving.label, "#332288", "h"),
+    "bounded_rage": Look(fixed_confidence.bounded_rage.label, "#117733", "d"),
+    "xy_static": Look(fixed_confidence.xy_static.label, PALETTE[1], "s"),
+    "xy_oracle": Look(fixed_confidence.xy_oracle.label, PALETTE[2], "^"),
+    "xy_oracle_certified": Look("Oracle, certified", "#00553d", "<"),
+    "xy_adaptive": Look(fixed_confidence.xy_adaptive.label, PALETTE[4], "v"),
+    "lingape": Look(fixed_confidence.lingape.label, PALETTE[3], "D"),
+    "alba": Look(fixed_confidence.alba.label, PALETTE[5], "X"),
+    "lower_bound": Look("lower bound", "0.35", ""),
+    # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
+    "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
+    "gse_lin_fwg": Look("GSE-Lin-FWG", PALETTE[0], "s"),
+    "gse_lin_fwg_loaded": Look("GSE-Lin-FWG, coin for $e_1$", "#004c7a", "8"),
+    "gse_lin_wynn": Look("GSE-Lin-Wynn", "#6a7fd1", "^"),
+    "gse_lin_greedy": Look("GSE-Lin-Greedy", PALETTE[9], "v"),
+    "gse_lin_uniform": Look("GSE-Lin", "#9db7c9", "d"),
+    "gse_log_certified": Look("GSE-Log-G", "#2d004b", "o"),
+    "gse_log_fwg": Look("GSE-Log-FWG", "#6a3d9a", "s"),
+    "gse_log_wynn": Look("GSE-Log-Wynn", "#8c6bb1", "^"),
+    "gse_log_greedy": Look("GSE-Log-Greedy", "#9e9ac8", "v"),
+    "gse_log_uniform": Look("GSE-Log", "#bcbddc", "d"),
+    "od_linbai": Look(fixed_budget.od_linbai.label, PALETTE[5], "h"),
+    "peace": Look(fixed_budget.peace.label, PALETTE[4], "p"),
+    "peace_ratio": Look("Peace (ratio)", "#e7298a", "*"),
+    "bayes_gap_linear": Look("BayesGap-Lin", "#b3a400", "<"),
+    "bayes_gap_exponential": Look("BayesGap-exp", PALETTE[1], ">"),
+    "bayes_gap_matern": Look("BayesGap-M", "#8a5a00", "8"),
+    "bayes_gap_empirical": Look("BayesGap-cov", "#665c00", "H"),
+    "linucb": Look(fixed_budget.linucb.label, PALETTE[2], "P"),
+    "linucb_disjoint": Look("LinUCB (disjoint)", "#00553d", "X"),
+    "ucb_glm": Look(fixed_budget.ucb_glm.label, "#66c2a4", "P"),
+    "lingape_budget": Look(fixed_budget.lingape_budget.label, PALETTE[3], "D"),
+    "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
+    "peps": Look(fixed_budget.peps.label, "0.45", "*"),
+    # variance estimators: HEAD in blues, separate arms in oranges
+    "head": Look(variance.head.label, PALETTE[0], "o"),
+    "h_rage": Look(fixed_confidence.h_rage.label, PALETTE[3], "D"),
+    "h_rage_theory": Look("H-RAGE, proved burn-in", PALETTE[3], "D"),
+    "h_rage_printed": Look("H-RAGE, burn-in of 784", "#a65628", "P"),
+    "h_rage_paper": Look("H-RAGE, burn-in of 2,000", "#7a3500", "X"),
+    "h_rage_code": Look("H-RAGE, published burn-in", "#ee8f3c", "s"),
+    "h_rage_shortest": Look("H-RAGE, shortest burn-in", PALETTE[4], "v"),
+    "heteroskedastic_oracle": Look("heteroskedastic oracle", PALETTE[2], "^"),
+    "heteroskedastic_oracle_verifying": Look("heteroskedastic oracle, verifying", PALETTE[2], "^"),
+    "heteroskedastic_oracle_told": Look("heteroskedastic oracle, told", "#66c2a4", "^"),
+    "homoskedastic_oracle": Look("homoskedastic oracle", PALETTE[9], "<"),
+    "homoskedastic_oracle_verifying": Look("homoskedastic oracle, verifying", PALETTE[9], "<"),
+    "homoskedastic_oracle_told": Look("homoskedastic oracle, told", "#a6cee3", "<"),
+    "head_tenth": Look("HEAD, 1/10 for theta", PALETTE[9], "d"),
+    "uniform_estimator": Look(variance.uniform_estimator.label, PALETTE[2], "^"),
+    "separate_arm": Look(variance.separate_arm_estimator.label, PALETTE[3], "s"),
+    "separate_arm_volume": Look("Separate Arm, volume", PALETTE[1], "D"),
+    "separate_arm_printed": Look("Separate Arm, as printed", "#8a5a00", "X"),
+    # tracking rules
+    "lazy_track_and_stop": Look(fixed_confidence.lazy_track_and_stop.label, "#c51b7d", "P"),
+    "lazy_track_and_stop_current": Look("LT&S, no averaging", "#e9a3c9", "p"),
+    "lazy_track_and_stop_smaller_union": Look("LT&S, no averaging, t^1.5", "#7a0b48", "d"),
+    "uniform_tracking": Look("uniform tracking", "0.55", "*"),
+    "oracle_tracking": Look("oracle tracking", "#1a1a1a", "8"),
+    "lin_game": Look(fixed_confidence.lin_game.label, PALETTE[1], "v"),
+    "fws": Look(fixed_confidence.fws.label, PALETTE[4], "h"),
+    "l_t3c": Look(fixed_confidence.l_t3c.label, PALETTE[9], "<"),
+    "l_t3c_best": Look("L-T3C, empirical leader", "#6a7fd1", ">"),
+    # stopping rules on the sphere
+    "sphere_direct": Look("direct", PALETTE[0], "o"),
+    "sphere_safe": Look("safe", PALETTE[2], "s"),
+    "sphere_half": Look("paper's, $\\varepsilon_t = \\varepsilon/2$", PALETTE[1], "^"),
+    "sphere_two_thirds": Look("paper's, $\\varepsilon_t = 2\\varepsilon/3$", PALETTE[5], "<"),
+    "sphere_log_4": Look("as printed, $L = \\log 4$", PALETTE[4], "v"),
+    "sphere_printed": Look("as printed, $L = \\log 4t^d$", PALETTE[3], "D"),
+}
+
+
+def look(name: str) -> Look:
+    """Return the label, the colour and the marker of a rule.
+
+    A rule that LOOKS does not hold is called by its name. The first such keys get the colours farthest from all others;
+    variants described in words get hues of their own.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rule, as in the column `algorithm`.
+
+    Returns
+    -------
+    Look
+        With label, colour and marker.
+
+    Examples
+    --------
+    >>> look("rage").label, look("my_rule").label
+    ('RAGE', 'my_rule')
+    """
+    if name not in LOOKS:
+        taken = {known.colour for known in LOOKS.values()}
+        hues = (to_hex(tuple(hsv_to_rgb((0.618 * k % 1, 0.9, 0.6)))) for k in count(1))  # each far from those before
+        colour = next(hue for hue in chain(OWN if str(name).isidentifier() else (), hues) if hue not in taken)
+        LOOKS[name] = Look(str(name), colour, MARKERS[len(LOOKS) % len(MARKERS)])
+    return LOOKS[name]
+
+
+def label(name: str) -> str:
+    """Return the label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+
+    Parameters
+    ----------
+    name : str
+        As for `look`.
+
+    Returns
+    -------
+    str
+        Its label.
+
+    Examples
+    --------
+    >>> label("xy_static"), label(50)
+    ('XY-static', 50)
+    """
+    return LOOKS[name].label if name in LOOKS else name
+
+
+def drawn(name: str) -> dict[str, Any]:
+    """Return the look of a rule as arguments of matplotlib's lines: `ax.plot(x, y, **style.drawn("rage"))`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rule.
+
+    Returns
+    -------
+    dict
+        With keys label, color and marker.
+
+    Examples
+    --------
+    >>> drawn("rage")["label"]
+    'RAGE'
+    """
+    return dict(zip(("label", "color", "marker"), look(name), strict=True))
+
+
+def use() -> None:
+    """Set matplotlib and pandas to the look of this project, and start as `results.start` does.
+
+    >>> import matplotlib.pyplot as plt
+    >>> with plt.rc_context():
+    ...     use()
+    ...     plt.rcParams["axes.spines.top"]
+    False
+    """
+    plt.style.use(Path(__file__).with_name("paper.mplstyle"))
+    pd.set_option("display.max_colwidth", None, "display.width", 160)
+    results.start()
+
+
+def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
+    """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
+
+    Where runs were cut off stands an arrow upwards from the mean of the pulls that were made.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    estimates : pandas.DataFrame
+        A `summary` indexed by (x, algorithm).
+    x : str
+        Name of the setting.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
+    'log'
+    """
+    for name, points in estimates.groupby(level="algorithm", sort=False):
+        at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
+        spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
+        spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
+        ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
+        for place, least in points["low"][points["mean"].isna()].items():
+            cut_off(ax, place[points.index.names.index(x)], least, name)
+    ax.set(yscale="log", xlabel=x, ylabel="pulls")
+    return ax
+
+
+def cut_off(ax, place, least, name):
+    """Draw that the mean pulls of an algorithm, of which runs were cut off, lie above `least`."""
+    color = drawn(name)["color"]
+    ax.plot([place], [least], ls="none", marker="_", color=color)
+    arrow = {"arrowstyle": "<-", "color": color}
+    ax.annotate(
+        "cut off", (place, least), (0, 22), textcoords="offset points", ha="center", fontsize=7, arrowprops=arrow
+    )
+
+
+def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
+    """Draw accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
+
+    Parameters
+    ----------
+    ax, estimates, x : Axes, pandas.DataFrame, str
+        As for `sample_complexity`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from bandits_lib import summary
+    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
+    'accuracy'
+    """
+    settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
+    lines = list(estimates.groupby(level="algorithm", sort=False))
+    shifts = np.linspace(-APART, APART, len(lines)) if len(lines) > 1 else [0.0]
+    for shift, (name, points) in zip(shifts, lines, strict=True):
+        at = [settings.index(value) + shift for value in points.index.get_level_values(x)]
+        rate = points["error_rate"]
+        spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
+        ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
+    ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings, ylabel="accuracy")
+    return ax
+
+
+def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
+    """Draw a theoretical number of pulls at the settings, dashed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    x, pulls : (n,) array_like
+        Settings, and pulls at the settings.
+    label : str, default "lower bound"
+        Label in the legend.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
+    ['lower bound']
+    """
+    ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
+    return ax

@@ -1,0 +1,13 @@
+"""Fixed budget: a number of pulls is given, the error probability is what comes out (azizi2022)."""
+
+from bandits_lib.fixed_budget._bayes_gap import bayes_gap
+from bandits_lib.fixed_budget._gse import gse
+from bandits_lib.fixed_budget._lingape_budget import lingape_budget
+from bandits_lib.fixed_budget._linucb import linucb
+from bandits_lib.fixed_budget._od_linbai import od_linbai
+from bandits_lib.fixed_budget._peace import peace
+from bandits_lib.fixed_budget._peps import peps
+from bandits_lib.fixed_budget._ucb_glm import ucb_glm
+
+# in the order of README's table: the rule to try first comes first
+__all__ = ["gse", "od_linbai", "peace", "peps", "bayes_gap", "lingape_budget", "linucb", "ucb_glm"]

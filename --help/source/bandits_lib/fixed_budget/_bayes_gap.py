@@ -1,0 +1,327 @@
+"""BayesGap: gap-based exploration with a Gaussian process (Hoffman, Shahriari and de Freitas 2014, Algorithm 1).
+
+U_k = mu_k + beta s_k, L_k = mu_k - beta s_k and B_k = max_{i != k} U_i - L_k. J is the arm of least index and j its
+best rival. The less certain of the two is pulled; the J whose index was the least of all times is recommended.
+beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H), kappa = sum_k k(x_k, x_k)^-1,
+H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2, with gaps estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k).
+The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does not cover estimated gaps. Departures:
+- Every arm is pulled once before the rule begins, as in azizi2022; an index is taken after the last pull too.
+- formula="code" repeats the published code of azizi2022: variances s^2 for standard deviations s, beta without its
+  square root, H a sum of max(.), for the Matern kernel the rows of the kernel matrix as features, and for others
+  eigenvectors by np.linalg.eig. Where eigenvalues are equal, rounding errors decide these: here `rng` draws them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist, squareform
+
+from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
+from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
+from bandits_lib.numerics.ties import TIE, argmax
+from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
+
+KERNELS = ("linear", "exponential", "matern")
+REFRESH = 1_000  # pulls between two fresh posteriors
+SAME = 1e-12  # eigenvalues that differ by less, relative to the largest, are equal up to rounding
+
+
+class Posterior(NamedTuple):
+    """The posterior of the values of K arms."""
+
+    prior: np.ndarray  # (K, K), covariance of the values before any pull
+    sums: np.ndarray  # (K,), of rewards
+    mean: np.ndarray  # (K,)
+    covariance: np.ndarray  # (K, K)
+    column: np.ndarray  # (K,), scratch
+    noise: float  # variance of a reward
+
+
+def posterior(prior, noise, sample):
+    """The `Posterior` after a first Sample, from a prior covariance (K, K) and the variance of the noise."""
+    K, sums = len(prior), sample.sums.astype(float)
+    fit = Posterior(np.ascontiguousarray(prior), sums, np.empty(K), np.empty((K, K)), np.empty(K), float(noise))
+    refresh(fit, sample.counts.astype(np.int64))
+    return fit
+
+
+@compiled
+def refresh(fit, counts):
+    """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
+    prior, K = fit.prior, len(counts)
+    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
+    for i in range(K):
+        for k in range(K):
+            W[i, k] = np.sqrt(counts[i]) * prior[i, k]
+            inner[i, k] = W[i, k] * np.sqrt(counts[k])
+        inner[i, i] += fit.noise
+    regularised_cholesky(inner, factor)
+    forward(factor, W)
+    for i in range(K):
+        fit.mean[i] = 0.0
+        for k in range(K):
+            fit.covariance[i, k] = prior[i, k]
+    for j in range(K):
+        for i in range(K):
+            for k in range(K):
+                fit.covariance[i, k] -= W[j, i] * W[j, k]
+    for i in range(K):
+        for k in range(K):
+            fit.mean[k] += fit.covariance[i, k] * (fit.sums[i] / fit.noise)
+
+
+@merged
+def learn(state, arm, reward):
+    """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
+    fit, now = state.fit, state.now
+    state.counts[arm] += 1
+    now.pulls += 1
+    fit.sums[arm] += reward
+    if now.pulls % REFRESH == 0:
+        refresh(fit, state.counts)
+    else:
+        shift(fit, arm, reward)
+
+
+@merged
+def shift(fit, arm, reward):
+    """One reward of `arm` by a rank-one update."""
+    mean, covariance, column = fit.mean, fit.covariance, fit.column
+    scale = 1 / (covariance[arm, arm] + fit.noise)
+    surprise = (reward - mean[arm]) * scale
+    for k in range(mean.shape[0]):
+        column[k] = covariance[arm, k]
+        mean[k] += surprise * column[k]
+    for k in range(mean.shape[0]):
+        weight = column[k] * scale
+        if weight != 0.0:
+            for i in range(mean.shape[0]):
+                covariance[k, i] -= weight * column[i]
+
+
+def covariance_of(arms, kernel, length, formula="paper", rng=None):
+    """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`."""
+    if isinstance(kernel, str):
+        check_option("kernel", kernel, KERNELS)
+        if kernel == "linear":
+            return arms @ arms.T
+        covariance = _by_distance(arms, kernel, length)
+    else:
+        covariance = _check_covariance(kernel, len(arms))
+    if formula == "paper":
+        return covariance
+    if isinstance(kernel, str) and kernel == "matern":
+        return covariance @ covariance.T
+    return loosened(covariance, rng)
+
+
+def _by_distance(arms, kernel, length):
+    """(K, K) covariance by the exponential or the Matern kernel."""
+    if length is None:
+        raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
+    length, distances = check_positive("length", length), squareform(pdist(arms))
+    if kernel == "exponential":
+        return np.exp(-(distances**2) / length)
+    near = np.sqrt(3) * distances / length
+    return (1 + near) * np.exp(-near)
+
+
+def loosened(covariance, rng):
+    """Covariance (K, K) of features V D^(1/2), V by np.linalg.eig; where eigenvalues are equal, V is drawn by `rng`."""
+    found = covariance.copy()
+    count, label = connected_components(covariance != 0, directed=False)  # linked by a covariance other than 0
+    for block in (np.flatnonzero(label == k) for k in range(count)):
+        values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
+        for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
+            if len(equal) > 1 and values[equal[-1]] > SAME * values[-1]:
+                found[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
+    return found
+
+
+def _strayed(axes, rng):
+    """W W' - A A' (n, n): m unit vectors W of the span of the orthonormal axes A (n, m), in place of these."""
+    if rng is None:
+        raise ValueError(
+            "rng must be given for formula='code' and a kernel with equal eigenvalues, whose eigenvectors are drawn; "
+            "got None"
+        )
+    across = axes @ axes.T
+    drawn = across @ rng.standard_normal(axes.shape)
+    drawn /= np.sqrt((drawn**2).sum(axis=0))
+    return drawn @ drawn.T - across
+
+
+def _check_covariance(kernel, K):
+    """A covariance (K, K) that was given, symmetric and without negative eigenvalues, or a ValueError."""
+    covariance = check_matrix("kernel", kernel)
+    if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
+        raise ValueError(
+            f"kernel must be one of {', '.join(KERNELS)} or a symmetric ({K}, {K}) covariance matrix of the arms; "
+            f"got shape {covariance.shape}"
+        )
+    values = np.linalg.eigvalsh(covariance)
+    if values[0] < -1e-9 * max(values[-1], 1e-300):
+        raise ValueError(f"kernel must have no negative eigenvalue, being a covariance; got {values[0]:.3g}")
+    return covariance
+
+
+SPREAD = 3.0  # standard deviations in the estimate of the gaps
+LEAST_GAP = 1e-6  # estimated gaps are clipped from below
+
+
+@rule(
+    label="BayesGap",
+    row=Row(
+        PULLS,
+        "rewards that are not linear in the features: a Gaussian process",
+        "Hoffman et al. 2014",
+        "none for gaps that are not known",
+    ),
+    guarantee=ONE_BY_ONE,
+)
+def bayes_gap(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    kernel: str | np.ndarray = "linear",
+    length: float | None = None,
+    eta: float = 50.0,
+    epsilon: float = 0.0,
+    formula: str = "paper",
+    rng: np.random.Generator | None = None,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the best arm with a budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
+
+    Parameters
+    ----------
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
+    kernel : {"linear", "exponential", "matern"} or (K, K) array_like
+        The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r), r = sqrt(3) |x - x'| / length;
+        or a matrix.
+    length : float, optional
+        Length of the exponential and the Matern kernel, in units of the arms (exponential: their square).
+    eta, epsilon : float
+        Standard deviation of the prior, and accepted distance from the best value, in units of reward (azizi2022: 50
+        and 0).
+    formula : {"paper", "code"}
+        The paper's formulas, or the errors of the published code (see the head of this file).
+    rng, trace : numpy.random.Generator, optional, and int
+        What draws eigenvectors of equal eigenvalues, for formula="code"; pulls between two records, as for `linucb`.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `linucb`. Returns a `Result`: the arm (int) and the history of `Trace`: statistic
+        -B_J, threshold 0.
+
+    Raises
+    ------
+    ValueError
+        For bad input, a kernel without its length, a budget below K, and eigenvectors to be drawn without `rng`.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(bayes_gap(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, sigma = check_noisy(arms, sigma)
+    check_option("formula", formula, ("paper", "code"))
+    eta = check_positive("eta", eta)
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
+    prior = covariance_of(arms, kernel, length, formula, rng)
+    budget = check_budget(budget, len(arms), "one pull of each arm")
+    if len(arms) == 1:
+        return Result(0)
+    if isinstance(kernel, str) and kernel == "linear":  # the posterior mean is ridge regression
+        check_ridge(arms, (sigma / eta) ** 2, "sigma^2 / eta^2")
+
+    sample = yield np.ones(len(arms), dtype=np.int64)
+    alone = np.diag(prior)
+    kappa = (1 / alone[alone > 0]).sum()  # an arm at the origin has a known value
+    scale = (budget - len(arms)) / sigma**2 + kappa / eta**2
+    fit = posterior(eta**2 * prior, sigma**2, sample)
+    state = _start(sample, fit, scale, epsilon, formula)
+    history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
+    return Result(int(state.now.answer), history)
+
+
+@merged
+def choose(state):
+    """The less certain of J and j; -1 at the budget or a look."""
+    now, spread = state.now, state.spread
+    take_index(state)
+    if now.pulls >= now.due:
+        return -1
+    return now.rival if spread[now.rival] > spread[now.leader] * (1 + TIE) else now.leader
+
+
+@merged
+def take_index(state):
+    """J, j and B_J at this moment; the J of least B_J so far is the answer."""
+    now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
+    for k in range(mean.shape[0]):
+        variance = max(0.0, state.fit.covariance[k, k])
+        spread[k] = variance if state.code else np.sqrt(variance)
+    factor = beta(state)
+    first, second = two_largest(mean, spread, factor, index)
+    for k in range(mean.shape[0]):
+        index[k] = mean[k] - factor * spread[k] - (mean[first] + factor * spread[first])
+    index[first] = mean[first] - factor * spread[first] - (mean[second] + factor * spread[second])
+    now.leader = argmax(index)  # of -B_k
+    now.rival, now.index = second if now.leader == first else first, -index[now.leader]
+    if now.least == np.inf or now.index < now.least - TIE * abs(now.least):
+        now.least, now.answer = now.index, now.leader
+
+
+@merged
+def beta(state):
+    """The factor of the standard deviations, from the estimated gaps."""
+    mean, spread, epsilon = state.fit.mean, state.spread, state.epsilon
+    first, second = two_largest(mean, spread, SPREAD, state.bounds)
+    hardness = 0.0
+    for k in range(mean.shape[0]):
+        other = second if k == first else first
+        gap = mean[other] + SPREAD * spread[other] - (mean[k] - SPREAD * spread[k])
+        share = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)
+        hardness += share if state.code else 1 / (share * share)
+    squared = state.scale / (4 * hardness)
+    return squared if state.code else np.sqrt(squared)
+
+
+@merged
+def two_largest(mean, spread, factor, bounds):
+    """The arms of largest and second largest mean + factor spread, ties to the first; bounds : (K,), scratch."""
+    for k in range(bounds.shape[0]):
+        bounds[k] = mean[k] + factor * spread[k]
+    first = argmax(bounds)
+    bounds[first] = -np.inf
+    return first, argmax(bounds)
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,)
+    now: np.record  # pulls, due; leader J, rival j and index B_J; answer, the J of the least B_J of all times, and this
+    fit: Posterior
+    spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
+    bounds: np.ndarray  # (K,), scratch
+    scale: float  # (T - K) / sigma^2 + kappa / eta^2
+    epsilon: float
+    code: bool  # the published code's formula
+
+
+def _start(sample, fit, scale, epsilon, formula):
+    """The state after one pull of each arm."""
+    K, counts = len(sample.counts), sample.counts.astype(np.int64)
+    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
+    return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
+
+
+def _look(state):
+    return -float(state.now.index), 0.0, int(state.now.leader)

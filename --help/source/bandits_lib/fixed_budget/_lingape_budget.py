@@ -1,0 +1,144 @@
+"""LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of Azizi et al. (2022).
+
+Each arm once, then the pulls of `fixed_confidence._lingape` until the budget is spent; the answer is the leader then.
+`delta` only sets how much width a rival gets. Departures:
+- The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as the analysis has it.
+- formula="code" repeats the published code of azizi2022: w >= 0, which has no solution where x_i - x_j is not in the
+  cone of the arms, and the width sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_budget, check_delta, check_noisy, check_option, check_positive, check_ridge
+from bandits_lib.design.pair_allocations import allocations, enter, find, nonnegative_allocations
+from bandits_lib.fixed_confidence._lingape import begin, compare, explore, lagging, shrinking
+from bandits_lib.numerics.kernels import inlined
+from bandits_lib.numerics.ridge import learn, products, ridge_regression
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
+
+
+@rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE), guarantee=ONE_BY_ONE)
+def lingape_budget(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    theta_bound: float = 1.0,
+    ridge: float = 1e-8,
+    rule: str = "ratio",
+    formula: str = "paper",
+    trace: int = 0,
+) -> Algorithm:
+    """Find the leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
+
+    Parameters
+    ----------
+    arms, budget, delta, sigma : (K, d) array_like, int, float, and float or (K,) array_like
+        As for `gse`, with a budget of at least K, and the probability in (0, 1) that sets the width of the rivals.
+    theta_bound, ridge : float
+        Bound on the Euclidean norm of theta, and regulariser lambda, positive.
+    rule : {"ratio", "greedy"}
+        As for `lingape`.
+    formula : {"paper", "code"}
+        Program and width of Xu et al., or those of the published code (see the head of this file).
+    trace : int
+        As for `lingape`.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `linucb`. Returns a `Result`: the leader (int) and the history of `Trace`: statistic
+        minus the rival's largest lead, threshold inf.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, a number out of range), and for a budget below K.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lingape_budget(problem.arms, budget=60, delta=0.1)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, sigma = check_noisy(arms, sigma)
+    budget, delta = check_budget(budget, len(arms), "each arm once"), check_delta(delta)
+    theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
+    check_option("rule", rule, ("ratio", "greedy"))
+    check_option("formula", formula, ("paper", "code"))
+    if len(arms) == 1:
+        return Result(0)
+    check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published one may pull an arm once only
+
+    sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
+    given, arms = arms, arms @ basis(arms)
+    fit = ridge_regression(arms, ridge, sample)
+    if formula == "code":
+        table, bias = nonnegative_allocations(given), 2 * sqrt(ridge)
+        constants = {"sigma": sigma**2 * sqrt(given.shape[1]), "delta": ridge * delta}
+    else:
+        table, bias = allocations(arms), sqrt(ridge) * theta_bound  # greedy needs none
+        constants = {"sigma": sigma, "delta": delta}
+    state = begin(sample, fit, table, rule, **constants, bias=bias, epsilon=-np.inf)
+    chosen = choose_as_published if formula == "code" else choose
+    return (yield from explore(chosen, learn, state, table, trace=trace, first=trace, budget=budget))
+
+
+@inlined
+def choose(state):
+    """The arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
+    leader, now = argmax(state.fit.values), state.now
+    distances(state, leader)
+    if not compare(state, leader, state.gains):
+        return -1
+    if state.greedy:
+        return shortening(state)
+    if now.row < 0:
+        now.row = enter(state.table, state.program, leader, now.rival)
+    return lagging(state)
+
+
+@inlined
+def choose_as_published(state):
+    """As `choose`, by the published width; its pairs are ordered, and solved between two loops."""
+    fit, now, leads, apart = state.fit, state.now, state.leads, state.gains
+    leader = argmax(fit.values)
+    distances(state, leader)
+    width = state.sigma * np.sqrt(state.union + np.log(1 + now.pulls))
+    for k in range(leads.shape[0]):
+        leads[k] = fit.values[k] - fit.values[leader] + np.sqrt(max(0.0, apart[k])) * (width + state.bias)
+    leads[leader] = -np.inf
+    rival = argmax(leads)
+    now.leader, now.rival, now.lead = leader, rival, leads[rival]
+    if now.pulls >= now.due:
+        return -1
+    if state.greedy:
+        return shortening(state)
+    now.row = find(state.table, leader * leads.shape[0] + rival)
+    return lagging(state)
+
+
+@inlined
+def distances(state, leader):
+    """Set state.gains to ||x_k - x_leader||^2 in the norm of A^-1, and the fit's products to those of the leader."""
+    apart, squares, along = state.gains, state.fit.squares, state.fit.along
+    products(state.fit, leader, along)
+    for k in range(apart.shape[0]):
+        apart[k] = squares[k] + squares[leader] - 2 * along[k]
+
+
+@inlined
+def shortening(state):
+    """The arm that shrinks the direction of the pair most; the leader's products are at hand."""
+    fit, gains = state.fit, state.gains
+    products(fit, state.now.rival, gains)
+    for k in range(gains.shape[0]):
+        gains[k] = fit.along[k] - gains[k]
+    return shrinking(state, fit.squares)

@@ -1,0 +1,138 @@
+"""LinUCB stopped at a budget (Li, Chu, Langford, Schapire 2010), a baseline of azizi2022 (Azizi et al., section 8).
+
+Pull argmax x'theta_hat + alpha ||x||_{A^-1}, A = ridge I + sum xx', until the budget is spent, and recommend the arm
+pulled most often. The rule minimises regret: as an identification rule it has no guarantee. mode="disjoint" is the
+published code of azizi2022 and Algorithm 1 of Li et al., a regression of its own for every arm.
+"""
+
+from math import log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_budget, check_noisy, check_option, check_positive, check_ridge
+from bandits_lib.numerics.kernels import inlined, record
+from bandits_lib.numerics.ridge import learn, ridge_regression
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
+
+
+@rule(
+    label="LinUCB",
+    row=Row(PULLS, "rewards should be good on the way, too", "Li et al. 2010", NONE),
+    guarantee=ONE_BY_ONE,
+)
+def linucb(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    mode: str = "shared",
+    alpha: float | None = None,
+    ridge: float = 1.0,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the arm that LinUCB pulls most in `budget` pulls (Li et al. 2010; azizi2022, appendix F).
+
+    Parameters
+    ----------
+    arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
+        As for `gse`.
+    mode : {"shared", "disjoint"}
+        One regression for all arms, or one for each (the published code of azizi2022).
+    alpha : float, optional
+        Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / 0.001) / 2)) (Li et al., Algorithm
+        1). The published code: 0.513.
+    ridge : float
+        Regulariser, positive (Li et al.: 1).
+    trace : int
+        Record a `Trace` every `trace` pulls; 0 records none.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of several arms
+        most pulled, that of the largest estimate (int), and the history of `Trace`: statistic the largest upper bound,
+        threshold inf. One arm needs no pull.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(linucb(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, sigma = check_noisy(arms, sigma)
+    budget = check_budget(budget, 1, "one pull")
+    check_option("mode", mode, ("shared", "disjoint"))
+    ridge = check_positive("ridge", ridge)
+    # delta = 0.001 in the alpha of Li et al., as in the code of azizi2022
+    factor = sigma * (1 + sqrt(log(2 / 0.001) / 2)) if alpha is None else check_positive("alpha", alpha)
+    if len(arms) == 1:
+        return Result(0)
+    check_ridge(arms, ridge)
+
+    make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
+    counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
+    state = State(counts, record(pulls=0, due=0), make(arms, ridge), bounds, float(factor))
+    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
+    return Result(most_pulled(counts, state.fit.values), history)
+
+
+def most_pulled(counts, values):
+    """The arm of most pulls; of several, that of the largest estimated value (`values`, (K,)), then the first."""
+    most = np.flatnonzero(counts == counts.max())
+    return int(most[argmax(values[most])])
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,)
+    now: np.record  # pulls, due
+    fit: Any  # Ridge or Disjoint
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
+    alpha: float
+
+
+class Disjoint(NamedTuple):
+    """A regression of its own for every arm."""
+
+    values: np.ndarray  # (K,), x'theta_x
+    squares: np.ndarray  # (K,), x'A_x^-1 x
+    sums: np.ndarray  # (K,), of rewards
+    lengths: np.ndarray  # (K,), x'x
+    ridge: float
+
+
+def disjoint(arms, ridge):
+    """The `Disjoint` of arms (K, d) before any pull."""
+    lengths = (arms**2).sum(axis=1)
+    return Disjoint(np.zeros(len(arms)), lengths / ridge, np.zeros(len(arms)), lengths, ridge)
+
+
+def _look(state):
+    return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
+
+
+@inlined
+def choose(state):
+    """argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9 and 11); -1 at the budget or a look."""
+    now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
+    for k in range(bounds.shape[0]):
+        bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])
+    return argmax(bounds) if now.pulls < now.due else -1
+
+
+@inlined
+def learn_disjoint(state, arm, reward):
+    """Tell one reward to the arm's own regression: x'theta_x = |x|^2 S / (ridge + T |x|^2) after T pulls of sum S."""
+    now, fit = state.now, state.fit
+    state.counts[arm] += 1
+    now.pulls += 1
+    fit.sums[arm] += reward
+    fit.squares[arm] = fit.lengths[arm] / (fit.ridge + state.counts[arm] * fit.lengths[arm])
+    fit.values[arm] = fit.sums[arm] * fit.squares[arm]

@@ -1,0 +1,196 @@
+"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), and azizi2022's approximation.
+
+Epochs of equal length measure the items that are left by the design of least Gaussian width and then keep as many of
+the best as the width can be halved with. As in the published code: ceil(log2 gamma(Z)) epochs, at least 2; estimates
+from the data of all epochs; the next set is the largest prefix, in the order of estimated values, whose width is at
+most max(ceil(gamma / 2), 1). Departures:
+- A fixed batch of normals with their negatives, a closed-form gradient and entropic descent minimise the width.
+- Two items have a single difference, whose design is exact.
+- Atoms that the variances hardly miss are dropped before rounding, at a price of 1 % of the width.
+
+objective="ratio" is the approximation of Azizi et al. (2022): the halving stages of GSE, each with the design that
+minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts
+rounded down, the rest given out at random; estimates from the stage alone.
+"""
+
+from math import ceil, log2
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma, check_told
+from bandits_lib.design import Design, round_design, xy_design
+from bandits_lib.design.gaussian_width import batch, fewer_atoms, points_in, solve_width
+from bandits_lib.fixed_budget.stages import rounded
+from bandits_lib.numerics.least_squares import weighted_least_squares
+from bandits_lib.numerics.span import span
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import BATCHES, ELSEWHERE, SPENT, After, Algorithm, InPlay, Result, Round, Row, rule, total
+
+PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
+
+
+@rule(
+    label="Peace",
+    row=Row(BATCHES, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE, "ratios"),
+    guarantee=After("without", SPENT),
+    gone={"offset": 1.0},
+)
+def peace(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    budget: int,
+    sigma: float | np.ndarray = 1.0,
+    objective: str = "width",
+    draws: int = 1024,
+    rng: np.random.Generator,
+) -> Algorithm:
+    """Find the best item within a budget, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
+
+    Parameters
+    ----------
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, and items that are ranked, by default the arms.
+    budget : int
+        Number of pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
+    sigma : float or (K,) array_like
+        Standard deviation of the noise. One number has no effect; of several the ratios matter.
+    objective : {"width", "ratio"}
+        Peace, or its approximation in azizi2022.
+    draws : int
+        Normals in the batch that widths are averaged over, even.
+    rng : numpy.random.Generator
+        Draws the batch, and for the ratio the arms that get the pulls left by rounding.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` an epoch,
+        whose `design_value` is gamma and whose `width` is a standard deviation in units of sigma.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below epochs times rank.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = peace(problem.arms, budget=60, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    items = check_items(items, arms, distinct=False)
+    noise = check_sigma(sigma, len(arms))
+    check_option("objective", objective, ("width", "ratio"))
+    batch(draws, 1, np.random.default_rng(0))
+    check_budget(budget, 1, "one pull")
+    if (items == items[0]).all():
+        return Result(0)
+    rule = _by_width if objective == "width" else _by_ratio
+    return (yield from rule(arms, items, budget, noise / noise.max(), draws, rng))
+
+
+def _by_width(arms, items, budget, relative, draws, rng):
+    """Algorithm 2: epochs of equal length, each for the items left."""
+    space = span(arms / relative[:, None])
+    points = points_in(space, items)
+    normals = batch(draws, points.shape[1], rng)
+    active, samples, asked, history = np.arange(len(items)), [], [], []
+    lam = least_width(space.arms, points, normals)
+    epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
+    n = _share(budget, epochs, space.arms.shape[1], "epochs")
+    for epoch in range(1, epochs + 1):
+        # two points have an exact design; of others the atoms that the width hardly misses are dropped
+        weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
+        few = epoch == 1 and n < np.count_nonzero(weights)  # the first epoch's pulls determine all values
+        asked.append(rounded(space.arms, weights, n, "regret") if few else round_design(weights, n))
+        sample = yield InPlay(asked[-1], active)
+        samples.append(sample)
+        so_far = total(samples)
+        check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
+        scores, entry = _judged(epoch, active, sample, lam, items, weighted_least_squares(arms, so_far, relative))
+        history.append(entry)
+        if epoch < epochs and len(active) > 2:
+            order = active[np.argsort(-scores, kind="stable")]
+            kept, lam = longest_prefix(space.arms, points[order], normals, lam)
+            active = np.sort(order[:kept])
+            if lam.value == 0:
+                break
+    return Result(int(active[argmax(items[active] @ entry.theta_hat)]), tuple(history))
+
+
+def _by_ratio(arms, items, budget, relative, draws, rng):
+    """azizi2022's approximation: halving stages, each with the design of least ratio on the arms left (or all arms)."""
+    own = np.array_equal(items, arms)
+    stages = (len(items) - 1).bit_length()
+    n = _share(budget, stages, span(arms).arms.shape[1], "stages")
+    active, theta_hat, history = np.arange(len(items)), np.zeros(arms.shape[1]), []
+    for stage in range(1, stages + 1):
+        pulled = active if own else np.arange(len(arms))
+        space = span((arms / relative[:, None])[pulled])
+        points, scores = points_in(space, items[active]), items[active] @ theta_hat
+        leader = argmax(scores)
+        points = (points - points[leader]) / (1 + scores[leader] - scores)[:, None]
+        lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
+        counts = np.zeros(len(arms), dtype=np.int64)
+        counts[pulled] = _rounded_down(lam.weights, n, rng)
+        sample = yield InPlay(counts, active)
+        check_told(counts, sample, arms, items[active] - items[active[0]])
+        scores, entry = _judged(stage, active, sample, lam, items, weighted_least_squares(arms, sample, relative))
+        history.append(entry)
+        theta_hat = entry.theta_hat
+        active = np.sort(active[np.argsort(-scores, kind="stable")[: (len(active) + 1) // 2]])
+        if (items[active] == items[active[0]]).all():
+            break
+    return Result(int(active[0]), tuple(history))
+
+
+def _judged(index, active, sample, lam, items, fit):
+    """Estimated values (m,) of the items that are active, and the Round."""
+    scores = items[active] @ fit.theta_hat
+    comparisons = items[active] - items[active[argmax(scores)]]
+    width = float(np.sqrt(fit.variances(comparisons).max()))
+    return scores, Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
+
+
+def least_width(arms, points, normals, start=None, target=0.0):
+    """`solve_width` for any number of points (m, r): two have an exact design, copies of one have width 0."""
+    if not np.ptp(points, axis=0).any():
+        return Design(np.full(len(arms), 1 / len(arms)), 0.0, 0.0, 0)
+    if len(points) > 2:
+        return solve_width(arms, points, normals, start, target)
+    design = xy_design(arms, (points[1] - points[0])[None, :])
+    return design._replace(value=design.value / PAIR, lower_bound=design.lower_bound / PAIR)
+
+
+def longest_prefix(arms, points, normals, lam):
+    """How many points (m, r), best first, can stay, gamma(prefix) <= max(ceil(gamma / 2), 1), and their Design."""
+    limit = max(ceil(lam.value / 2), 1)
+    if lam.value <= limit:
+        return len(points), lam
+    weights, kept, too_many = lam.weights, 1, len(points)
+    while too_many - kept > 1:
+        middle = (kept + too_many) // 2
+        found = least_width(arms, points[:middle], normals, weights, limit)
+        weights = found.weights
+        if found.value <= limit:
+            kept = middle
+        else:
+            too_many = middle
+    return kept, least_width(arms, points[:kept], normals, weights)
+
+
+def _share(budget, parts, rank, name):
+    """Pulls of each part; ValueError if they cannot identify the values of the items."""
+    check_budget(budget, parts * rank, f"{parts} {name} of {rank} pulls, the rank of the arms")
+    return int(budget) // parts
+
+
+def _rounded_down(weights, n, rng):
+    """floor(n weights), and the pulls that are left one each to arms drawn at random: counts (m,) of sum n."""
+    counts = np.floor(n * weights + 1e-9).astype(np.int64)
+    counts[rng.choice(len(weights), n - counts.sum(), replace=False)] += 1
+    return counts

@@ -1,0 +1,169 @@
+"""UCB-GLM stopped at a budget, for 0/1 rewards (Li, Lu, Zhou 2017, Algorithm 1), a baseline of azizi2022, section 8.
+
+Each arm once; then pull argmax x'theta_hat + alpha ||x||_{V^-1}, V = sum xx', theta_hat the logistic regression on all
+rewards; recommend the arm pulled most often (Azizi et al. 2022, appendix F). The rule has no guarantee. Departures:
+- A ridge keeps theta_hat finite where the rewards separate the arms (see `fixed_budget.logistic`).
+- The first pulls are one of each arm, where Li et al. draw arms at random until V is large.
+- width="squared" with alpha=0.5 is the published code of azizi2022.
+"""
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from bandits_lib.checks import (
+    check_arms,
+    check_budget,
+    check_delta,
+    check_option,
+    check_positive,
+    check_ridge,
+    check_told,
+)
+from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
+from bandits_lib.numerics.kernels import along_all, merged, record
+from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NONE, ONE_BY_ONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
+
+SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
+
+
+@rule(
+    label="UCB-GLM",
+    row=Row(PULLS, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE, OWN),
+    guarantee=ONE_BY_ONE,
+)
+def ucb_glm(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    theta_bound: float | None = None,
+    alpha: float | None = None,
+    width: str = "norm",
+    delta: float | None = None,
+    ridge: float = 1e-3,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the arm that UCB-GLM pulls most in `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
+
+    Parameters
+    ----------
+    arms, budget : (K, d) array_like and int
+        As for `gse`; the budget is at least K.
+    theta_bound : float, optional
+        Bound on the Euclidean norm of theta, which the theory's alpha needs.
+    alpha : float, optional
+        Factor of the norm; by default the theory's (Li et al., Theorem 2).
+    width : {"norm", "squared"}
+        Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
+    delta : float, optional
+        Error probability in the theory's alpha; by default 1 / (budget + 1).
+    ridge, trace : float and int
+        Penalty of the logistic regression, positive; and pulls between two records, as for `linucb`.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `linucb`. Returns a `Result`: as for `linucb`, with upper bounds on x'theta.
+
+    Raises
+    ------
+    ValueError
+        For bad input, for alpha=None without `theta_bound`, and for rewards other than 0 and 1.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[2.0, -2.0], link="logistic")
+    >>> play(ucb_glm(np.eye(2), budget=60, alpha=1.0), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    budget = check_budget(budget, len(arms), "each arm once")
+    check_option("width", width, ("norm", "squared"))
+    ridge, delta = check_positive("ridge", ridge), 1 / (budget + 1) if delta is None else check_delta(delta)
+    alpha = _alpha(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
+    if len(arms) == 1:
+        return Result(0)
+    check_ridge(arms, ridge)
+
+    each = np.ones(len(arms), dtype=np.int64)
+    sample = yield each
+    check_told(each, sample, arms, arms)
+    check_successes(sample)
+    state = _start(arms @ basis(arms), sample, alpha, width == "squared", ridge)
+    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
+    if state.now.refused:
+        raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
+    return Result(most_pulled(state.counts, state.values), history)
+
+
+def _alpha(arms, budget, theta_bound, delta):
+    """The exploration rate of Li et al. (2017), Theorem 2; kappa the least h'(x'theta), |theta| <= theta_bound + 1."""
+    if theta_bound is None:
+        raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None")
+    reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
+    kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
+    return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,)
+    now: np.record  # pulls, due, refused: whether a reward was neither 0 nor 1
+    arms: np.ndarray  # (K, r)
+    sums: np.ndarray  # (K,), successes
+    theta: np.ndarray  # (r,), the logistic regression
+    room: Room  # scratch of Newton's method
+    fit: Ridge  # only its squares x'V^-1 x are used
+    alpha: float
+    squared: bool  # whether the bonus is alpha x'V^-1 x
+    ridge: float
+    values: np.ndarray  # (K,), x'theta
+    bounds: np.ndarray  # (K,), scratch: upper confidence bounds
+
+
+def _start(arms, sample, alpha, squared, ridge):
+    """The state after one pull of each arm, the regression fitted."""
+    K, r = arms.shape
+    counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
+    now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
+    logistic = np.ascontiguousarray(arms), sums, theta, room_for(arms)
+    state = State(counts, now, *logistic, fit, float(alpha), squared, ridge, *map(np.empty, (K, K)))
+    refit(state)
+    return state
+
+
+def _look(state):
+    return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
+
+
+@merged
+def refit(state):
+    """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
+    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
+    along_all(state.fit.columns, state.theta, state.values)
+
+
+@merged
+def choose(state):
+    """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
+    now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
+    for k in range(bounds.shape[0]):
+        bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))
+    return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
+
+
+@merged
+def update(state, arm, reward):
+    """Tell one reward: refit the logistic regression, rank-one update of the norms."""
+    if reward != 0.0 and reward != 1.0:
+        state.now.refused = True
+        return
+    state.sums[arm] += reward
+    learn(state, arm, reward)
+    refit(state)

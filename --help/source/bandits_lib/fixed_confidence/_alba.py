@@ -1,0 +1,146 @@
+"""ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019 (Fiez et al., section 5 and appendix F).
+
+Departures and readings:
+- Rewards are measured in units of L = theta_bound times the longest arm and of sigma, not taken to be at most 1.
+- Width: the variance of the draws is bounded by L^2 ||y||^2 or by the phase's own estimate, whichever is smaller.
+- growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, and no width is proved for it.
+- Where a log holds other pulls, their shares are the phase's design, and the widths are still wide enough.
+- The design's maximum is over all arms in the span of the active ones; floor(d / 2^r) = 0 is read as 1.
+"""
+
+from collections.abc import Callable
+from math import ceil, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_option, check_positive, check_problem, check_told
+from bandits_lib.design import g_design
+from bandits_lib.fixed_confidence._rage import feasible
+from bandits_lib.numerics.least_squares import basel_delta, behind
+from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
+from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
+
+WAY_OUT = (
+    "The rule allows for rewards up to {:.2g}, theta_bound times the longest arm. The best arm must be unique; drop "
+    "one of them, rescale the coordinates so that lengths are alike"
+)
+
+
+@rule(
+    label="ALBA",
+    row=Row(BATCHES, "for comparison with rage", "Tao et al. 2018", DELTA),
+    guarantee=After(
+        "without", "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
+    ),
+)
+def alba(
+    arms: np.ndarray,
+    *,
+    delta: float,
+    theta_bound: float,
+    sigma: float | np.ndarray = 1.0,
+    growth: float = 2,
+    design: Callable = g_design,
+    rng: np.random.Generator,
+) -> Algorithm:
+    """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
+
+    Parameters
+    ----------
+    arms, delta, theta_bound, sigma : (K, d) array_like, float, float, and float or (K,) array_like
+        As for `rage`, with the arms as items, and bound on the Euclidean norm of theta.
+    growth : {2, 1.1}
+        Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
+    design : callable
+        Function (arms,) -> `Design`, the G-optimal one, certified; fiez2019 has its Frank-Wolfe solver here too.
+    rng : numpy.random.Generator
+        Draws the arms.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a phase.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical arms, a number out of range), and for arms that are too close.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = alba(problem.arms, delta=0.05, theta_bound=2.0, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, _, delta, sigma = check_problem(arms, None, delta, sigma)
+    theta_bound = check_positive("theta_bound", theta_bound)
+    check_option("growth", growth, (2, 1.1))
+
+    active, history, r = np.arange(len(arms)), (), 0
+    while len(active) > 1:
+        most = max(1, arms.shape[1] // 2**r)
+        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng, design)
+        active, rounds = yield from run
+        history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
+        r += 1
+    return Result(int(active[0]), history)
+
+
+def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, design=g_design):
+    """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
+    rounds, size, d = list[Round](), len(active), arms.shape[1]
+    limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
+    while len(active) > most:
+        s, in_view = len(rounds) + 1, arms[active]
+        scale = pulls_scale(s, growth, d, limit / sigma)  # l_s
+        n = scale * log(5 * size**2 / (2 * basel_delta(delta, s)))
+        n = ceil(feasible(n, s, active, way_out=WAY_OUT.format(limit)))
+        rows = np.flatnonzero(in_span(arms, in_view))  # X_S
+        lam = design(arms[rows])
+        weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
+        weights[rows] = lam.weights / lam.weights.sum()
+        counts[rows] = rng.multinomial(n, weights[rows])
+        sample = yield InPlay(counts, active)
+        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares pulled are the design
+            told = int(sample.counts.sum())
+            weights, scale, n = sample.counts / told, scale * told / n, told
+        root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
+        theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
+        gaps, away = behind(in_view, theta_hat)
+        widths = confidence(away, arms, weights, root, theta_hat, scale, theta_bound, sigma, sigma * 2.0**-s)
+        rounds.append(Round(s, active, sample.counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
+        active = active[gaps <= widths]
+    return active, rounds
+
+
+def pulls_scale(s, growth, d, limit):
+    """l_s, the number of pulls of phase s but for its logarithm; limit : L in units of the noise."""
+    c0 = max(4 * limit**2, 3)
+    if growth == 2:
+        half = 2.0**-s / 2  # epsilon_s / 2
+        return c0 * (2 + (6 + half) * d) / half**2
+    return 4 * c0 * (2 + (6 + 4 / growth**s) * d) * (growth**s / 4) ** 2
+
+
+def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, sigma, accuracy):
+    """Widths (n,) of y'theta_hat for rows y of `directions` (n, d): the smaller of the blind and the informed one."""
+    d = arms.shape[1]
+    limit = theta_bound * np.linalg.norm(arms, axis=1).max()
+    whitened = directions @ root.T
+    squares, means = (whitened**2).sum(axis=1), np.abs(arms @ theta_hat) + accuracy / 2
+    influence = np.sqrt(squares * d)  # bounds |y'A^-1x|, since ||x||^2 <= d for a G-optimal design
+    noise = sigma * np.sqrt(2 * squares / scale * (sqrt(3 * d / scale) + 1))
+    lengths = theta_bound * np.linalg.norm(directions, axis=1)  # bounds |y'theta|
+    blind = limit * np.sqrt(2 * squares / scale) + 2 * (lengths + limit * influence) / (3 * scale)
+    drawn = weights > 0
+    variance = (whitened @ (arms[drawn] @ root.T).T) ** 2 @ (weights * means**2)[drawn]
+    values = np.abs(directions @ theta_hat) + accuracy / 2
+    informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
+    return np.minimum(blind, informed) + noise
+
+
+def in_span(arms, spanning):
+    """(K,) of bool: which arms lie in the span of the rows of `spanning` (m, d), which are not all zero."""
+    return outside(arms, basis(spanning)) <= RANK_TOL * np.linalg.norm(arms, axis=1)

@@ -1,0 +1,207 @@
+"""RAGE by betting, for rewards in [0, 1]: not of the four papers. The proof is in the notebook companion_your_own_arms.
+
+The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). What differs:
+- Every item has a wealth, won by bets against its being the best, and goes when the wealth reaches 1 / delta.
+- An item's rival is the leader so far; the leader's is the runner-up.
+- Pulls of all phases count, and a phase has `growth` times as many as the one before.
+- Designs and least squares are weighted by the variances that earlier phases showed (as in weltz2023, section 4).
+
+A bet has coefficients lam c_x, c those of least squares for y = rival - item, and lam = lead / V, V the sum of
+c_x^2 E(X - q_x)^2. The lead is not known: there is one lam for each lead 2^-j, j = 1 to 40, weighted by
+1 / (1 + |j - 5|)^2 over their sum. From counts, sums and squares log(1 + s (X - q)) is bounded below by the better of
+- the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
+- u - u^2 (1/2 + f/3 + f^2/2), u = s (X - q) >= -f, f <= 1/2. For (log(1 + u) - u) / u^2 increases in u, and at -f it is
+  -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
+"""
+
+from collections.abc import Callable
+from math import ceil, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_problem, check_told
+from bandits_lib.design import pairs, round_design, weighted_design
+from bandits_lib.fixed_confidence._rage import feasible
+from bandits_lib.numerics import linear_algebra
+from bandits_lib.numerics.least_squares import weighted_least_squares
+from bandits_lib.numerics.linear_algebra import along, product, transposed
+from bandits_lib.numerics.linear_algebra import total as total_of
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import BATCHES, DELTA, OWN, After, Algorithm, InPlay, Result, Round, Row, rule, total
+
+STEPS = np.arange(1, 41)
+LEADS = 0.5**STEPS  # in the unit of the rule
+WEIGHTS = (1 + np.abs(STEPS - 5.0)) ** -2
+WEIGHTS /= WEIGHTS.sum()
+MOST_LOST = 0.5  # of the wealth, by one pull
+SHRINK = 4  # a guessed mean is at least the overall rate over this, and so is the distance from 1
+
+
+class Guess(NamedTuple):
+    """What a phase takes for likely before its pulls: it decides how well bets pay, not whether they are fair."""
+
+    means: np.ndarray  # (K,), q
+    sd: np.ndarray  # (K,), roots of E(X - q)^2
+
+
+def first_guess(K):
+    """Means 1/2 and the largest variance there is."""
+    return Guess(np.full(K, 0.5), np.full(K, 0.5))
+
+
+def guess(arms, sample, theta_hat):
+    """From all pulls so far: means by the linear model, variances q (1 - q) times what squares show of it."""
+    counts, sums, squares = sample
+    rate = (total_of(sums) + 1) / (counts.sum() + 2)
+    q = np.clip(along(arms, theta_hat), rate / SHRINK, 1 - (1 - rate) / SHRINK)
+    shown, binary = total_of(squares - 2 * q * sums + counts * q**2), total_of(counts * q * (1 - q))
+    return Guess(q, np.sqrt(q * (1 - q) * (1 + shown) / (1 + binary)))
+
+
+def log_wealth(arms, sample, guess, away, unit):
+    """What the bets of a phase come to: (m, J) logarithms, for `away` (m, d), rivals minus items; and V, (m,)."""
+    pulled = np.flatnonzero(sample.counts)
+    fit = weighted_least_squares(arms, sample, guess.sd)
+    rows, whitened = fit.whitened(arms[pulled]), fit.whitened(away)
+    c = product(whitened, transposed(rows)) / guess.sd[pulled] ** 2
+    q, V = guess.means[pulled], linear_algebra.squares(whitened)
+    most = MOST_LOST / _losses(c, q).max(axis=1)
+    lam = np.minimum(unit * LEADS / V[:, None], most[:, None])
+    rewards = [field[pulled] for field in sample]
+    return np.stack([log_growth(step[:, None] * c, q, *rewards) for step in lam.T], axis=1), V
+
+
+def log_growth(s, q, counts, sums, squares):
+    """log of prod (1 + s (X - q)) exp(s q), or less, (m,): for s (m, n), guesses q (n,) and rewards of n arms."""
+    f = _losses(s, q)
+    chord = sums * np.log1p(s * (1 - q)) + (counts - sums) * np.log1p(-s * q)
+    parabola = s * (sums - counts * q) - s**2 * (squares - 2 * q * sums + counts * q**2) * (0.5 + f / 3 + f**2 / 2)
+    return (np.maximum(chord, parabola) + s * q * counts).sum(axis=1)
+
+
+def _losses(s, q):
+    """What one pull can lose at most, -min of s (X - q) over X in [0, 1]."""
+    return np.maximum(s * q, -s * (1 - q))
+
+
+def check_fractions(sample):
+    """Refuse rewards that do not lie in [0, 1], as far as counts, sums and squares show it."""
+    counts, sums, squares = sample
+    slack = 1e-9 * counts
+    right = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
+    right &= squares * counts >= sums**2 * (1 - 1e-9)  # with the others, also refuses NaN
+    if not right.all():
+        k = int(np.argmin(right))
+        raise ValueError(
+            f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g}, squares "
+            f"{squares[k]:.6g}): rescale all of them by their smallest and largest possible value, or take rage(..., "
+            "sigma=)"
+        )
+
+
+@rule(
+    label="RAGE by betting",
+    row=Row(
+        BATCHES,
+        "rewards 0 and 1, or between: pays for their true variance",
+        "none: proof in companion_your_own_arms",
+        DELTA,
+        OWN,
+    ),
+    guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
+    check=check_fractions,
+)
+def bounded_rage(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    growth: float = 2.0,
+    design: Callable = weighted_design,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta from rewards in [0, 1] of unknown variance.
+
+    Parameters
+    ----------
+    arms, items : (K, d) and (M, d) array_like
+        Arms that can be pulled, with means x'theta in [0, 1] given the past (an offset that a whole phase shares breaks
+        the guarantee: `bandits_lab.plates` spreads days), and items that are ranked, by default the arms.
+    delta : float
+        Error probability allowed, in (0, 1).
+    growth : float
+        How many times as many pulls the next phase has, with the same items; above 1. A smaller growth costs fewer
+        pulls.
+    design : callable
+        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+
+    Raises
+    ------
+    ValueError
+        For bad input, for rewards outside [0, 1], and for items that no number of pulls can tell apart.
+
+    Notes
+    -----
+    Phases as in fiez2019, bets as in Waudby-Smith and Ramdas (2024). Where the noise is small and known, `rage` with
+    that sigma takes fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V); theta_hat is from all pulls.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> pages = LinearBandit([[1.0, 0.0], [1.0, 1.0]], theta=[0.1, 0.05], noise="bernoulli")
+    >>> play(bounded_rage(pages.arms, delta=0.05), pages, np.random.default_rng(0)).result.recommendation
+    1
+    """
+    arms, items, delta, _ = check_problem(arms, items, delta, sigma=1.0)
+    growth = _check_growth(growth)
+    demand = 2 * (1 - log(delta))  # a lead shows when lead^2 / V comes to about as much
+
+    active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
+    wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)
+    likely, values, told, unit = first_guess(len(arms)), np.zeros(len(items)), None, 0.0
+    while len(active) > 1:
+        t = len(history) + 1
+        lam = design(arms, pairs(items[active]), sigma=likely.sd)
+        unit = unit or sqrt(lam.value / rank)
+        scale = unit * growth ** (-t / 2)
+        n = feasible(demand * lam.value / scale**2, t, active, scale=f"{scale:.2g}")
+        n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
+        asked = round_design(lam.weights / lam.weights.sum(), n)
+        away = rivals(items[active], values[active]) - items[active]  # named by the past
+        sample = yield InPlay(asked, active)
+        check_told(asked, sample, arms, away)
+        check_fractions(sample)
+        won, V = log_wealth(arms, sample, likely, away, unit)
+        wealth[active] += won
+        told = total([told, sample]) if told else sample
+        theta_hat = weighted_least_squares(arms, told, likely.sd).theta_hat
+        values, likely = along(items, theta_hat), guess(arms, told, theta_hat)
+        width = sqrt(demand * V.max())
+        history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, theta_hat))
+        kept = active[np.logaddexp.reduce(wealth[active], axis=1) < -log(delta)]
+        active = kept if len(kept) else active[[argmax(values[active])]]
+    return Result(int(active[0]), tuple(history))
+
+
+def rivals(items, values):
+    """(m, d): the leader by the values (m,), for the leader the runner-up."""
+    leader = argmax(values)
+    others = np.delete(np.arange(len(items)), leader)
+    against = np.tile(items[leader], (len(items), 1))
+    against[leader] = items[others[argmax(values[others])]]
+    return against
+
+
+def _check_growth(growth):
+    """A number above 1, at most 1000."""
+    if not isinstance(growth, int | float | np.number) or not 1 < growth <= 1000:
+        raise ValueError(
+            f"growth must be a number above 1 and at most 1000 (times as many pulls a phase); got {growth!r}"
+        )
+    return float(growth)

@@ -1,0 +1,266 @@
+"""FWS: Frank-Wolfe based sampling (Wang, Tzeng, Proutiere 2021, Algorithm 1), linear bandits.
+
+One Frank-Wolfe step a pull on F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2) in the norm of A(x)^-1. z
+maximises the least of (z - x)'grad f_j over all f_j within r_t of the least: a matrix game. The iterate is the mean of
+all z, and the arm is pulled that its counts lag behind most. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
+- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. The iterate
+  then has 1 + (K - d) / K of K x on each spanning arm and (K - d) / K on each other, where the paper's is uniform.
+- The game is solved by the simplex method (Bland's rule), for payoffs shifted to be positive.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
+from bandits_lib.numerics.kernels import (
+    add_outer,
+    along_all,
+    compiled,
+    inverse_of,
+    kernel,
+    merged,
+    shrink,
+    times_vector,
+)
+from bandits_lib.numerics.ties import TIE, argmax
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
+
+
+@compiled
+def maximin(payoffs, z):
+    """Into z (K,), the mixture of columns that maximises the least of payoffs @ z over the rows of payoffs (J, K)."""
+    J, K = payoffs.shape
+    table = simplex_table(payoffs)
+    rows, columns = np.arange(J, J + K), np.arange(J)  # names of the basic and of the non-basic variables
+    while True:
+        enter = -1
+        for j in range(J):
+            if table[K, j] < -1e-12 and (enter < 0 or columns[j] < columns[enter]):
+                enter = j
+        if enter < 0:
+            break
+        leave = leaving(table, rows, enter)
+        exchange(table, leave, enter)
+        rows[leave], columns[enter] = columns[enter], rows[leave]
+    total, z[:] = 0.0, 0.0
+    for j in range(J):
+        if columns[j] >= J:
+            z[columns[j] - J] = table[K, j]
+            total += table[K, j]
+    z /= total
+
+
+@compiled
+def simplex_table(payoffs):
+    """The condensed tableau (K + 1, J + 1): constraints with bounds in the last column, objective in the last row."""
+    J, K = payoffs.shape
+    low, high = payoffs.min(), payoffs.max()
+    unit, table = high - low if high > low else 1.0, np.empty((K + 1, J + 1))
+    for j in range(J):
+        for k in range(K):
+            table[k, j] = (payoffs[j, k] - low) / unit + 1.0
+            table[k, J] = 1.0
+        table[K, j] = -1.0
+    table[K, J] = 0.0
+    return table
+
+
+@merged
+def leaving(table, rows, enter):
+    """The row that leaves: the least ratio of bound to coefficient, the variable of least name among equals."""
+    J, leave, least = table.shape[1] - 1, -1, np.inf
+    for k in range(table.shape[0] - 1):
+        if table[k, enter] > 1e-12:
+            ratio = table[k, J] / table[k, enter]
+            if ratio < least or (ratio == least and rows[k] < rows[leave]):
+                leave, least = k, ratio
+    return leave
+
+
+@merged
+def exchange(table, row, column):
+    """Exchange a basic and a non-basic variable in a condensed simplex tableau, in place."""
+    p = table[row, column]
+    for j in range(table.shape[1]):
+        table[row, j] = table[row, j] / p if j != column else 1 / p
+    for k in range(table.shape[0]):
+        if k != row:
+            factor = table[k, column]
+            for j in range(table.shape[1]):
+                table[k, j] = table[k, j] - factor * table[row, j] if j != column else -factor / p
+
+
+REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
+
+
+@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL), guarantee=STOPPING)
+def fws(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    u : float
+        Positive constant of the threshold (jedra2020, eq. 9).
+    delta_schedule : {"anytime", "union"} or float
+        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number p
+        > 0 puts t^p there.
+    threshold : {"determinant", "simple", "logarithm", "loglog"}
+        Equation 9 of jedra2020, its Remark 1, or one of two without a proof (see `likelihood_ratio`).
+    history : Sample or (features, Sample), optional
+        Measurements made before, of the arms or of features (n, d), with the same noise and none left out. They count
+        as pulls. Delta, sigma, arms and items must not depend on them.
+    trace : int
+        Record a `Trace` every `trace` pulls; 0 records none.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: the best item
+        (int) and the history of `Trace`. One item needs no pull.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(fws(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    rule = delta, sigma, u, delta_schedule, threshold
+    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, history=history, trace=trace))
+
+
+@merged
+def choose(state):
+    """One Frank-Wolfe step, then the arm whose count lags behind the iterate most; -1 when done or at a look."""
+    evidence = state.evidence
+    if over(evidence):
+        return -1
+    K, t = state.iterate.shape[0], evidence.now.pulls + 1
+    leader = leading(evidence.items, evidence.theta, evidence.values)
+    if is_square(t // K) or tied(evidence.values, leader):
+        state.step[:] = 1.0 / K
+    else:
+        frank_wolfe_step(state, leader, t)
+    move(state, t)
+    for k in range(K):
+        state.along[k] = -evidence.counts[k] / state.iterate[k] if state.iterate[k] > 0 else -np.inf
+    return argmax(state.along)
+
+
+@compiled
+def frank_wolfe_step(state, leader, t):
+    """z into `step`: the best vertex for one gradient, or the maximin mixture for those of all f_j near the least."""
+    K, along, step = state.step.shape[0], state.along, state.step
+    near, n = near_minimum(state, leader, (t - 1) * t**-0.9 / K), 0
+    payoffs = np.empty((near, K))
+    for m in range(state.values.shape[0]):
+        if state.values[m] < np.inf:
+            gradient(state, leader, m, along)
+            for k in range(K):  # x'grad f_j = f_j(x), since f_j is homogeneous
+                payoffs[n, k] = along[k] - state.values[m] / (t - 1)
+            n += 1
+    if near > 1:
+        maximin(payoffs, step)
+    else:
+        step[:] = 0.0
+        step[argmax(along)] = 1.0
+
+
+@kernel
+def near_minimum(state, leader, slack):
+    """How many t f_j are the least or below it plus `slack`; these into `values` (M,), and infinity for the others."""
+    evidence, values, least, near = state.evidence, state.values, np.inf, 0
+    for m in range(values.shape[0]):
+        gap, square = compare(evidence.items, leader, m, evidence.theta, state.inverse, evidence.step)
+        values[m] = gap * gap / (2 * square * evidence.stopping.sigma2) if m != leader else np.inf
+        least = min(least, values[m])
+    for m in range(values.shape[0]):
+        if values[m] <= least * (1 + TIE) or values[m] < least + slack:
+            near += 1
+        else:
+            values[m] = np.inf
+    return near
+
+
+@kernel
+def gradient(state, leader, rival, along):
+    """grad f_j (K,) into `along`: (x_k'(theta - lambda_j))^2 / (2 sigma^2), lambda_j the nearest tie in A(x)."""
+    evidence, direction = state.evidence, state.direction
+    gap, square = toward(evidence.items, leader, rival, evidence.theta, state.inverse, evidence.step, direction)
+    along_all(evidence.columns, direction, along)
+    for k in range(along.shape[0]):
+        along[k] = (gap / square * along[k]) ** 2 / (2 * evidence.stopping.sigma2)
+
+
+@kernel
+def move(state, t):
+    """Add z to the iterate: a rank-one update for every arm in it, and every REFRESH pulls a fresh inversion."""
+    arms, information, inverse, u = state.evidence.arms, state.information, state.inverse, state.direction
+    for k in range(arms.shape[0]):
+        weight, x = state.step[k], arms[k]
+        if weight > 0:
+            state.iterate[k] += weight
+            add_outer(information, x, weight)
+            times_vector(inverse, x, u)
+            gain = 1.0
+            for i in range(u.shape[0]):
+                gain += weight * u[i] * x[i]
+            shrink(inverse, u, weight, gain)
+    if t % REFRESH == 0:
+        inverse_of(information, inverse)
+
+
+@kernel
+def is_square(n):
+    """Whether the integer n >= 0 is a perfect square."""
+    root = int(np.sqrt(n) + 0.5)
+    return root * root == n
+
+
+@kernel
+def tied(values, leader):
+    """Whether another item has the leader's value (by the shared rule of ties)."""
+    floor = values[leader] - TIE * max(1e-300, abs(values[leader]))
+    for m in range(values.shape[0]):
+        if m != leader and values[m] >= floor:
+            return True
+    return False
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    iterate: np.ndarray  # (K,), t x, the sum of all steps z so far
+    information: np.ndarray  # (r, r), t A(x)
+    inverse: np.ndarray  # (r, r), of `information`
+    values: np.ndarray  # (M,), scratch: f_j
+    along: np.ndarray  # (K,), scratch
+    step: np.ndarray  # (K,), scratch: z
+    direction: np.ndarray  # (r,), scratch
+
+
+def first_state(evidence):
+    """After the opening: the iterate is at the proportions of its pulls."""
+    (K, r), counts, M = evidence.arms.shape, evidence.counts, len(evidence.items)
+    iterate = counts.astype(float), evidence.information.copy(), evidence.inverse.copy()
+    return State(counts, evidence, *iterate, *map(np.empty, (M, K, K, r)))

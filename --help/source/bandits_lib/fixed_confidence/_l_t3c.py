@@ -1,0 +1,144 @@
+"""L-T3C: top-two sampling by transportation cost (Shang, de Heide, Kaufmann, Menard, Valko 2020), for linear bandits.
+
+The leader is that of a posterior sample, the challenger the item of least transportation cost from it; the arm is
+pulled that shrinks the width of their difference most. This linear form is known from published code. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
+- Of challengers that beat a sampled leader, all of cost 0, the one ahead by most standard deviations is taken; the
+  paper draws among them.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_option
+from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
+from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
+
+DRAWS = 1_024  # posterior samples drawn at a time
+
+
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), guarantee=STOPPING)
+def l_t3c(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    leader: str = "sample",
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+    rng: np.random.Generator,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    leader : {"sample", "best"}
+        The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`.
+    history, trace : Sample or (features, Sample), and int
+        Measurements made before, and pulls between two records, as for `fws`.
+    rng : numpy.random.Generator
+        Draws the posterior samples.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = l_t3c(problem.arms, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    check_option("leader", leader, ("sample", "best"))
+    rule = delta, sigma, u, delta_schedule, threshold
+    steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
+    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
+
+
+@inlined
+def choose(state):
+    """The arm that shrinks leader minus challenger most; -1 when done, at a look, or when the draws are used up."""
+    evidence, normals, now, gains = state.evidence, state.normals, state.now, state.gains
+    if over(evidence):
+        return -1
+    if normals.shape[0] > 0:
+        if now.used == normals.shape[0]:
+            return -1
+        posterior_sample(evidence, normals[now.used], state.factor, state.sampled)
+        now.used += 1
+        leader = leading(evidence.items, state.sampled, evidence.values)
+    else:
+        leader = leading(evidence.items, evidence.theta, evidence.values)
+    challenger(evidence, leader, state.direction)
+    along_all(evidence.columns, state.direction, gains)
+    for k in range(gains.shape[0]):
+        gains[k] = gains[k] ** 2 / (1 + state.arm_squares[k])
+    return argmax(gains)
+
+
+@kernel
+def posterior_sample(evidence, normals, factor, sampled):
+    """A draw from N(theta_hat, sigma^2 A^-1), into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
+    cholesky(evidence.inverse, 1.0, 0.0, factor)
+    for i in range(sampled.shape[0]):
+        sampled[i] = evidence.theta[i]
+        for j in range(i + 1):
+            sampled[i] += evidence.stopping.sigma * factor[i, j] * normals[j]
+
+
+@kernel
+def challenger(evidence, leader, direction):
+    """A^-1 y into `direction` (r,), y = leader - z for the z of least sign(y'theta) (y'theta)^2 / ||y||^2."""
+    items, theta, inverse, costs, y = evidence.items, evidence.theta, evidence.inverse, evidence.values, evidence.step
+    for m in range(items.shape[0]):
+        gap, square = compare(items, leader, m, theta, inverse, y)
+        costs[m] = -gap * abs(gap) / square
+    costs[leader] = -np.inf
+    toward(items, leader, argmax(costs), theta, inverse, y, direction)
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    arm_squares: np.ndarray  # (K,), x'A^-1x
+    normals: np.ndarray  # (n, r), draws for the posterior samples to come; (0, r) for the empirical leader
+    now: np.record  # used, the draws used
+    factor: np.ndarray  # (r, r), scratch: Cholesky's factor of A^-1
+    sampled: np.ndarray  # (r,), scratch
+    direction: np.ndarray  # (r,), scratch: A^-1 (leader minus challenger)
+    gains: np.ndarray  # (K,), scratch
+
+
+def first_state(evidence, draws):
+    """After the opening: all draws are used."""
+    K, r = evidence.arms.shape
+    normals, now, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
+    return State(evidence.counts, evidence, arm_norms(evidence), normals, now, *scratch)
+
+
+def drawn(rng, state):
+    """The state with draws for the samples to come."""
+    if 0 < len(state.normals) == state.now.used:
+        state.normals[:] = rng.standard_normal(state.normals.shape)
+        state.now.used = 0
+    return state

@@ -1,0 +1,239 @@
+"""Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
+
+Departures and readings:
+- A_0 is pulled first, d pulls; w is uniform on it until the first time of T that is at least d.
+- w is certified to 0.1 %, where section 5 goes on by Frank-Wolfe (`design`). A_0 is spread out, where it draws one.
+- Where two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
+- The stopping rule is that of `likelihood_ratio`; its head lists the departures.
+- An arm counts as lagging relative to t, so that rounding errors do not decide between arms that tie.
+"""
+
+import warnings
+from functools import partial
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_option
+from bandits_lib.design import frank_wolfe_design, xy_design
+from bandits_lib.likelihood_ratio import Evidence, opening, over, stop_by_glr, tell
+from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algorithm, Row, Sample, rule
+
+AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
+FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
+DRAWN = After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
+
+
+@rule(
+    label="LT&S",
+    row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
+    guarantee=lambda given, request: DRAWN if given["initial"] == "random" else STOPPING,
+)
+def lazy_track_and_stop(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    update: str | int | list[int] = "doubling",
+    averaging: bool = True,
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    initial: str = "spanning",
+    design: str = "certified",
+    warm_start: bool = True,
+    allocation: np.ndarray | None = None,
+    rng: np.random.Generator | None = None,
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta, tracking the plug-in allocation (jedra2020, Algorithm 1).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    update : {"doubling"}, int or sequence of int
+        T, the times of the updates: 1, 2, 4, ...; or 1, 1 + P, 1 + 2 P, ... for a period P; or the times given.
+    averaging : bool
+        Track the sum of all allocations so far, or t times the present one (section 5).
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
+    initial : {"spanning", "random"}
+        A_0: spanning arms that lie far apart, or drawn ones (section 5), which need `rng`.
+    design, warm_start : {"certified", "frank_wolfe"} and bool
+        Solver of w: certified to 0.1 %, or the paper's Frank-Wolfe from the previous w (False: from uniform weights).
+    allocation : (K,) array_like, optional
+        Weights to track throughout, for comparison.
+    rng : numpy.random.Generator, optional
+        Draws A_0 when `initial` is "random".
+    history, trace : Sample or (features, Sample), and int
+        Measurements made before, and pulls between two records, as for `fws`.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and its `Trace`, the last at the stop.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lazy_track_and_stop(problem.arms, delta=0.05)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms = check_arms(arms)
+    next_time, given = _times(update), _check_allocation(allocation, len(arms))
+    check_option("design", design, ("certified", "frank_wolfe"))
+    check_option("initial", initial, ("spanning", "random"))
+    if initial == "random" and rng is None:
+        raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
+    if initial == "random" and history is not None:
+        raise ValueError("initial must be 'spanning' beside a history: drawn arms would set the threshold anew")
+
+    def start(evidence):  # t = d: each arm of A_0 was pulled once
+        state, t = _state(evidence, averaging, history is not None), int(evidence.now.pulls)
+        state.now.next_update = t if history is not None else next_time(t)
+        if given is None:
+            return state
+        state.now.next_update = NO_LIMIT
+        return track(state, given)
+
+    def at_update(state):  # t in T: w is argmax of psi for the estimate of this moment
+        t = int(state.evidence.now.pulls)
+        if t < state.now.next_update:
+            return state
+        state.now.next_update = next_time(t + 1)
+        return track(state, plug_in(state, design, warm_start))
+
+    rule = delta, sigma, u, delta_schedule, threshold
+    steps, more = (choose, update_evidence, start, at_update), {"trace": trace, "last_look": True, "history": history}
+    first = partial(opening, initial=initial, rng=rng)
+    return (yield from stop_by_glr(arms, items, rule, *steps, first_arms=first, **more))
+
+
+@kernel
+def choose(state):
+    """The arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), at a look, and at a time of T."""
+    evidence, now, t = state.evidence, state.now, state.evidence.now.pulls
+    if over(evidence) or t >= now.next_update:
+        return -1
+    now.forced = unexplored(state)
+    if now.forced:  # eq. (5)
+        return evidence.first[now.turn]
+    support, W, w, lag, present = state.support, state.W, state.w, state.lag, t - now.since + 1
+    for s in range(support.shape[0]):  # eq. (6)
+        k = support[s]
+        target = W[k] + present * w[k] if state.averaging else t * w[k]
+        lag[s] = t + target - state.counts[k]  # t added: ties are judged relative to numbers of the size of t
+    return support[argmax(lag)]
+
+
+@inlined
+def unexplored(state):
+    """Whether the least eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d); tested only if not known."""
+    evidence, now = state.evidence, state.now
+    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
+    if now.eigenvalue >= f:
+        return False
+    for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
+        if cholesky(evidence.information, 1.0, -level, evidence.square) > -np.inf:
+            now.eigenvalue = level
+            return False
+    return True
+
+
+@kernel
+def update_evidence(state, arm, reward):
+    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
+    first, now = state.evidence.first, state.now
+    if now.forced and arm == first[now.turn]:
+        now.turn = (now.turn + 1) % first.shape[0]
+    tell(state.evidence, arm, reward)
+
+
+def plug_in(state, design, warm_start):
+    """argmax over w of psi(theta_hat, w), eq. (3): an XY-design; the present w where the best item is not unique."""
+    arms, items, theta = state.evidence.arms, state.evidence.items, state.evidence.theta
+    best = int(argmax(along(items, theta)))
+    directions = items[best] - np.delete(items, best, axis=0)
+    gaps = along(directions, theta)
+    if not (gaps > 0).all():
+        return state.w
+    directions *= (gaps.min() / gaps)[:, None]  # no direction becomes longer than it is
+    if design == "certified":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # certified to .11 % where rounding allows no better
+            return xy_design(arms, directions).weights
+    spans = warm_start and basis(arms[state.w > 0]).shape[1] == arms.shape[1]
+    start = state.w if spans else None
+    return frank_wolfe_design(arms, directions, max_iter=FRANK_WOLFE_STEPS, start=start).weights
+
+
+def track(state, w):
+    """The state that tracks w (K,) from now on, the allocations before summed up in W."""
+    t = state.evidence.now.pulls
+    W = state.W + (t - state.now.since) * state.w
+    state.now.since = t
+    support = np.flatnonzero((W > 0) | (w > 0) if state.averaging else w)
+    return state._replace(support=support, W=W, w=np.array(w), lag=np.empty(len(support)))
+
+
+class State(NamedTuple):
+    evidence: Evidence
+    counts: np.ndarray  # (K,), those of the evidence
+    # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, which that
+    # of A is known to exceed; since and next_update, t at the last update and at the next
+    now: np.record
+    averaging: bool
+    support: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
+    W: np.ndarray  # (K,), sum of w(s) before the last update
+    w: np.ndarray  # (K,), since the last update
+    lag: np.ndarray  # (s,), scratch
+
+
+def _state(evidence, averaging, after_history):
+    """The state after the opening: w is uniform on A_0, and was at every pull; or a history's pulls were tracked."""
+    first, pulls = evidence.first, int(evidence.now.pulls)
+    w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
+    w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
+    now = record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0)
+    W = evidence.counts.astype(float) if after_history else W
+    return track(State(evidence, evidence.counts, now, bool(averaging), first, W, w, w), w)
+
+
+def _times(update):
+    """T as a function: its first time at or after t; NO_LIMIT after the last of a sequence."""
+    if isinstance(update, str):
+        check_option("update", update, ("doubling",))
+        return lambda t: 1 << (t - 1).bit_length()
+    several = not isinstance(update, Real)
+    if any(isinstance(s, bool) or s < 1 or s % 1 != 0 for s in (update if several else [update])):
+        wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such"
+        raise ValueError(f"update must be {wanted}; got {update!r}")
+    if several:
+        times = [int(s) for s in update if s < NO_LIMIT]
+        return lambda t: min((s for s in times if s >= t), default=NO_LIMIT)
+    return lambda t: t + (1 - t) % int(update)
+
+
+def _check_allocation(allocation, K):
+    """Weights (K,) of sum 1, or None."""
+    if allocation is None:
+        return None
+    weights = np.asarray(allocation, dtype=float)
+    if weights.shape != (K,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"allocation must be ({K},) finite, non-negative weights, not all zero; got {allocation}")
+    return weights / weights.sum()

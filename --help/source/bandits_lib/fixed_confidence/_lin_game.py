@@ -1,0 +1,190 @@
+"""LinGame: the lower bound as a game, played round by round (Degenne, Menard, Shang, Valko 2020, Algorithm 1).
+
+AdaHedge, one learner for each item that has ever led, mixes arms; the opponent answers a mixture w with lambda, the
+parameter nearest to theta in the norm of A(w) at which another item is as good. The learner is fed optimistic gains
+U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), norms in A^-1, and the pulls track
+the sum of its mixtures. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); the paper's needs a bound on |theta|.
+- Items other than the arms are allowed.
+- A(w) is taken at w + 1e-12 / K, since the learner's weights fall below the smallest double.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.likelihood_ratio import (
+    Evidence,
+    arm_norms,
+    leading,
+    nearest_rival,
+    over,
+    stop_by_glr,
+    toward,
+    update_norms,
+)
+from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
+
+LEARNERS = 4  # the table of learners holds these at first
+MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
+GUARD = 1e-12  # share of the uniform mixture in A(w)
+
+
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), guarantee=STOPPING)
+def lin_game(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    u: float = 1.0,
+    delta_schedule: str | float = "anytime",
+    threshold: str = "determinant",
+    history: Sample | tuple | None = None,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    u, delta_schedule, threshold : float, str or float, and str
+        Of the stopping rule, as for `fws`.
+    history, trace : Sample or (features, Sample), and int
+        Measurements made before, and pulls between two records, as for `fws`.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    rule = delta, sigma, u, delta_schedule, threshold
+    steps = choose, update_norms, partial(first_state, after_history=history is not None), with_room
+    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
+
+
+@inlined
+def choose(state):
+    """One round of the game, then the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
+    evidence, gains, now = state.evidence, state.gains, state.now
+    if over(evidence):
+        return -1
+    leader = leading(evidence.items, evidence.theta, evidence.values)
+    if state.row_of[leader] < 0:
+        if now.learners == state.losses.shape[0]:
+            return -1
+        state.row_of[leader] = now.learners
+        now.learners += 1
+    row = state.row_of[leader]
+    losses, eta = state.losses[row], np.log(gains.shape[0]) / state.mixability[row]
+    before = mixture(losses, eta, state.weights)
+    optimistic_gains(state, leader)
+    state.mixability[row] += feed(losses, eta, state.weights, gains, before)
+    for k in range(gains.shape[0]):  # C-tracking
+        state.tracked[k] += state.weights[k]
+        gains[k] = state.tracked[k] - evidence.counts[k]
+    return argmax(gains)
+
+
+@kernel
+def optimistic_gains(state, leader):
+    """The optimistic gains U_k against the best response, into `gains` (K,)."""
+    evidence, inverse, gains = state.evidence, state.inverse, state.gains
+    items, theta, y, direction = evidence.items, evidence.theta, evidence.step, state.direction
+    weigh(evidence.columns, state.weights, state.information)
+    inverse_of(state.information, inverse)
+    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.values, y)
+    gap, square = toward(items, leader, rival, theta, inverse, y, direction)
+    along_all(evidence.columns, direction, gains)
+    scale, log_t = gap / (square * evidence.stopping.sigma), np.log(evidence.now.pulls)
+    for k in range(gains.shape[0]):
+        root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
+        gains[k] = min(log_t, 0.5 * root * root)
+
+
+@kernel
+def mixture(losses, eta, weights):
+    """AdaHedge's weights (K,), proportional to exp(-eta losses); returns -log(sum exp(-eta losses)) / eta."""
+    least, total = np.inf, 0.0
+    for k in range(losses.shape[0]):
+        least = min(least, losses[k])
+    for k in range(losses.shape[0]):
+        weights[k] = np.exp(-eta * (losses[k] - least))
+        total += weights[k]
+    for k in range(losses.shape[0]):
+        weights[k] /= total
+    return least - np.log(total) / eta
+
+
+@kernel
+def feed(losses, eta, weights, gains, before):
+    """Tell AdaHedge the losses -gains; returns the mixability gap of the round. `gains` is overwritten."""
+    mean = 0.0
+    for k in range(losses.shape[0]):
+        losses[k] -= gains[k]
+        mean -= weights[k] * gains[k]
+    mixed = mixture(losses, eta, gains) - before
+    return max(0.0, mean - mixed) if losses.shape[0] > 1 else 0.0
+
+
+@kernel
+def weigh(columns, weights, information):
+    """A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into (r, r)."""
+    r, K = columns.shape
+    for i in range(r):
+        for j in range(i + 1):
+            along = 0.0
+            for k in range(K):
+                along += (weights[k] + GUARD / K) * columns[i, k] * columns[j, k]
+            information[i, j] = information[j, i] = along
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,), those of the evidence
+    evidence: Evidence
+    arm_squares: np.ndarray  # (K,), x'A^-1x
+    row_of: np.ndarray  # (M,), an item's row in the table of learners; -1, none yet
+    now: np.record  # learners, the rows in use
+    losses: np.ndarray  # (C, K), cumulative losses of each learner
+    mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
+    tracked: np.ndarray  # (K,), sum of all mixtures so far
+    weights: np.ndarray  # (K,), the mixture of this round
+    gains: np.ndarray  # (K,), scratch
+    information: np.ndarray  # (r, r), scratch: A(w)
+    inverse: np.ndarray  # (r, r), scratch: A(w)^-1
+    direction: np.ndarray  # (r,), scratch
+
+
+def first_state(evidence, after_history):
+    """After the opening: no item has led, and nothing is tracked but the pulls of a history."""
+    (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
+    learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
+    tracked = counts.astype(float) if after_history else np.zeros(K)
+    scratch = map(np.empty, (K, K, (r, r), (r, r), r))
+    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, tracked, *scratch)
+
+
+def with_room(state):
+    """The state with room for another learner."""
+    if state.now.learners < len(state.losses):
+        return state
+    return state._replace(
+        losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),
+        mixability=np.concatenate([state.mixability, np.full_like(state.mixability, MIXABILITY)]),
+    )

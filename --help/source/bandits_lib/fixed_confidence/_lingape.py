@@ -1,0 +1,310 @@
+"""LinGapE: linear gap-based exploration (Xu, Honda, Sugiyama 2018, Algorithm 1), as run in fiez2019.
+
+The leader i is compared with its most ambiguous rival j, at which (z_j - z_i)'theta + ||z_j - z_i|| C_t is largest,
+    C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound,
+norms in A^-1, A = ridge I + sum xx'; this maximum is B. The optimal allocation for z_i - z_j solves min |w|_1 subject
+to X'w = z_i - z_j, by Elfving's theorem the XY-design of that direction. Departures:
+- Items other than the arms are allowed, with i and j among the items and M^2 in the union bound.
+- Distances are updated from the differences themselves, since norms of items would cancel to rounding errors.
+"""
+
+from collections.abc import Callable
+from math import log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_option, check_positive, check_problem, check_ridge
+from bandits_lib.design import xy_design
+from bandits_lib.design.pair_allocations import Allocations, Table, find
+from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, After, Algorithm, Loop, Result, Row, Trace, rule
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (K,)
+    # pulls; due, those at which the loop ends, for a look or with the budget; leader and rival; row, the pair's in the
+    # table of allocations, -1 if it is not there; lead, the upper bound B on the rival's
+    now: np.record
+    fit: Any  # the regression
+    table: Table
+    program: Any  # what solves for a pair in the loop; None: the loop ends at a pair that is not in the table
+    leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
+    gains: np.ndarray  # (K,), scratch of the greedy rule
+    lack: np.ndarray  # (r + 1,), scratch: minus counts over share, along an allocation
+    sigma: float
+    union: float  # log(M^2 / delta)
+    bias: float  # sqrt(ridge) theta_bound
+    epsilon: float  # the lead that is accepted
+    greedy: bool
+
+
+def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
+    """The State after a first Sample that `fit` knows; `known` : Allocations."""
+    K, M, size = len(sample.counts), len(fit.values), known.table.shares.shape[1]
+    now = record(pulls=sample.counts.sum(), due=NO_LIMIT, leader=-1, rival=-1, row=-1, lead=np.inf)
+    scratch = np.empty(M), np.empty(K), np.empty(size)
+    constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
+    return State(sample.counts.astype(np.int64), now, fit, known.table, known.program, *scratch, *constants)
+
+
+def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
+    """Loops, then the Result: no rival may lead by more than epsilon, or the budget is spent. `trace` 0: no Trace."""
+    history, now = [], state.now
+    look = max(first, now.pulls) if trace else NO_LIMIT
+    while True:
+        now.due = min(look, budget)
+        yield Loop(choose, update, state)
+        seen = read(now)
+        if seen.pulls >= look:
+            history.append(Trace(seen.pulls, state.counts.copy(), -seen.lead, -state.epsilon, seen.leader))
+            look += trace
+        if seen.lead <= state.epsilon or seen.pulls >= budget:
+            return Result(seen.leader, tuple(history))
+        if seen.row < 0 and not state.greedy:
+            now.row = allocations.enter(seen.leader, seen.rival)
+            state = state._replace(table=allocations.table)
+
+
+@inlined
+def compare(state, leader, apart):
+    """Set the rival j, the argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and that maximum, B; whether to go on."""
+    now, values, leads = state.now, state.fit.values, state.leads
+    width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
+    ahead = values[leader]
+    for m in range(leads.shape[0]):
+        leads[m] = values[m] - ahead + np.sqrt(max(0.0, apart[m])) * width
+    leads[leader] = -np.inf
+    rival = argmax(leads)
+    if now.leader != leader or now.rival != rival:
+        now.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
+    now.leader, now.rival, now.lead = leader, rival, leads[rival]
+    return now.lead > state.epsilon and now.pulls < now.due
+
+
+@inlined
+def lagging(state):
+    """The arm of the pair's allocation with the least counts / share; -1 at a pair that is not in the table."""
+    row, n, counts, lack, shares = state.now.row, 0, state.counts, state.lack, state.table.shares
+    if row < 0:
+        return -1
+    while n < lack.shape[0] and shares[row, n] > 0:
+        lack[n] = -counts[state.table.support[row, n]] / shares[row, n]
+        n += 1
+    return state.table.support[row, argmax(lack[:n])]
+
+
+@inlined
+def shrinking(state, norms):
+    """The arm that shrinks ||y||, y = z_i - z_j, most: argmax gains^2 / (1 + norms), gains y'A^-1x, norms x'A^-1x."""
+    gains = state.gains
+    for k in range(gains.shape[0]):
+        gains[k] = gains[k] * gains[k] / (1 + norms[k])
+    return argmax(gains)
+
+
+REFRESH = 1_000  # pulls between two fresh inversions
+GREEDY = After("", "with rule='greedy' it looks at all arms at every pull, and would ask for the one dropped for ever")
+RATIO = After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
+
+
+class Distances(NamedTuple):
+    """The regression's arrays; the log-determinant, a scalar that changes, sits in an array of length one."""
+
+    arms: np.ndarray  # (K, d)
+    columns: np.ndarray  # (d, M), the items
+    response: np.ndarray  # (d,), sum of x times reward
+    arm_columns: np.ndarray  # (d, K), the arms; empty where their norms are not asked for, as are their norms
+    ridge: float
+    inverse: np.ndarray  # (d, d), A^-1
+    theta: np.ndarray  # (d,)
+    values: np.ndarray  # (M,), of the items
+    apart: np.ndarray  # (M,), squared distances from the leader
+    along: np.ndarray  # (M,), scratch: z'A^-1 x, x the arm pulled
+    norms: np.ndarray  # (K,), x'A^-1 x
+    arms_along: np.ndarray  # (K,), scratch: `along` of the arms
+    logdet: np.ndarray  # (1,), log det(A / ridge)
+    step: np.ndarray  # (d,), scratch: A^-1 x
+
+
+def distances(arms, items, ridge, sample, norms=False):
+    """The `Distances` of items (M, d) after a first Sample of arms (K, d); `norms`: of the arms, too."""
+    (M, d), asked = items.shape, len(arms) if norms else 0
+    columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
+    arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))
+    fit = Distances(arms, columns, response, arm_columns, ridge, *arrays)
+    refresh(fit, sample.counts.astype(np.int64))
+    return fit
+
+
+@kernel
+def refresh(fit, counts):
+    """Compute inverse, theta, values, distances and norms afresh from the counts (K,) and the response."""
+    (K, d), arms, inverse = fit.arms.shape, fit.arms, fit.inverse
+    for i in range(d):
+        for j in range(d):
+            inverse[i, j] = fit.ridge if i == j else 0.0
+    for k in range(K):
+        if counts[k] > 0:
+            for i in range(d):
+                for j in range(d):
+                    inverse[i, j] += counts[k] * arms[k, i] * arms[k, j]
+    fit.logdet[0] = invert(inverse) - d * np.log(fit.ridge)
+    along_all(inverse, fit.response, fit.theta)
+    along_all(fit.columns, fit.theta, fit.values)
+    measure(fit, argmax(fit.values))
+    for i in range(d):
+        fit.step[i] = 0.0
+    square(fit.arm_columns, fit.step, inverse, fit.norms)
+
+
+@inlined
+def measure(fit, leader):
+    """Compute the distances from the leader afresh."""
+    for i in range(fit.step.shape[0]):
+        fit.step[i] = fit.columns[i, leader]
+    square(fit.columns, fit.step, fit.inverse, fit.apart)
+
+
+@kernel
+def square(columns, centre, inverse, squares):
+    """Squared norms of columns (d, n) - centre (d,) in the norm of the inverse (d, d), into `squares` (n,)."""
+    d, n = centre.shape[0], squares.shape[0]
+    for k in range(n):
+        squares[k] = 0.0
+    for i in range(d):
+        for j in range(d):
+            weight, first, second = inverse[i, j], centre[i], centre[j]
+            for k in range(n):
+                squares[k] += weight * (columns[i, k] - first) * (columns[j, k] - second)
+
+
+@inlined
+def toward(fit, i, j, products):
+    """x'A^-1 (z_i - z_j) for x over the arms, into `products` (K,)."""
+    direction, inverse, columns = fit.step, fit.inverse, fit.columns
+    for c in range(direction.shape[0]):
+        direction[c] = 0.0
+        for b in range(direction.shape[0]):
+            direction[c] += inverse[c, b] * (columns[b, i] - columns[b, j])
+    along_all(fit.arm_columns, direction, products)
+
+
+@inlined
+def learn(state, arm, reward):
+    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and state.now, which has the leader."""
+    fit, now = state.fit, state.now
+    state.counts[arm] += 1
+    now.pulls += 1
+    arms, theta, values, apart, along = fit.arms, fit.theta, fit.values, fit.apart, fit.along
+    residual = reward
+    for i in range(theta.shape[0]):
+        fit.response[i] += reward * arms[arm, i]
+        residual -= theta[i] * arms[arm, i]
+    if now.pulls % REFRESH == 0:
+        refresh(fit, state.counts)
+        return
+    gain = rank_one_update(fit.inverse, theta, arms[arm], reward, fit.step)
+    fit.logdet[0] += np.log(gain)
+    share = 1 / gain
+    along_all(fit.columns, fit.step, along)
+    leading = along[now.leader]
+    for m in range(values.shape[0]):
+        values[m] += along[m] * share * residual
+        apart[m] -= (along[m] - leading) * (along[m] - leading) * share
+    norms, along = fit.norms, fit.arms_along
+    if norms.shape[0] > 0:
+        along_all(fit.arm_columns, fit.step, along)
+        share = 1 / (1 + along[arm])
+        for k in range(norms.shape[0]):
+            norms[k] -= along[k] * along[k] * share
+
+
+@rule(
+    label="LinGapE",
+    row=Row(PULLS, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
+    guarantee=lambda given, request: GREEDY if given["rule"] == "greedy" else RATIO,
+)
+def lingape(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    theta_bound: float,
+    sigma: float | np.ndarray = 1.0,
+    epsilon: float = 0.0,
+    ridge: float = 1.0,
+    rule: str = "ratio",
+    design: Callable = xy_design,
+    trace: int = 0,
+) -> Algorithm:
+    """Find the best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Alg. 1).
+
+    Parameters
+    ----------
+    arms, items, delta, theta_bound, sigma : (K, d) and (M, d) array_like, float, float, and float or (K,) array_like
+        As for `rage`, and bound on the Euclidean norm of theta.
+    epsilon : float
+        Accepted distance from the best value, in units of reward (fiez2019: 0).
+    ridge : float
+        Regulariser lambda, positive (fiez2019: 1).
+    rule : {"ratio", "greedy"}
+        Pull the arm that the optimal allocation of the pair lacks most (analysed), or that shrinks its width most.
+    design : callable
+        Function (arms, directions) -> `Design`, called with the single direction of "ratio".
+    trace : int
+        Record a `Trace` every `trace` pulls; 0 records none.
+
+    Yields
+    ------
+    (K,) int array or Loop
+        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`, with
+        statistic -B and threshold -epsilon.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = lingape(problem.arms, delta=0.05, theta_bound=2.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
+    theta_bound, ridge = check_positive("theta_bound", theta_bound), check_positive("ridge", ridge)
+    check_option("rule", rule, ("ratio", "greedy"))
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
+    if len(items) == 1:
+        return Result(0)
+    check_ridge(arms, ridge)
+
+    def allocate(i, j):
+        return design(arms, (items[i] - items[j])[None, :]).weights
+
+    sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
+    fit = distances(arms, items, ridge, sample, norms=rule == "greedy")
+    table = Allocations(allocate, len(items), arms.shape[1])
+    bias = sqrt(ridge) * theta_bound
+    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=epsilon)
+    return (yield from explore(choose, learn, state, table, trace=trace))
+
+
+@inlined
+def choose(state):
+    """The arm to pull; -1 when done, at a look, or at a pair whose allocation is not known."""
+    fit, now = state.fit, state.now
+    leader = argmax(fit.values)
+    if leader != now.leader:
+        measure(fit, leader)
+    if not compare(state, leader, fit.apart):
+        return -1
+    if not state.greedy:
+        return lagging(state)
+    toward(fit, leader, now.rival, state.gains)
+    return shrinking(state, fit.norms)

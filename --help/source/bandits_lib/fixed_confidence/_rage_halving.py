@@ -1,0 +1,137 @@
+"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it, Algorithm 5; the phases of Algorithm 2.
+
+Phase l pulls tau_l = factor 4^l q log(8 l^2 M / delta) times and decides by epsilon_l = 2^-l, with factor 3 if sigma^2
+is at most 3/2 of its estimate, and 2 sigma_max^2 with weights of 1. Departures:
+- Line 20 of Algorithm 2 (18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)}, which are empty, out of
+  Z_l. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which is done here.
+- Line 8 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
+- Where a log holds fewer pulls than line 8 asks for, the phase decides by the width that they reached.
+- An item that is the zero vector is compared with the threshold at once. Level sets may hold identical items.
+- log_items="code", log(8 l^2 M^2 / delta), is the published code's.
+The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
+"""
+
+from collections.abc import Callable
+from math import isfinite, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span, check_told
+from bandits_lib.design import pairs, xy_design
+from bandits_lib.design.rounding import check_floor, floored
+from bandits_lib.fixed_confidence._rage import feasible
+from bandits_lib.numerics.least_squares import behind, weighted_least_squares
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
+
+ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
+
+
+def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
+    """Sub-generator: lines 6 to 24 of weltz2023, Algorithms 2 and 5, with any variances; returns the rule's Result."""
+    best = threshold is None
+    known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
+    above, active = known & (not best and threshold < 0), np.flatnonzero(~known)
+    history: list[Round] = []
+    while len(active) > best:
+        phase = len(history) + 1
+        in_view = items[active]
+        directions = pairs(in_view) if best else in_view
+        lam = floored(design(arms, directions), floor, arms, directions, sigma)  # line 7: lambda_l and q
+        union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
+        tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
+        asked = np.ceil(tau * lam.weights).astype(np.int64)
+        sample = yield InPlay(asked, active)  # line 9
+        as_asked = check_told(asked, sample, arms, in_view - in_view[0] if best else in_view)
+        fit = weighted_least_squares(arms, sample, sigma)  # line 11
+        if best:
+            away, compared = behind(in_view, fit.theta_hat)
+        else:
+            away, compared = along(in_view, fit.theta_hat) - threshold, in_view
+        width = sqrt(factor * union * fit.variances(compared).max())
+        epsilon = 2.0**-phase if as_asked else max(2.0**-phase, width)
+        history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
+        above[active[away > epsilon]] = True  # line 16, of level sets
+        active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected
+    return Result(int(active[0]) if best else above, tuple(history))
+
+
+def checked(arms, items, delta, objective, threshold, log_items, floor):
+    """Arms (K, d), items (M, d) that fit the objective, and delta, threshold, log_items and floor as a dictionary."""
+    arms, floor = check_arms(arms), check_floor(floor)
+    items, threshold = _checked_items(items, arms, objective, threshold)
+    check_option("log_items", log_items, ("paper", "code"))
+    told = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
+    return arms, items, told
+
+
+def _checked_items(items, arms, objective, threshold):
+    """The items, and the threshold as a float, or None for "best"."""
+    check_option("objective", objective, ("best", "level"))
+    if objective == "best":
+        if threshold is not None:
+            raise ValueError(f"threshold is for objective='level'; got {threshold} with 'best': leave it out")
+        return check_items(items, arms), None
+    items = check_items(items, arms, distinct=False)
+    check_span(items, arms, "items")
+    if not isinstance(threshold, int | float | np.number) or not isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
+    zero = np.flatnonzero(~items.any(axis=1))
+    if threshold == 0 and len(zero):
+        raise ValueError(f"threshold 0 is the value of item {zero[0]}, the zero vector: drop it or move the threshold")
+    return items, float(threshold)
+
+
+@rule(
+    label="RAGE by halving",
+    row=Row(BATCHES, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
+    guarantee=HALVING,
+)
+def rage_halving(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    objective: str = "best",
+    threshold: float | None = None,
+    log_items: str = "paper",
+    design: Callable = xy_design,
+    floor: float = 0.0,
+) -> Algorithm:
+    """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    objective, threshold : {"best", "level"}, and float or None
+        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+    log_items : {"paper", "code"}
+        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+    design : callable
+        Function (arms, directions) -> `Design`, called with `pairs(active items)` or, for level sets, the active items.
+    floor : float
+        Share of every phase's pulls, in [0, 1), that all arms get evenly, as for `rage`.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int) or the level set, (M,) of
+        bool, and one `Round` a phase.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for an item that no number of pulls can decide.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    sigma = check_sigma(sigma, len(arms)).max()
+    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2, design=design))

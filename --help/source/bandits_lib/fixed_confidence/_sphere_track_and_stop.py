@@ -1,0 +1,235 @@
+"""Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): round robin, and three stopping rules.
+
+The proofs are in the notebook jedra2020_4_sphere. Stopping is checked after n whole blocks of d pulls only, when the
+information matrix is n I. With S = n theta_hat, each rule stops when |S| reaches a boundary that depends on n alone.
+With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where (eq. 9, Proposition 2)
+    q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta).
+- "direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon.
+- "paper" (eq. 11-12): Z >= q_n / 2, Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2, m the
+  length of the estimate. The divisor m^2 of rho is lost in our text and restored from the proof.
+- "safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
+"""
+
+from math import log, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
+from bandits_lib.numerics.kernels import kernel, merged, record
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, After, Algorithm, Loop, Result, Row, Trace, rule
+
+STOPS = ("direct", "safe", "paper")
+
+
+class Rule(NamedTuple):
+    """What the boundary depends on besides the number of blocks: the arguments of the rule."""
+
+    d: float
+    epsilon: float
+    log_confidence: float  # log(1 / delta)
+    sigma: float
+    stop: int  # place in STOPS
+    share: float  # NaN: Theorem 5's sequence
+    u: float
+    c: float
+    union: bool
+
+
+class State(NamedTuple):
+    counts: np.ndarray  # (d,)
+    sums: np.ndarray  # (d,), S
+    # pulls; next_look, at so many pulls; turn, the next arm; astray, pulls that were not in turn; length |S| after the
+    # last block, and boundary, what it must reach
+    now: np.record
+    rule: Rule
+
+
+@rule(
+    label="Track-and-Stop on the sphere",
+    row=Row(PULLS, "arms: all directions", "jedra2020, section 4.2", DELTA.replace("wrong", "regret above epsilon")),
+    guarantee=After("", "its blocks measure every coordinate alike", closes=False),
+)
+def sphere_track_and_stop(
+    d: int,
+    *,
+    epsilon: float,
+    delta: float,
+    sigma: float | np.ndarray = 1.0,
+    stop: str = "direct",
+    share: float | None = None,
+    u: float = 1.0,
+    c: float = 1.0,
+    delta_schedule: str = "anytime",
+    growth: float = 0.0,
+    trace: int = 0,
+) -> Algorithm:
+    """Find a unit vector of regret at most epsilon with probability at least 1 - delta (jedra2020, section 4.2).
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 2. Play the rule on `LinearBandit(np.eye(d), theta=theta)`.
+    epsilon, delta : float
+        Accepted regret |theta| - theta'recommendation, in units of reward; error probability allowed, in (0, 1).
+    sigma : float or (d,) array_like
+        Standard deviation of the noise; of several the largest counts.
+    stop : {"direct", "safe", "paper"}
+        Stopping rule; see the head of this file.
+    share : float, optional
+        Constant epsilon_t / epsilon in (0, 1) of "safe" and "paper"; by default Theorem 5's, which tends to 1.
+    u, c : float
+        Constants of the threshold (eq. 9; the paper: u = 1); the rule never stops before c blocks.
+    delta_schedule : {"anytime", "union"}
+        Confidence log(1 / delta), or the paper's log 2 + log(2 t^2 / delta).
+    growth : float
+        0: a check after every block. Above 0: max(1, growth n) blocks in one batch after n blocks.
+    trace : int
+        Record a `Trace` every `trace` pulls: |S|, its boundary and the recommendation; 0 records none.
+
+    Yields
+    ------
+    (d,) int array or Loop
+        Pulls of the basis, or a `Loop` of single ones. Returns a `Result`: a unit vector (d,) and `Trace`, its history.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for pulls out of a log that are not whole blocks.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[2.0, 0.0])
+    >>> rule = sphere_track_and_stop(2, epsilon=0.5, delta=0.1)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.round(1).tolist()
+    [1.0, 0.1]
+    """
+    rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
+    if not (np.isfinite(growth) and growth >= 0):
+        raise ValueError(f"growth must be at least 0 and finite (share of the pulls so far in a batch); got {growth}")
+    now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, astray=0, length=0.0, boundary=np.inf)
+    state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
+    while True:
+        if growth == 0 and now.pulls > 0:
+            yield Loop(choose, update, state)
+        else:  # the first block too: a batch shows whether there are d arms
+            sample = yield np.full(d, max(1, int(growth * state.counts[0])))
+            state.counts[:] += sample.counts
+            state.sums[:] += sample.sums
+            now.pulls += sample.counts.sum()
+            now.length, now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
+        _check_blocks(state)
+        if now.pulls >= now.next_look:
+            history.append(_look(state))
+            now.next_look = now.pulls + trace
+        if now.length >= now.boundary:
+            return Result(direction(state.sums), tuple(history))
+
+
+def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
+    """The arguments, checked, as a `Rule`."""
+    if not isinstance(d, int | np.integer) or d < 2:
+        raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
+    delta, sigma = check_delta(delta), check_sigma(sigma, d).max()
+    epsilon, u, c = check_positive("epsilon", epsilon), check_positive("u", u), check_positive("c", c)
+    check_option("stop", stop, STOPS)
+    check_option("delta_schedule", delta_schedule, ("anytime", "union"))
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f"share must lie strictly between 0 and 1 (epsilon_t / epsilon), or be None; got {share}")
+    if share is not None and stop == "direct":
+        raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
+    constant, union = nan if share is None else float(share), delta_schedule == "union"
+    return Rule(float(d), epsilon, log(1 / delta), sigma, STOPS.index(stop), constant, u, c, union)
+
+
+def _check_blocks(state):
+    """Refuse pulls, out of a log, that are not whole blocks: |S| says nothing then."""
+    if state.now.astray or (state.counts != state.counts[0]).any():
+        raise ValueError(
+            f"pulls must come in blocks of one of each arm, in turn; a log replayed here holds others, which leaves "
+            f"counts {state.counts.tolist()}: start a new experiment"
+        )
+
+
+def direction(sums):
+    """The recommendation (d,): argmax of a'theta_hat over unit vectors a, that is theta_hat at length 1 (e_1 if 0)."""
+    length = np.linalg.norm(sums)
+    return sums / length if length > 0 else np.eye(len(sums))[0]
+
+
+def _look(state):
+    """The `Trace` of this moment."""
+    now = state.now
+    return Trace(int(now.pulls), state.counts.copy(), float(now.length), float(now.boundary), direction(state.sums))
+
+
+@kernel
+def largest_regret(length, radius):
+    """sup of |theta| - theta'theta_hat / |theta_hat| over all theta within `radius` of a theta_hat of this length."""
+    if radius <= 2 * length:
+        return radius**2 / (2 * length) if radius > 0 else 0.0
+    return 2 * (radius - length)
+
+
+@kernel
+def squared_radius(n, rule):
+    """q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n blocks of d pulls)."""
+    zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_confidence
+    if rule.union:
+        zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
+    return 2 * (1 + rule.u) * rule.sigma**2 * zeta
+
+
+@kernel
+def accepted_gap(n, rule):
+    """epsilon_t, t = n d: epsilon / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))) of Theorem 5, or a share of epsilon."""
+    if rule.share > 0:
+        return rule.share * rule.epsilon
+    log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)
+    return rule.epsilon / (1 + rule.epsilon / np.sqrt(4 * rule.sigma**2 * log_4td))
+
+
+@kernel
+def boundary(n, rule):
+    """The length of S at which the rule stops after n blocks (infinite before block c)."""
+    epsilon = rule.epsilon
+    if n < rule.c:
+        return np.inf
+    q = squared_radius(n, rule)
+    if rule.stop == 0:  # largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
+        radius = np.sqrt(q / n)
+        return q / (2 * epsilon) if radius >= epsilon else max(0.0, n * (radius - epsilon / 2))
+    gap = accepted_gap(n, rule)
+    glr = max(q / (2 * gap), n * gap / 2)  # Z >= q / 2, and 2 m >= epsilon_t, or else no b is that much worse
+    if rule.stop == 1:
+        return max(glr, 2 * q * gap / epsilon**2)
+    return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
+
+
+@merged
+def choose(state):
+    """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
+    sums, now = state.sums, state.now
+    if now.astray > 0:
+        return -1
+    if now.turn == 0 and now.pulls > 0:
+        square = 0.0
+        for i in range(sums.shape[0]):
+            square += sums[i] * sums[i]
+        now.length, now.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
+        if now.length >= now.boundary or now.pulls >= now.next_look:
+            return -1
+    return now.turn
+
+
+@merged
+def update(state, arm, reward):
+    """Tell one reward."""
+    now = state.now
+    if arm != now.turn:
+        now.astray += 1
+    state.sums[arm] += reward
+    state.counts[arm] += 1
+    now.pulls += 1
+    now.turn = arm + 1 if arm + 1 < state.counts.shape[0] else 0

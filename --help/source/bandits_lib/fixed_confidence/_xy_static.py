@@ -1,0 +1,140 @@
+"""XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019 (Fiez et al., section 5, appendix F).
+
+Departure: with i.i.d. draws, data of all phases and a test on the leader alone, the only item that can pass it:
+(leader - z)'theta_hat >= radius ||leader - z|| for all z. `pull_until` serves XY-oracle, too.
+The draws do not depend on rewards, so for an unknown sigma the widths of every phase are Student's (`student_radius`).
+"""
+
+from collections.abc import Callable
+from itertools import count
+from math import ceil, inf, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_option, check_problem
+from bandits_lib.design import frank_wolfe_design, pairs
+from bandits_lib.design.rounding import check_floor, floored
+from bandits_lib.numerics.least_squares import student_radius, weighted_least_squares
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
+
+EQUAL = 30  # replicates beyond the first of an arm that may be equal by chance where sigma is unknown
+
+
+def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
+    """Sub-generator: pull the batches until `decide` answers; returns the item and the history of Round."""
+    history, so_far, nothing = [], None, np.arange(0)
+    for t, counts in batches:
+        sample = yield counts
+        so_far = sample if afresh or so_far is None else total((so_far, sample))
+        fit = weighted_least_squares(arms, so_far, sigma)
+        item, width = decide(fit, t, so_far)
+        history.append(Round(t, nothing, sample.counts, design.value, design.lower_bound, width, fit.theta_hat))
+        if item is not None:
+            return item, tuple(history)
+
+
+def check_growth(growth):
+    """`growth`, by which the phases grow, as a float above 1."""
+    if not 1 < growth < inf:
+        raise ValueError(f"growth must be above 1 (phase t draws growth^t arms); got {growth}")
+    return float(growth)
+
+
+def drawn(design, growth, phases, rng):
+    """Batches without end: phase t draws ceil(growth^t) arms i.i.d.; phases "odd": 1, 3, ... (the published code)."""
+    weights = design.weights / design.weights.sum()
+    for t in count(1, 2 if phases == "odd" else 1):
+        yield t, rng.multinomial(ceil(growth**t), weights)
+
+
+def separated(items, leader, fit, radius):
+    """Whether `leader` passes the test, and the largest width, infinite where the data do not span a difference."""
+    directions = items[leader] - np.delete(items, leader, axis=0)
+    widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
+    return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
+
+
+@rule(
+    label="XY-static",
+    row=Row(BATCHES, "as rage, with fixed shares: more batches, small at first (give rng)", "Soare et al. 2014", DELTA),
+    guarantee=ENDS,
+)
+def xy_static(
+    arms: np.ndarray,
+    items: np.ndarray | None = None,
+    *,
+    delta: float,
+    sigma: float | np.ndarray | None = 1.0,
+    growth: float = 1.35,
+    phases: str = "every",
+    start: int | str = 0,
+    design: Callable = frank_wolfe_design,
+    floor: float = 0.0,
+    rng: np.random.Generator,
+) -> Algorithm:
+    """Find the best item with probability at least 1 - delta, from one XY-design of all pairs (fiez2019, appendix F).
+
+    Parameters
+    ----------
+    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+        As for `rage`.
+    growth : float
+        Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
+    phases : {"every", "odd"}
+        Phases t = 1, 2, ... or, as in the published code, 1, 3, ...
+    start : {0, "d"}
+        With "d" arm 0 is pulled d times without looking, the count at which the published code starts.
+    design : callable
+        Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe.
+    floor : float
+        Share of the draws, in [0, 1), that all arms get evenly, so that lack of fit can be seen.
+    rng : numpy.random.Generator
+        Draws the arms.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+
+    Raises
+    ------
+    ValueError
+        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+
+    Examples
+    --------
+    >>> from bandits_lib import instances, play
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> rule = xy_static(problem.arms, delta=0.05, rng=np.random.default_rng(1))
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    arms, items, delta, noise = check_problem(arms, items, delta, 1.0 if sigma is None else sigma)
+    growth = check_growth(growth)
+    check_option("phases", phases, ("every", "odd"))
+    check_option("start", start, (0, "d"))
+    floor = check_floor(floor)
+    if len(items) == 1:
+        return Result(0)
+
+    compared = pairs(items)
+    plain = design(arms, compared)
+    lam = floored(plain, floor, arms, compared)
+    rank = 0 if sigma is not None else basis(arms[plain.weights > 0]).shape[1]
+
+    def decide(fit, t, so_far):
+        if fit.axes.shape[1] < rank:
+            return None, inf  # a difference that only a short arm measures may seem to be none
+        leader = int(argmax(items @ fit.theta_hat))
+        union_log = log(2 * t**2 * len(items) ** 2 / delta)
+        radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
+        won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
+        return (leader if won else None), width
+
+    unseen = 0
+    if start == "d":
+        unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
+    item, (first, *others) = yield from pull_until(arms, lam, drawn(lam, growth, phases, rng), decide)
+    return Result(item, (first._replace(counts=first.counts + unseen), *others))

@@ -1,0 +1,433 @@
+"""When to stop, whatever the sampling rule: the generalised likelihood ratio test of jedra2020, section 3.4.
+
+With A the sum of xx' over the pulls and theta the least-squares estimate, the statistic is (Lemma 7)
+    Z = min over items z other than the leader of  ((leader - z)'theta)^2 / (2 ||leader - z||^2),   norms in A^-1,
+and a rule stops when Z exceeds a threshold beta. With c no larger than the least eigenvalue of A, and any u > 0,
+    beta = (1 + u) sigma^2 log( det(A / (u c) + I)^(1/2) / delta )                                  (eq. 9)
+makes every sampling rule delta-correct (Proposition 2). A rule is then what it pulls next: it hands `stop_by_glr` the
+`choose` and `update` of its Loop, start(evidence), the Loop's state, and between(state), that of the next Loop.
+
+Departures and readings:
+- "anytime" keeps delta at all t, since Proposition 2 holds for all t together. Section 5 takes 6 delta / (pi^2 t^2)
+  ("union"); 6 delta / (pi^2 t^p) is proved for any p > 0. The paper has u = 1, its published code 0.1.
+- "simple" (Remark 1): (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) with c = max ||a||^2. The rule waits
+  until A >= c I, and takes no history of features that are not arms.
+- No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
+  code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
+- The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
+  and counted. "spanning" takes as the next the arm farthest from the span of those before; "random" (section 5) draws.
+- Where a log holds other pulls, A_0 is spanning arms among these, and c is theirs. A history enters A and b at once;
+  c is the least eigenvalue of A_0 among what was measured or can be pulled, whichever is less.
+- The items are looked at only when half the squared distance to the nearest tie of the last full look exceeds the
+  threshold, which bounds Z; a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull costs O(d^2).
+- Items other than the arms are allowed, and arms that do not span R^d: all is done in coordinates of their span.
+"""
+
+from math import inf, log
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import (
+    check_delta,
+    check_matrix,
+    check_option,
+    check_positive,
+    check_problem,
+    check_same_dimension,
+    check_told,
+)
+from bandits_lib.design.g_optimal import spanning_arms
+from bandits_lib.numerics import linear_algebra
+from bandits_lib.numerics.kernels import (
+    add_outer,
+    along_all,
+    cholesky,
+    inlined,
+    inverse_from,
+    kernel,
+    merged,
+    rank_one_update,
+    record,
+    shrink_squares,
+    squared_distance,
+    squared_norms,
+    times_vector,
+)
+from bandits_lib.numerics.linear_algebra import combine, information, product, squared_extents
+from bandits_lib.numerics.span import RANK_TOL, basis, scaled_axes
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Sample, Trace, one_pull
+
+
+class Opening(NamedTuple):
+    """Where a rule begins: all arrays in coordinates of the arms' span, of dimension r (`scaled_axes`)."""
+
+    arms: np.ndarray  # (K, r)
+    items: np.ndarray  # (M, r), up to a common shift
+    first: np.ndarray  # (r,), spanning arms, A_0
+    counts: np.ndarray  # (K,), one pull each of `first`
+    c: float  # least eigenvalue of the sum of xx' over `first`
+    axes: np.ndarray  # (d, r), the coordinates
+
+
+class Earlier(NamedTuple):
+    """What measurements made before add up to, in the coordinates of the `Opening`."""
+
+    counts: np.ndarray  # (K,), of arms that can be pulled
+    pulls: int  # of all
+    information: np.ndarray  # (r, r), A
+    response: np.ndarray  # (r,), b
+
+
+def opening(arms, items, initial="spanning", rng=None):
+    """The `Opening` of arms (K, d) and items (M, d), checked; `rng` draws the arms for initial="random"."""
+    axes = scaled_axes(arms)
+    inside = product(arms, axes)
+    first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
+    each = one_pull(first, len(arms))
+    return Opening(inside, product(items - items[0], axes), first, each, _least(inside[first]), axes)
+
+
+def opened(start, sample):
+    """The `Opening` that was pulled: `start`, or that of what a log holds, which must span what the arms span."""
+    if check_told(start.counts, sample, start.arms, start.arms):
+        return start
+    pulled = np.flatnonzero(sample.counts)
+    first = pulled[spanning_arms(start.arms[pulled])]
+    return start._replace(first=first, counts=sample.counts, c=_least(start.arms[first]))
+
+
+def reopening(arms, items, history):
+    """The `Opening` after `history`, a Sample of the arms or (features (n, d), Sample), and the `Earlier`."""
+    features, sample = check_history(history, arms)
+    everything = np.vstack([features, arms])
+    known = features if basis(features).shape[1] == basis(everything).shape[1] else everything
+    axes = scaled_axes(known)
+    inside, measured, pool = (product(rows, axes) for rows in (arms, features, known))
+    row_of = {row.tobytes(): k for k, row in reversed(list(enumerate(arms)))}
+    counts, asked = np.zeros(len(arms), np.int64), np.zeros(len(arms), np.int64)
+    for row, n in zip(features, sample.counts, strict=True):
+        if row.tobytes() in row_of:
+            counts[row_of[row.tobytes()]] += n
+    A = information(measured, sample.counts.astype(float))
+    earlier = Earlier(counts, int(sample.counts.sum()), A, combine(sample.sums, measured))
+    first, c = spanning_arms(inside), _least(pool[spanning_arms(pool)])
+    if len(first) == len(axes.T):
+        c = min(c, _least(inside[first]))
+    if np.linalg.eigvalsh(A)[0] < c * (1 - 1e-9):
+        asked[first] = 1
+        if len(first) < len(axes.T):
+            raise ValueError(
+                "history and the arms leave a direction that was measured, and that no arm measures now, too uncertain "
+                "to begin with: leave the measurements out that lie outside of the span of the arms"
+            )
+    return Opening(inside, product(items - items[0], axes), first, asked, c, axes), earlier
+
+
+def check_history(history, arms):
+    """(features (n, d), Sample) of measurements made before, of the arms unless it brings features; or a ValueError."""
+    pair = isinstance(history, tuple | list) and len(history) == 2
+    features, sample = history if pair else (arms, history)
+    try:
+        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
+    except AttributeError:
+        kind = type(sample).__name__
+        raise ValueError(f"history must be a Sample of the arms, or (features, Sample); got {kind}") from None
+    features = check_matrix("features of history", features)
+    check_same_dimension("features of history", features, arms)
+    if not counts.shape == sums.shape == squares.shape == (len(features),):
+        raise ValueError(
+            f"history must have one count, sum and sum of squares per row of {'its features' if pair else 'arms'} "
+            f"({len(features)},); got shapes {counts.shape}, {sums.shape}, {squares.shape}"
+        )
+    if counts.dtype.kind not in "iu" or (counts < 0).any() or not np.isfinite(sums.astype(float)).all():
+        raise ValueError(f"history must have whole, non-negative counts and finite sums; got {counts} and {sums}")
+    if ((counts == 0) & (sums != 0)).any():
+        raise ValueError(f"history has rewards of row {int(np.argmax((counts == 0) & (sums != 0)))}, but a count of 0")
+    return features, Sample(counts.astype(np.int64), sums.astype(float), squares.astype(float))
+
+
+def _least(arms):
+    """The least eigenvalue of the sum of xx' over arms (n, r)."""
+    return float(squared_extents(arms)[0].min())
+
+
+def _random_basis(arms, rng):
+    """Rows of arms (K, r), in random order, each outside the span of those before."""
+    chosen, axes = [], np.zeros((arms.shape[1], 0))
+    for k in rng.permutation(len(arms)):
+        rest = arms[k] - axes @ (axes.T @ arms[k])
+        if np.linalg.norm(rest) > RANK_TOL * np.linalg.norm(arms[k]):
+            chosen.append(k)
+            axes = np.column_stack([axes, rest / np.linalg.norm(rest)])
+        if len(chosen) == arms.shape[1]:
+            break
+    return np.array(chosen)
+
+
+REFRESH = 1_000  # pulls between two fresh inversions
+CANCELLED = 1e3  # a pull that shrinks a squared norm this many times leaves mostly rounding errors: invert afresh
+
+
+class Stopping(NamedTuple):
+    """What the threshold depends on besides the data; sigma is a standard deviation, sigma2 its square."""
+
+    sigma: float
+    sigma2: float
+    u: float
+    log_confidence: float  # log(1 / delta)
+    power: float  # p of delta_t = 6 delta / (pi^2 t^p); 0 for delta itself
+    kind: int  # place in THRESHOLDS
+
+
+class Evidence(NamedTuple):
+    """What the rewards say so far."""
+
+    arms: np.ndarray  # (K, r)
+    columns: np.ndarray  # (r, K), the arms once more
+    items: np.ndarray  # (M, r)
+    first: np.ndarray  # (r,), A_0
+    c: float  # least eigenvalue of the sum of xx' over A_0
+    stopping: Stopping
+    counts: np.ndarray  # (K,)
+    information: np.ndarray  # (r, r), A
+    inverse: np.ndarray  # (r, r), A^-1
+    theta: np.ndarray  # (r,), least squares
+    response: np.ndarray  # (r,), sum of x times reward
+    tie: np.ndarray  # (r,), the parameter nearest to theta, at the last full look, at which leader and rival tie
+    # pulls; next_look, at so many pulls; leader and rival, rows of items, and statistic Z at the last full look;
+    # threshold, as last computed; done, whether Z exceeded it
+    now: np.record
+    step: np.ndarray  # (r,), scratch
+    square: np.ndarray  # (r, r), scratch: Cholesky's factor
+    values: np.ndarray  # (M,), scratch
+
+
+def begin(start, sample, stopping, trace=0, earlier=None):
+    """The `Evidence` after the opening's pulls. sample : their Sample; trace : pulls between looks, 0 for none."""
+    start, r, pulls = opened(start, sample) if earlier is None else start, start.arms.shape[1], int(sample.counts.sum())
+    counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
+    information = linear_algebra.information(start.arms, sample.counts.astype(float))
+    if earlier is not None:
+        counts, pulls = counts + earlier.counts, pulls + earlier.pulls
+        information, response = information + earlier.information, response + earlier.response
+        if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
+            raise ValueError(f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for {start.first}")
+    root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
+    inverse = linear_algebra.product(root, linear_algebra.transposed(root))
+    next_look = pulls if trace else NO_LIMIT
+    now = record(pulls=pulls, next_look=next_look, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
+    given = start.arms, linear_algebra.transposed(start.arms), start.items, start.first, start.c, stopping
+    fit = counts, information, inverse, linear_algebra.apply(inverse, response), response
+    evidence = Evidence(*given, *fit, np.zeros(r), now, *map(np.empty, (r, (r, r), len(start.items))))
+    scan(evidence)
+    return evidence
+
+
+@kernel
+def tell(evidence, arm, reward):
+    """One reward of `arm`: A, its inverse, theta and the counts; returns 1 + x'A^-1x, or 0 if A was inverted afresh."""
+    x, response, now = evidence.arms[arm], evidence.response, evidence.now
+    evidence.counts[arm] += 1
+    now.pulls += 1
+    for i in range(x.shape[0]):
+        response[i] += reward * x[i]
+    add_outer(evidence.information, x, 1.0)
+    gain = rank_one_update(evidence.inverse, evidence.theta, x, reward, evidence.step)
+    if now.pulls % REFRESH == 0 or gain > CANCELLED:
+        refresh(evidence)
+        return 0.0
+    return gain
+
+
+@kernel
+def refresh(evidence):
+    """A^-1 and theta afresh, from A and the response."""
+    cholesky(evidence.information, 1.0, 0.0, evidence.square)
+    inverse_from(evidence.square, evidence.inverse)
+    times_vector(evidence.inverse, evidence.response, evidence.theta)
+
+
+@merged
+def update(state, arm, reward):
+    """Tell one reward: the `update` of a rule that keeps nothing but the evidence up to date."""
+    tell(state.evidence, arm, reward)
+
+
+@inlined
+def update_norms(state, arm, reward):
+    """The same of a rule that keeps the squared norms of the arms in A^-1 too, `arm_squares` (K,); scratch: `gains`."""
+    evidence, squares, along = state.evidence, state.arm_squares, state.gains
+    gain = tell(evidence, arm, reward)
+    if gain == 0:
+        squared_norms(evidence.columns, evidence.inverse, squares)
+    else:
+        along_all(evidence.columns, evidence.step, along)
+        shrink_squares(squares, along, gain)
+
+
+def arm_norms(evidence):
+    """(K,) squared norms x'A^-1x of the arms now."""
+    squares = np.empty(len(evidence.arms))
+    squared_norms(evidence.columns, evidence.inverse, squares)
+    return squares
+
+
+@kernel
+def scan(evidence):
+    """Leader, nearest rival, Z and the tie between them, from all items: O(M r^2)."""
+    items, theta, inverse, now = evidence.items, evidence.theta, evidence.inverse, evidence.now
+    tie, values, step = evidence.tie, evidence.values, evidence.step
+    now.leader = leading(items, theta, values)
+    now.rival, now.statistic = nearest_rival(items, theta, inverse, now.leader, values, step)
+    gap, square = toward(items, now.leader, now.rival, theta, inverse, tie, step)
+    for i in range(theta.shape[0]):
+        tie[i] = theta[i] - max(gap, 0.0) / square * step[i]
+
+
+@inlined
+def leading(items, theta, values):
+    """Row of the item of largest value, the first of equals; leaves the values in `values` (M,)."""
+    times_vector(items, theta, values)
+    return argmax(values)
+
+
+@kernel
+def nearest_rival(items, theta, inverse, leader, costs, y):
+    """The rival z of least Z_{leader, z}, and that cost, among items (M, r), M >= 2. Scratch: costs (M,), y (r,)."""
+    for m in range(items.shape[0]):
+        if m == leader:
+            costs[m] = -np.inf
+        else:
+            gap, square = compare(items, leader, m, theta, inverse, y)
+            costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)
+    rival = argmax(costs)
+    return rival, -costs[rival]
+
+
+@inlined
+def compare(items, one, other, theta, inverse, y):
+    """y'theta and y'inverse y of y = items[one] - items[other], which is left in `y` (r,)."""
+    gap, square = 0.0, 0.0
+    for i in range(theta.shape[0]):
+        y[i] = items[one, i] - items[other, i]
+        gap += y[i] * theta[i]
+        half = 0.5 * inverse[i, i] * y[i]
+        for j in range(i):
+            half += inverse[i, j] * y[j]
+        square += 2 * half * y[i]
+    return gap, square
+
+
+@inlined
+def toward(items, one, other, theta, inverse, y, direction):
+    """`compare`, and inverse y into `direction` (r,): theta - gap / square direction is the nearest tie of the two."""
+    gap, square = compare(items, one, other, theta, inverse, y)
+    times_vector(inverse, y, direction)
+    return gap, square
+
+
+SLACK = 1e-9  # relative: a bound this close to the threshold is not relied on
+THRESHOLDS = ("determinant", "logarithm", "loglog", "simple")
+POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
+
+
+def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
+    """The arguments of the stopping rule, checked, as a `Stopping`; of several sigmas the largest."""
+    delta, u, largest = check_delta(delta), check_positive("u", u), float(np.max(sigma))
+    check_option("threshold", threshold, THRESHOLDS)
+    if isinstance(delta_schedule, str):
+        power = POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
+    else:
+        power = check_positive("delta_schedule", delta_schedule)
+    return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
+
+
+def stop_by_glr(
+    arms, items, rule, choose, update, start, between=None, *, trace, history, last_look=False, first_arms=opening
+):
+    """Sub-generator: pull what `choose` says until Z > beta; returns the Result. rule : of `check_stopping`."""
+    delta, sigma, *options = rule
+    arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
+    stopping = check_stopping(delta, sigma, *options)
+    if len(items) == 1:
+        return Result(0)
+
+    first, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
+    if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
+        raise ValueError('threshold must not be "simple" beside a history of other features: its c is that of the arms')
+    evidence = begin(first, (yield first.counts), stopping, trace, earlier)
+    state, now, looks = start(evidence), evidence.now, []
+    while True:
+        yield Loop(choose, update, state)
+        if now.pulls >= now.next_look or (now.done and trace and last_look):
+            looks.append(look(evidence))
+            now.next_look += trace
+        if now.done:
+            return Result(int(now.leader), tuple(looks))
+        state = between(state) if between else state
+
+
+def look(evidence):
+    """The `Trace` of this moment, statistic and threshold computed now."""
+    scan(evidence)
+    beta, now = threshold(evidence), evidence.now
+    return Trace(int(now.pulls), evidence.counts.copy(), float(now.statistic), float(beta), int(now.leader))
+
+
+@inlined
+def over(evidence):
+    """Whether the rule may stop, or a look is due: then `choose` returns -1."""
+    return stopped(evidence) or evidence.now.pulls >= evidence.now.next_look
+
+
+@kernel
+def stopped(evidence):
+    """Whether Z > beta now. O(r^2) while the kept tie proves the contrary, else a full look, O(M r^2)."""
+    now = evidence.now
+    if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
+        return False
+    scan(evidence)
+    now.done = now.statistic > now.threshold and (evidence.stopping.kind != 3 or explored(evidence))
+    return now.done
+
+
+@inlined
+def _may_stop(evidence, beta):
+    """Whether the bound on Z that the kept tie gives exceeds `beta`, or is as large as that."""
+    return 0.5 * squared_distance(evidence.theta, evidence.tie, evidence.information) > beta * (1 - SLACK)
+
+
+@kernel
+def explored(evidence):
+    """Whether A >= c I with c = max ||a||^2, the condition beside "simple"."""
+    largest = 0.0
+    for k in range(evidence.arms.shape[0]):
+        square = 0.0
+        for i in range(evidence.arms.shape[1]):
+            square += evidence.arms[k, i] ** 2
+        largest = max(largest, square)
+    return cholesky(evidence.information, 1.0, -largest * (1 - SLACK), evidence.square) > -np.inf
+
+
+@kernel
+def threshold(evidence):
+    """beta(delta, t), kept in `now.threshold`. It must not fall as pulls come: `stopped` tries the last one first."""
+    rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
+    u, log_confidence = rule.u, rule.log_confidence
+    if rule.power == 2:
+        log_confidence += np.log((np.pi * t) ** 2 / 6)
+    elif rule.power > 0:
+        log_confidence += np.log(np.pi**2 / 6) + rule.power * np.log(t)
+    if rule.kind == 0:  # "determinant", eq. (9)
+        log_root = 0.5 * cholesky(evidence.information, u * evidence.c, 1.0, evidence.square)
+        beta = (1 + u) * rule.sigma2 * (log_root + log_confidence)
+    elif rule.kind == 1:  # "logarithm"
+        beta = (1 + u) * rule.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
+    elif rule.kind == 2:  # "loglog"
+        beta = rule.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
+    else:  # "simple", Remark 1
+        beta = (1 + u) * rule.sigma2 * (0.5 * r * np.log(max(t, 1 + t / (u * r))) + log_confidence)
+    evidence.now.threshold = beta
+    return beta

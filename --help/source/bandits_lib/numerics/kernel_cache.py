@@ -1,0 +1,124 @@
+"""Where compiled kernels are kept: in a folder named after the source they were compiled from.
+
+numba recompiles a kernel when its own file has changed, but a kernel also holds the kernels of other files that it
+calls. So every state of these files has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that is set, else in
+.numba_cache of the checkout, else in the user's cache folder. Other processes inherit NUMBA_CACHE_DIR; one with another
+source uses its parent.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from numba import config
+
+PACKAGE = __name__.partition(".")[0]
+HOME = Path(__file__).parents[1]
+settings: Any = config  # of numba
+KEPT = 4  # folders of other sources than this one that stay, the newest
+COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|merged|njit)\b)", re.MULTILINE)
+IDLE = 3600  # seconds since a process last began to use a folder before it may go
+
+
+def choose_folder():
+    """The folder of this source, made if it was not there, in the first of `roots` that can be written, or OSError."""
+    for root in roots():
+        folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
+        new = not folder.exists()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            os.utime(folder)
+        except OSError:
+            continue
+        if new:
+            forget(root)
+        return folder
+    raise OSError("compiled kernels need a folder that can be written: set NUMBA_CACHE_DIR to one")
+
+
+def roots():
+    """Folders to keep kernels in, the best first: the one asked for, the checkout's, the user's, a temporary one."""
+    if asked := os.environ.get("NUMBA_CACHE_DIR") or settings.CACHE_DIR:
+        folder = Path(asked).absolute()
+        yield folder.parent if re.fullmatch(rf"{PACKAGE}-[0-9a-f]{{16}}", folder.name) else folder
+    checkout = HOME.resolve().parent
+    if (checkout / "pyproject.toml").exists():
+        yield checkout / ".numba_cache"
+    import pooch
+
+    yield Path(pooch.os_cache(PACKAGE))
+    yield Path(_temporary().name)
+
+
+@functools.cache
+def _temporary():
+    return tempfile.TemporaryDirectory(prefix=f"{PACKAGE}-")
+
+
+def forget(root):
+    """Remove the folders of other sources from `root`, but for the newest and those that may be in use."""
+    folders = {folder: _last_use(folder) for folder in root.glob(f"{PACKAGE}-" + "[0-9a-f]" * 16)}
+    newest_first = sorted(folders, key=folders.__getitem__, reverse=True)
+    for folder in newest_first[1 + KEPT :]:
+        if folders[folder] < time.time() - IDLE:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _last_use(folder):
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@functools.cache
+def kernel_fingerprint():
+    """A hash, 16 hex digits, of the files that a kernel may hold code or constants of: kernels, and all they import."""
+    return digest_of(kernel_sources(HOME))
+
+
+def kernel_sources(home):
+    """Sorted files of a package in `home` that have kernels or that one of these imports, directly or not."""
+    files = {_dotted(home, file): file for file in home.rglob("*.py")}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    waiting = [name for name, text in texts.items() if COMPILED.search(text)]
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting.extend(_modules_in(texts[name]) & files.keys() - {home.name})
+    return sorted(files[name] for name in needed)
+
+
+def _dotted(home, file):
+    return ".".join((home.name, *file.relative_to(home).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def _modules_in(text):
+    """Every dotted name that may be a module in the import statements of `text`."""
+    found = set(re.findall(r"^\s*import ([\w.]+)", text, re.MULTILINE))
+    for module, names in re.findall(r"^\s*from ([\w.]+) import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
+        found |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))}
+    return found
+
+
+def digest_of(files):
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(f"{file.relative_to(HOME.parent).as_posix()} {digest(file)}\n".encode())
+    return whole.hexdigest()[:16]
+
+
+def digest(file):
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+os.environ["NUMBA_CACHE_DIR"] = settings.CACHE_DIR = str(choose_folder())

@@ -1,0 +1,361 @@
+"""Dense linear algebra whose sums are taken in one order: the same bits on every processor.
+
+BLAS and LAPACK choose the order of their sums by processor. That moves the last bit, and where two arms tie, the last
+bit chooses. Of symmetric matrices the lower triangle is read.
+
+Independent rows: each is the first of those farthest from the span of the ones before, by the shared rule for ties.
+Principal axes whose eigenvalues differ by less than SAME of the largest are rows of their common projector, each less
+what the ones before span, so that they are a function of the matrix. The largest entry of each axis is positive.
+"""
+
+import numpy as np
+
+from bandits_lib.numerics import in_place
+from bandits_lib.numerics.kernels import compiled, largest, merged
+from bandits_lib.numerics.ties import argmax, ranked
+
+INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
+MILD = 1e3
+SQRT2 = np.sqrt(2.0)
+NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
+
+
+@compiled
+def product(left, right):
+    if right.shape[1] < min(left.shape[0], NARROW):
+        return transposed(_product(transposed(right), transposed(left)))
+    return _product(left, right)
+
+
+@merged
+def _product(left, right):
+    out = np.zeros((left.shape[0], right.shape[1]))
+    in_place.add_product(out, left, right, False)
+    return out
+
+
+@compiled
+def lower_product(left, right):
+    """The lower triangle of left (n, k) times right (k, n); above the diagonal entries are not to be used."""
+    out = np.zeros((left.shape[0], right.shape[1]))
+    in_place.add_product(out, left, right, True)
+    return out
+
+
+@compiled
+def transposed(matrix):
+    out = np.empty((matrix.shape[1], matrix.shape[0]))
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[j, i] = matrix[i, j]
+    return out
+
+
+@merged
+def scaled_rows(matrix, factors):
+    out = np.empty(matrix.shape)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[i, j] = factors[i] * matrix[i, j]
+    return out
+
+
+@merged
+def scaled_columns(matrix, factors):
+    out = np.empty(matrix.shape)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[i, j] = matrix[i, j] * factors[j]
+    return out
+
+
+@compiled
+def apply(matrix, vector):
+    out = np.empty(matrix.shape[0])
+    in_place.apply(matrix, vector, out)
+    return out
+
+
+def along(rows, vector):
+    """Inner products (n,) of `rows` (n, k) with `vector` (k,), whatever their layout and type."""
+    return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
+
+
+@compiled
+def combine(vector, matrix):
+    out = np.zeros(matrix.shape[1])
+    in_place.add_combination(out, vector, matrix)
+    return out
+
+
+@compiled
+def total(values):
+    out = 0.0
+    for value in values:
+        out += value
+    return out
+
+
+@merged
+def normalised(values):
+    return values / total(values)
+
+
+@compiled
+def squares(rows):
+    return row_products(rows, rows)
+
+
+@compiled
+def row_products(left, right):
+    """Inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
+    out = np.empty(left.shape[0])
+    in_place.row_products(left, right, out)
+    return out
+
+
+@compiled
+def information(rows, weights):
+    """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
+    r, n = rows.shape[1], len(np.flatnonzero(weights))
+    inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
+    for i in range(len(weights)):
+        if weights[i] != 0.0:
+            for c in range(r):
+                inside[c, k], weighted[c, k] = rows[i, c], rows[i, c] * weights[i]
+            k += 1
+    in_place.symmetric_products(weighted, inside, out)
+    return out
+
+
+@merged
+def row_gram(rows):
+    out = np.empty((rows.shape[0], rows.shape[0]))
+    in_place.symmetric_products(rows, rows, out)
+    return out
+
+
+@compiled
+def cholesky(matrix):
+    """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
+    upper = transposed(matrix)
+    skipped = in_place.factor(upper, np.zeros(len(upper)))
+    return upper, skipped == 0
+
+
+@merged
+def semidefinite_factor(matrix, flat):
+    """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
+    upper = transposed(matrix)
+    in_place.factor(upper, flat * np.diag(matrix))
+    return upper
+
+
+@merged
+def symmetric_squares(rows):
+    """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
+    out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
+    for n in range(rows.shape[0]):
+        k = 0
+        for i in range(rows.shape[1]):
+            for j in range(i):
+                out[n, k] = rows[n, i] * rows[n, j] * SQRT2
+                k += 1
+            out[n, k] = rows[n, i] * rows[n, i]
+            k += 1
+    return out
+
+
+@compiled
+def inverse_triangle(upper):
+    out = np.zeros(upper.shape)
+    in_place.invert_triangle(upper, out)
+    return out
+
+
+@merged
+def solve_transposed(upper, vector):
+    """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
+    x = vector.copy()
+    in_place.solve_transposed(upper, x)
+    return x
+
+
+@merged
+def solve_upper(upper, vector):
+    x = vector.copy()
+    in_place.solve_upper(upper, x)
+    return x
+
+
+@merged
+def solve_factored(upper, vector):
+    return solve_upper(upper, solve_transposed(upper, vector))
+
+
+@compiled
+def solve(matrix, vector):
+    """x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if there is none."""
+    n = matrix.shape[0]
+    rows, x = matrix.copy(), vector.copy()
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(rows[i, k]) > abs(rows[best, k]):
+                best = i
+        if rows[best, k] == 0.0:
+            x[:] = np.nan
+            return x
+        if best != k:
+            for j in range(k, n):
+                rows[k, j], rows[best, j] = rows[best, j], rows[k, j]
+            x[k], x[best] = x[best], x[k]
+        for i in range(k + 1, n):
+            factor = rows[i, k] / rows[k, k]
+            if factor != 0.0:
+                for j in range(k, n):
+                    rows[i, j] -= factor * rows[k, j]
+                x[i] -= factor * x[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            x[k] -= rows[k, j] * x[j]
+        x[k] /= rows[k, k]
+    return x
+
+
+@compiled
+def triangle(rows):
+    """Upper triangular R (r, r), non-negative diagonal, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
+    a = transposed(rows)  # columns lie along memory
+    in_place.mirror(a)
+    r = a.shape[0]
+    out = np.zeros((r, r))
+    for i in range(r):
+        for j in range(i + 1):
+            out[j, i] = a[i, j]
+    return out
+
+
+@compiled
+def independent(rows, tol):
+    """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
+    n, k = rows.shape
+    rest, lengths = transposed(rows), squares(rows)
+    chosen, basis = np.empty(min(n, k), np.int64), np.empty((min(n, k), k))
+    floor, along = (tol * np.sqrt(largest(lengths))) ** 2, np.empty(n)
+    for m in range(min(n, k)):
+        best = argmax(lengths)
+        if not lengths[best] > floor:
+            return chosen[:m], basis[:m]
+        chosen[m] = best
+        in_place.unit_outside(rest[:, best].copy(), basis[:m], basis[m])
+        in_place.take_away(rest, basis[m], lengths, along)
+        lengths[best] = 0.0
+    return chosen, basis
+
+
+@merged
+def mild(upper):
+    """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
+    pivots = np.abs(np.diag(upper))
+    return pivots.max() < MILD * pivots.min()
+
+
+@compiled
+def outside_projector(columns):
+    """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
+    n, k = columns.shape
+    basis = columns
+    for _ in range(2):
+        across = transposed(basis)
+        gram = lower_product(across, basis)
+        upper, regular = cholesky(gram)
+        for i in range(k):
+            regular = regular and upper[i, i] ** 2 > INDEPENDENT * gram[i, i]
+        if not regular:
+            basis = transposed(independent(transposed(columns), INDEPENDENT)[1])
+            break
+        basis = product(basis, inverse_triangle(upper))
+        if mild(upper):
+            break
+    return np.eye(n) - product(basis, transposed(basis)), n - basis.shape[1]
+
+
+SWEEPS = 60
+SAME = 1e-9  # relative difference below which two eigenvalues are one
+SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
+
+
+@compiled
+def jacobi(matrix):
+    """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
+    r = len(matrix)
+    a, rows = matrix.copy(), np.eye(r)
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for i in range(r):
+            for j in range(i):
+                if a[i, j] != 0.0:
+                    largest = max(largest, abs(a[i, j]) / np.sqrt(max(1e-300, abs(a[i, i] * a[j, j]))))
+                    _rotate(a, rows, j, i)
+        if largest < 1e-15:
+            break
+    return np.diag(a).copy(), rows
+
+
+@merged
+def _rotate(a, rows, i, j):
+    """Make a[i, j] zero (Rutishauser's formulas), in place."""
+    half = (a[j, j] - a[i, i]) / (2 * a[i, j])
+    tangent = (1.0 if half >= 0 else -1.0) / (abs(half) + np.sqrt(1 + half * half))
+    cosine = 1 / np.sqrt(1 + tangent * tangent)
+    sine = tangent * cosine
+    for k in range(len(a)):
+        first, second = a[k, i], a[k, j]
+        a[k, i], a[k, j] = cosine * first - sine * second, sine * first + cosine * second
+    for k in range(len(a)):
+        first, second = a[i, k], a[j, k]
+        a[i, k], a[j, k] = cosine * first - sine * second, sine * first + cosine * second
+        first, second = rows[i, k], rows[j, k]
+        rows[i, k], rows[j, k] = cosine * first - sine * second, sine * first + cosine * second
+    a[i, j] = a[j, i] = 0.0
+
+
+def squared_extents(rows):
+    """Eigenvalues (d,) of rows'rows for `rows` (n, d), and eigenvectors, the rows of (d, d), in no order."""
+    return jacobi(information(rows, np.ones(len(rows))))
+
+
+def principal_axes(rows, most):
+    """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: orthonormal (most, d)."""
+    rows = np.ascontiguousarray(rows)
+    lower = lower_product(transposed(rows), rows)
+    values, vectors = jacobi(np.tril(lower) + np.tril(lower, -1).T)
+    order = ranked(-values)
+    values, vectors = values[order], vectors[order]
+    group = np.cumsum(np.diff(values, prepend=values[0]) < -SAME * values[0])
+    found: list[np.ndarray] = []
+    for g in range(group[-1] + 1):
+        inside = vectors[group == g]
+        found.extend(axes_in_order(product(transposed(inside), inside), len(inside)))
+        if len(found) >= most:
+            break
+    axes = np.array(found[:most])
+    largest = [ranked(-np.abs(axis))[0] for axis in axes]
+    return axes * np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)[:, None]
+
+
+@compiled
+def axes_in_order(projector, rank):
+    """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
+    axes, m = np.zeros((rank, len(projector))), 0
+    for row in projector:
+        rest = row.copy()
+        for _ in range(2):
+            for axis in axes[:m]:
+                rest -= total(rest * axis) * axis
+        length = total(rest * rest)
+        if m < rank and length > SHORT:
+            axes[m] = rest / np.sqrt(length)
+            m += 1
+    return axes[:m]

@@ -1,0 +1,92 @@
+"""The problems of the papers, one function each, and the options behind their printed numbers; also called `instances`.
+
+Every problem function returns a LinearBandit. Where text and published code differ, the caller says which.
+"""
+
+from functools import partial
+from typing import Any
+
+from bandits_lib.checks import check_option
+from bandits_lib.design import frank_wolfe_design, wolfe_atwood_design
+from bandits_lib.papers.azizi2022 import logistic, published_job, rows_of_data, static
+from bandits_lib.papers.fiez2019 import benchmark, click_through, many_arms, multivariate, sphere, transductive
+from bandits_lib.papers.weltz2023 import (
+    bent_benchmark,
+    multivariate_testing,
+    published_noise,
+    signal_to_noise,
+    three_arms,
+    two_spheres,
+)
+
+__all__ = ["option_set"]
+__all__ += ["benchmark", "click_through", "many_arms", "multivariate", "sphere", "transductive"]
+__all__ += ["logistic", "published_job", "rows_of_data", "static"]
+__all__ += ["bent_benchmark", "multivariate_testing", "published_noise", "signal_to_noise", "three_arms", "two_spheres"]
+
+
+def option_set(name: str) -> dict[str, dict[str, Any]]:
+    """Return keyword arguments by algorithm that reproduce the published numbers of a paper's code.
+
+    "fiez2019_code": RAGE takes log(2 M^2 / delta_t) for the pulls and log(2 K^2 / delta_t) for the widths, with
+    Frank-Wolfe designs valued before their last step, weights below 1e-5 lost. XY-static and the oracle advance the
+    phase index twice per phase and give the lost weight to the largest. XY-adaptive divides its value by n once more
+    and counts a ridge as d pulls. ALBA's pulls grow by 1.1^2 a phase. LinGapE is the same in text and code.
+
+    "weltz2023_code": both rules take log(8 l^2 M^2 / delta), H-RAGE the shorter burn-in, and the oracles stop when they
+    are right. Frank-Wolfe designs are not pruned: some directions of experiment 1 could not be estimated otherwise.
+
+    "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and projects
+    what it projected before (it needs `rng`). OD-LinBAI has its design by away steps, LinUCB a regression for each arm,
+    and UCB-GLM adds alpha times the squared norm. LinGapE solves for nonnegative weights, and BayesGap takes variances
+    for standard deviations.
+
+    Parameters
+    ----------
+    name : {"fiez2019_code", "weltz2023_code", "azizi2022_code"}
+        Whose published code.
+
+    Returns
+    -------
+    dict of dict
+        {algorithm: {argument: value}}, for calls such as `rage(arms, **option_set(name)["rage"], ...)`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> option_set("weltz2023_code")["rage_halving"]["log_items"]
+    'code'
+    """
+    check_option("name", name, ("fiez2019_code", "weltz2023_code", "azizi2022_code"))
+    if name == "azizi2022_code":
+        return {
+            "gse": {"keep": "floor", "remainder": "last", "rounding": "ceil", "projection": "cumulative"},
+            "od_linbai": {"design": wolfe_atwood_design},
+            "linucb": {"mode": "disjoint", "alpha": 0.513},
+            "ucb_glm": {"alpha": 0.5, "width": "squared"},
+            "lingape_budget": {"delta": 0.4, "formula": "code"},
+            "bayes_gap": {"eta": 50.0, "formula": "code"},
+        }
+    if name == "weltz2023_code":
+        return {
+            "rage_halving": {"log_items": "code", "design": partial(frank_wolfe_design, prune=0.0)},
+            "h_rage": {"log_items": "code", "burn_in": "code", "design": partial(frank_wolfe_design, prune=0.0)},
+            "xy_oracle": {"batches": "rounds", "stop": "truth"},
+        }
+    as_published = partial(frank_wolfe_design, value_at="before")
+    return {
+        "rage": {
+            "delta_schedule": "fiez2019",
+            "log_items": "code",
+            "eliminate": "pairs",
+            "design": partial(as_published, pruned="lost"),
+        },
+        "xy_static": {"phases": "odd", "start": "d", "design": partial(as_published, pruned="largest")},
+        "xy_oracle": {"phases": "odd", "design": partial(as_published, pruned="largest")},
+        "xy_adaptive": {"ratio": "per_pull", "start": "ridge"},
+        "alba": {"growth": 1.1},
+    }

@@ -1,0 +1,189 @@
+"""The problems of azizi2022; `sigma2` is the variance of the noise. Call them as `instances.static` and so on."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
+from bandits_lib.problem import LinearBandit
+
+
+def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> LinearBandit:
+    """Return arms e_1, ..., e_K with theta = gap e_best: azizi2022 section 8.2 (Figure 1).
+
+    Parameters
+    ----------
+    gap : float
+        Distance of the best arm from the others, positive.
+    K : int, default 16
+        Number of arms, at least 2.
+    best : int, default 0
+        Row of the best arm, 0 in the paper. Row 0 favours rules that break ties by the lowest row.
+    sigma2 : float, default 10.0
+        Variance of the noise, 10 in the published jobs; the text gives none.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, K).
+
+    Raises
+    ------
+    ValueError
+        For K < 2, `best` outside 0..K-1, or a gap or variance that is not positive.
+
+    Examples
+    --------
+    >>> static(0.5, K=4).means.tolist()
+    [0.5, 0.0, 0.0, 0.0]
+    """
+    check_dimension("K", K, 2)
+    if best not in range(K):
+        raise ValueError(f"best must be the number of an arm, 0..{K - 1}; got {best}")
+    theta = np.zeros(K)
+    theta[best] = check_positive("gap", gap)
+    return LinearBandit(np.eye(K), theta=theta, sigma=np.sqrt(check_positive("sigma2", sigma2)))
+
+
+def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "variance") -> LinearBandit:
+    """Return arms uniform on [-1/2, 1/2]^d with 0/1 rewards of mean 1 / (1 + exp(-x'theta)): azizi2022 section 8.4.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 1.
+    rng : numpy.random.Generator
+        Draws the arms and theta ~ N(0, s^2 I).
+    K : int, default 8
+        Number of arms, at least 2.
+    spread : {"variance", "sd"}, default "variance"
+        "variance": s^2 = 3 / d, as in the text; "sd": s = 3 / d, as in the published code.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, d) and Bernoulli rewards.
+
+    Raises
+    ------
+    ValueError
+        For d < 1, K < 2, or an unknown option.
+
+    Examples
+    --------
+    >>> logistic(3, np.random.default_rng(0)).means.round(2).tolist()
+    [0.61, 0.33, 0.52, 0.69, 0.53, 0.43, 0.54, 0.39]
+    """
+    check_dimension("d", d, 1)
+    check_dimension("K", K, 2)
+    check_option("spread", spread, ("variance", "sd"))
+    arms, s = rng.uniform(-0.5, 0.5, (K, d)), np.sqrt(3 / d) if spread == "variance" else 3 / d
+    return LinearBandit(arms, theta=rng.normal(0, s, d), link="logistic")
+
+
+def rows_of_data(
+    features: np.ndarray,
+    values: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    K: int = 8,
+    replace: bool = False,
+    sigma2: float = 0.1,
+) -> LinearBandit:
+    """Return rows of a data set as arms, their values as mean rewards: azizi2022 appendix E.2 (Figure 5).
+
+    Parameters
+    ----------
+    features : (n, d) array_like
+        Rows of the data set.
+    values : (n,) array_like
+        Their values.
+    rng : numpy.random.Generator
+        Draws the rows.
+    K : int, default 8
+        Number of arms, at least 2.
+    replace : bool, default False
+        Whether rows are drawn with replacement, as in the published code, so that a row may occur twice.
+    sigma2 : float, default 0.1
+        Variance of the Gaussian noise, 0.1 in the paper.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (K, d) and with `means`, so that its theta is None.
+
+    Raises
+    ------
+    ValueError
+        For K < 2, K > n without replacement, lengths that differ, NaN, or a variance that is not positive.
+
+    Examples
+    --------
+    >>> rows_of_data(np.eye(9), np.arange(9) / 9, np.random.default_rng(0), K=3).means.round(2).tolist()
+    [0.78, 0.44, 0.56]
+    """
+    check_dimension("K", K, 2)
+    features, values = check_matrix("features", features), check_matrix("values", np.atleast_2d(values))[0]
+    if len(features) != len(values):
+        raise ValueError(f"features and values must be equally long; got {len(features)} and {len(values)}")
+    if K > len(values) and not replace:
+        raise ValueError(f"K must be at most the number of rows, {len(values)}, unless replace=True; got {K}")
+    rows = rng.choice(len(values), K, replace=replace)
+    return LinearBandit(features[rows], means=values[rows], sigma=np.sqrt(check_positive("sigma2", sigma2)))
+
+
+class Job(NamedTuple):
+    """Dimension, budget in pulls and variance of the noise with which a published job runs a rule."""
+
+    d: int
+    budget: int
+    sigma2: float
+
+
+VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # told by the published jobs, by figure
+
+
+def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job:
+    """Return what the published jobs of azizi2022 run under the name of (d, budget).
+
+    After a projection the code keeps the number of columns, three features and the mean reward, as the dimension of
+    later runs. Figures 3, 4 and 6 draw new arms in every run. There, the arms of GSE and OD-LinBAI have 4 dimensions
+    from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm: they pass the switch as a list,
+    which is true. BayesGap gets the variance 10 in Figure 4, too, whose rewards are 0 and 1.
+
+    Parameters
+    ----------
+    figure : {1, 2, 3, 4, 5, 6, 7}
+        Number of the figure.
+    rule : {"gse", "od_linbai", "other"}
+        The rule; GSE and OD-LinBAI project their arms, the others do not.
+    K : int
+        Number of arms.
+    d : int
+        Dimension in the figure.
+    budget : int
+        Budget in the figure, in pulls.
+
+    Returns
+    -------
+    Job
+        Dimension, budget and variance.
+
+    Raises
+    ------
+    ValueError
+        For an unknown figure or rule, and for K, d or budget below 1.
+
+    Examples
+    --------
+    >>> published_job(3, "gse", K=64, d=10, budget=1280)
+    Job(d=4, budget=1280, sigma2=10.0)
+    >>> published_job(7, "gse", K=24, d=2, budget=25)
+    Job(d=2, budget=600, sigma2=1.0)
+    """
+    check_option("figure", figure, tuple(VARIANCES))
+    check_option("rule", rule, ("gse", "od_linbai", "other"))
+    for name, value in (("K", K), ("d", d), ("budget", budget)):
+        check_dimension(name, value, 1)
+    leaks = figure in (3, 4, 6) and rule != "other" and d >= 3
+    return Job(4 if leaks else d, budget * K if figure in (6, 7) else budget, VARIANCES[figure])

@@ -1,0 +1,427 @@
+"""Real data of the experiments of azizi2022 and fiez2019, from the user's own files, and simulated stand-ins.
+
+The environment variable BANDITS_DATA names a folder of files for azizi2022. The project ships none of them.
+"""
+
+import gzip
+import os
+from array import array
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pooch
+
+from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
+
+AUTOMOBILE = "imports-85.data"  # J. Schlimmer, Automobile, UCI Machine Learning Repository, 1987; CC BY 4.0
+AUTOMOBILE_HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/autos/"
+AUTOMOBILE_SHA256 = "125db8bd36a84801f7223faf54071d15f85f26c13a9a7aee63375ac46098fb7f"
+AUTOMOBILE_COLUMNS = {"width": 11, "curb-weight": 13, "engine-size": 16, "city-mpg": 23, "highway-mpg": 24}
+PRICE, AUTOMOBILE_WIDTH = 25, 26  # column of the price, number of columns
+
+MOTOR = ("pmsm_temperature_data.csv", "measures_v2.csv", "motor_dbnR_session60_3000.csv")  # whole, whole, 3,000 rows
+MOTOR_COLUMNS: tuple[str, ...] = ("ambient", "coolant", "u_d", "u_q", "motor_speed", "torque", "i_d", "i_q")
+MOTOR_COLUMNS += ("stator_yoke", "stator_tooth", "stator_winding")
+HOW_TO_GET_MOTOR = f"""The electric motor temperatures (W. Kirchgaessner, Paderborn University) need an account at
+https://www.kaggle.com/datasets/wkirgsn/electric-motor-temperature. To run on them, put {MOTOR[0]} or {MOTOR[1]}
+into a folder, set the environment variable BANDITS_DATA to that folder, and run this notebook again."""
+
+
+class Regression(NamedTuple):
+    """Rows of a data set: features (n, d), each rescaled to [0, 1], and values (n,), the mean rewards."""
+
+    features: np.ndarray
+    values: np.ndarray
+
+
+def data_file(name):
+    """The file of that name, or with .gz behind it, in the folder that BANDITS_DATA names; None if it is not there."""
+    folder = os.environ.get("BANDITS_DATA")
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        raise ValueError(f"BANDITS_DATA must name a folder that exists; got {folder!r}: correct it or unset it")
+    paths = (Path(folder) / name, Path(folder) / f"{name}.gz")
+    return next((path for path in paths if path.is_file()), None)
+
+
+def automobile_file() -> Path | None:
+    """Return the Automobile file, from the folder that BANDITS_DATA names or fetched once from UCI (azizi2022, E.2).
+
+    Returns
+    -------
+    pathlib.Path or None
+        The file, or None if it is neither there nor to be had.
+
+    Raises
+    ------
+    ValueError
+        If BANDITS_DATA names a folder that does not exist, or the file in it is not the published one (by sha256).
+    """
+    path = data_file(AUTOMOBILE)
+    if path is None:
+        try:
+            return Path(pooch.retrieve(AUTOMOBILE_HOME + AUTOMOBILE, f"sha256:{AUTOMOBILE_SHA256}", AUTOMOBILE))
+        except (OSError, ValueError):  # no network, or not the file that was published
+            return None
+    if pooch.file_hash(str(path)) != AUTOMOBILE_SHA256:
+        raise ValueError(
+            f"{path} must be the published file, of sha256 {AUTOMOBILE_SHA256}; it has another: remove it to have it "
+            "fetched, or read it with automobile(path)"
+        )
+    return path
+
+
+def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regression:
+    """Read the cars of azizi2022, appendix E.2: width, curb weight, engine size, city and highway mpg, and the price.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of the UCI repository (Schlimmer 1987).
+    price : {"scaled", "raw"}, default "scaled"
+        Price scaled to [0, 1], as the features are, or in dollars.
+
+    Returns
+    -------
+    Regression
+        `features` (n, 5) and `values` (n,) of the cars whose price and features are known, 201 of 205.
+
+    Raises
+    ------
+    ValueError
+        If the file has another shape, naming the line, holds fewer than two such cars, or for an unknown option.
+
+    Examples
+    --------
+    >>> row = "0,?,a,b,c,d,e,f,g,h,170.0,{0},52.0,{1},dohc,four,{2},mpfi,3.5,2.7,9.0,111.0,5000.0,{3},{4},{5}"
+    >>> cars = row.format(64.1, 2548, 130, 21, 27, 13495), row.format(65.5, 2823, 152, 19, 26, 16500)
+    >>> np.savetxt("cars.data", cars, fmt="%s")
+    >>> automobile("cars.data", price="raw").values.tolist()
+    [13495.0, 16500.0]
+    """
+    check_option("price", price, ("scaled", "raw"))
+    rows = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        fields = line.split(",")
+        if len(fields) != AUTOMOBILE_WIDTH:
+            raise ValueError(f"{path}, line {number}: expected {AUTOMOBILE_WIDTH} columns, got {len(fields)}")
+        wanted = [fields[column] for column in (*AUTOMOBILE_COLUMNS.values(), PRICE)]
+        if "?" in wanted:
+            continue
+        try:
+            rows.append([float(field) for field in wanted])
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+    if len(rows) < 2:
+        raise ValueError(f"{path} holds {len(rows)} cars of known price: is it {AUTOMOBILE} of the UCI repository?")
+    return _regression(np.array(rows), price)
+
+
+def motor_file() -> Path | None:
+    """Return the electric motor file (azizi2022, E.2) of BANDITS_DATA, whole or else a sample of 3,000 rows.
+
+    Returns
+    -------
+    pathlib.Path or None
+        The file, or None if it is not there.
+
+    Raises
+    ------
+    ValueError
+        If BANDITS_DATA names a folder that does not exist.
+
+    Examples
+    --------
+    >>> motor_file() is None  # in a folder without it
+    True
+    """
+    return next((path for path in map(data_file, MOTOR) if path is not None), None)
+
+
+def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled", target: str = "pm") -> Regression:
+    """Read the electric motor of azizi2022, appendix E.2: 11 measurements and the temperature of the magnet (pm).
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file (Kirchgaessner, on Kaggle), or a sample of its rows. Columns that it lacks are left out.
+    temperature : {"scaled", "raw"}, default "scaled"
+        Values scaled to [0, 1], as the features are, or as in the file.
+    target : {"pm", "motor_speed"}, default "pm"
+        Column of the values: the temperature, as in the text, or the speed, as in the published code, where the
+        temperature is a feature.
+
+    Returns
+    -------
+    Regression
+        `features` (n, d) and `values` (n,), a row for every row of the file.
+
+    Raises
+    ------
+    ValueError
+        For a file without the target or without any of the features, for missing entries, or an unknown option.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pd.DataFrame({"ambient": [20, 25], "coolant": [18, 19], "pm": [24, 40]}).to_csv("motor.csv", index=False)
+    >>> electric_motor("motor.csv", temperature="raw").values.tolist()
+    [24.0, 40.0]
+    """
+    check_option("temperature", temperature, ("scaled", "raw"))
+    check_option("target", target, ("pm", "motor_speed"))
+    table = pd.read_csv(path, usecols=lambda name: name in (*MOTOR_COLUMNS, "pm"))
+    features = [name for name in (*MOTOR_COLUMNS, "pm") if name != target]
+    columns = [name for name in features if name in table]
+    if target not in table or not columns:
+        held = ", ".join(table.columns) or "none of them"
+        raise ValueError(f"{path} must have the columns {target} and {', '.join(features)}; it has {held}")
+    return _regression(check_matrix(str(path), table[[*columns, target]].to_numpy(dtype=float)), temperature)
+
+
+def _regression(table, last):
+    """Features and values (the last column) of `table` (n, d + 1), rescaled to [0, 1] unless `last` is "raw"."""
+    low, high = table.min(axis=0), table.max(axis=0)
+    scaled = (table - low) / np.where(high > low, high - low, 1)
+    return Regression(scaled[:, :-1].copy(), (table if last == "raw" else scaled)[:, -1].copy())
+
+
+def regression_stand_in(rng: np.random.Generator, *, rows: int = 201, d: int = 5) -> Regression:
+    """Simulate a stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
+
+    Rows differ in a size. Features rise or fall with it, and the values rise faster than linearly, so that a linear
+    model fits roughly.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws everything.
+    rows : int, default 201
+        Number of rows, at least 2 (cars: 201; motor: 3,000).
+    d : int, default 5
+        Number of features, at least 1 (cars: 5; motor: 10).
+
+    Returns
+    -------
+    Regression
+        `features` (rows, d) and `values` (rows,) that fill [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For rows < 2 or d < 1.
+
+    Examples
+    --------
+    >>> cars = regression_stand_in(np.random.default_rng(0), rows=50)
+    >>> cars.features.shape, cars.values.min().item(), cars.values.max().item()
+    ((50, 5), 0.0, 1.0)
+    """
+    if rows < 2 or d < 1:
+        raise ValueError(f"rows must be at least 2 and d at least 1; got {rows} and {d}")
+    size = rng.beta(2, 4, rows)
+    falling = np.arange(d) % 3 == 2
+    features = np.where(falling, 1 - size[:, None], size[:, None]) + 0.1 * rng.standard_normal((rows, d))
+    values = size**1.5 + 0.05 * rng.standard_normal(rows)
+    return _regression(np.column_stack([features, values]), "scaled")
+
+
+# --- the click log of fiez2019
+
+CLICK_LOG = "ydata-fp-td-clicks-v1_0.20090501"  # 1 May 2009, the day that fiez2019 uses
+HOW_TO_GET_CLICKS = f"""Yahoo! Webscope dataset R6A may not be redistributed. To run on the real clicks:
+1. ask for it at https://webscope.sandbox.yahoo.com (catalogue of ratings and classification data, R6A; free for
+   research, after signing Yahoo's agreement);
+2. put {CLICK_LOG}.gz, as it comes, into a folder;
+3. give its path as the parameter `click_log` of this notebook, and run it again."""
+FEATURES, ARTICLES = 6, 50  # of a user, and of an article; distinct articles of the stand-in
+
+
+class ClickLog(NamedTuple):
+    """Records: features (n, 36), clicks (n,) of 0 or 1, and the number of lines that were skipped."""
+
+    features: np.ndarray
+    clicks: np.ndarray
+    skipped: int
+
+
+def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> ClickLog:
+    """Read a day of the Yahoo! front page click log (Webscope R6A), as fiez2019 section 5 does.
+
+    A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
+    each; only the user and the displayed article are used. Feature 6 i + j of a record is user feature i + 1 times
+    article feature j + 1. Feature 1 is the constant; features 2 to 6 are memberships, which add up to 1.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or .gz.
+    malformed : {"refuse", "skip"}, default "refuse"
+        What to do with lines of another shape and with those without a positive constant, which the published code
+        leaves out.
+
+    Returns
+    -------
+    ClickLog
+        The records in the order of the file: `features` (n, 36), `clicks` (n,) and the number of lines `skipped`.
+
+    Raises
+    ------
+    ValueError
+        For a malformed line, which is named (unless they are skipped), a file without records, or an unknown option.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> line = "0 7 1 |user 2:.1 3:.2 4:.3 5:.4 6:0 1:1 |7 2:.5 3:.5 4:0 5:0 6:0 1:1"
+    >>> _ = Path("log").write_text(line)
+    >>> log = click_log("log")
+    >>> log.features.shape, log.clicks.tolist()
+    ((1, 36), [1.0])
+    """
+    check_option("malformed", malformed, ("refuse", "skip"))
+    users, articles, clicks, skipped = array("d"), array("d"), array("b"), 0
+    seen: dict[bytes, list[float]] = {}
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                user, article, click = _record(line, seen)
+            except ValueError as error:
+                if malformed == "refuse":
+                    way_out = 'repair the file, or pass malformed="skip" to leave such lines out'
+                    raise ValueError(f"{path}, line {number}: {error}; {way_out}") from None
+                skipped += 1
+                continue
+            users.extend(user)
+            articles.extend(article)
+            clicks.append(click)
+    if not clicks:
+        raise ValueError(f"{path} holds no record ({skipped} lines of another shape): is it a click log of R6A?")
+    return ClickLog(_products(np.array(users), np.array(articles)), np.array(clicks, dtype=float), skipped)
+
+
+def _record(line, seen):
+    """(user features, article features, click) of a line; ValueError says what is wrong with it."""
+    head, *groups = line.split(b"|")
+    fields = head.split()
+    if len(fields) != 3 or not groups:
+        raise ValueError("expected `timestamp article click |user ... |article ...`")
+    displayed, click = fields[1], fields[2]
+    if click not in (b"0", b"1"):
+        raise ValueError(f"the click must be 0 or 1, got {_shown(click)}")
+    if not groups[0].startswith(b"user "):
+        raise ValueError(f"expected |user and its features, got |{_shown(groups[0])}")
+    marker = displayed + b" "
+    article = next((group for group in groups[1:] if group.startswith(marker)), None)
+    if article is None:
+        raise ValueError(f"the displayed article {_shown(displayed)} is not among the articles with features")
+    if article not in seen:
+        seen[article] = _features(article, f"article {_shown(displayed)}")
+    return _features(groups[0], "the user"), seen[article], int(click)
+
+
+def _features(group, owner):
+    """The six features of `name 2:.1 ... 6:.2 1:1.0`, in the order of their numbers."""
+    values = [np.nan] * FEATURES
+    tokens = group.split()[1:]
+    for token in tokens:
+        index, colon, value = token.partition(b":")
+        if not colon or index not in (b"1", b"2", b"3", b"4", b"5", b"6"):
+            raise ValueError(f"{owner} has {_shown(token)} where a feature 1: to 6: should be")
+        values[int(index) - 1] = float(value)  # a ValueError of its own if it is no number
+    if len(tokens) != FEATURES or not all(map(np.isfinite, values)):
+        raise ValueError(f"{owner} must have the features 1 to 6, each once and finite, got {_shown(group)}")
+    if values[0] <= 0:
+        raise ValueError(f"{owner} must have a positive constant (feature 1), got {values[0]}")
+    return values
+
+
+def _shown(text):
+    """At most 60 characters of a part of a line, quoted, for a message."""
+    text = text.strip().decode(errors="replace")
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _products(users, articles):
+    """(n, 36) products of user and article features, those of the user outermost."""
+    users, articles = users.reshape(-1, FEATURES, 1), articles.reshape(-1, 1, FEATURES)
+    return (users * articles).reshape(-1, FEATURES**2)
+
+
+def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 0.01) -> np.ndarray:
+    """Fit ridge regression: the minimiser of the squared errors plus `regularisation` times the squared norm.
+
+    Parameters
+    ----------
+    features : (n, d) array_like
+        One row per observation.
+    targets : (n,) array_like
+        What was observed.
+    regularisation : float, default 0.01
+        Weight of the squared norm, positive; 0.01 in fiez2019.
+
+    Returns
+    -------
+    (d,) float array
+        The minimiser.
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ, NaN, or a regularisation that is not positive.
+
+    Examples
+    --------
+    >>> ridge(np.eye(2), [1.0, 2.0], regularisation=1.0).tolist()
+    [0.5, 1.0]
+    """
+    features, targets = check_matrix("features", features), check_matrix("targets", np.atleast_2d(targets))[0]
+    if len(features) != len(targets):
+        raise ValueError(f"features and targets must be equally long; got {len(features)} and {len(targets)}")
+    gram = features.T @ features + check_positive("regularisation", regularisation) * np.eye(features.shape[1])
+    return np.linalg.solve(gram, features.T @ targets)
+
+
+def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> ClickLog:
+    """Simulate a stand-in for the click log of R6A, in its published shape and not in its content.
+
+    Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file.
+    The click rates of the 25 pairs of groups are uniform on (0.01, 0.1), within the (0, 0.11) of fiez2019. The 50
+    distinct articles are shown with equal probability.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws everything.
+    records : int, default 50,000
+        Number of records, at least 1.
+
+    Returns
+    -------
+    ClickLog
+        The records.
+
+    Raises
+    ------
+    ValueError
+        For fewer than one record.
+
+    Examples
+    --------
+    >>> log = click_log_stand_in(np.random.default_rng(0), records=200)
+    >>> log.features.shape, log.clicks.sum().item()
+    ((200, 36), 9.0)
+    """
+    check_dimension("records", records, 1)
+    groups = FEATURES - 1
+    rates = rng.uniform(0.01, 0.1, (groups, groups))
+    pool = rng.dirichlet(np.full(groups, 0.5), ARTICLES).round(6)
+    users = rng.dirichlet(np.full(groups, 0.25), records).round(6)
+    shown = pool[rng.integers(ARTICLES, size=records)]
+    clicks = rng.random(records) < np.einsum("ni,ij,nj->n", users, rates, shown)
+    constant = np.ones((records, 1))
+    return ClickLog(_products(np.hstack([constant, users]), np.hstack([constant, shown])), clicks.astype(float), 0)

@@ -1,0 +1,306 @@
+"""The problems of fiez2019; azizi2022's sections 8.1, 8.3 and E.3 are options of `benchmark`, `sphere` and `many_arms`.
+
+Where text and published code differ, the caller says which. Call them as `instances.benchmark` and so on.
+"""
+
+from itertools import combinations, product
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from bandits_lib.checks import check_dimension, check_matrix, check_option, check_positive
+from bandits_lib.numerics import linear_algebra
+from bandits_lib.numerics.span import RANK_TOL, basis
+from bandits_lib.numerics.ties import argmax, ranked
+from bandits_lib.problem import LinearBandit
+
+
+def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return the benchmark of Soare et al. (2014): arms e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2.
+
+    fiez2019 section 5 (Figure 1a) has angle 0.01 and scale 2; azizi2022 section 8.1 has 0.1, 1 and sigma^2 = 10.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 2.
+    angle : float, default 0.01
+        Angle between e_1 and x', in radians.
+    scale : float, default 2.0
+        Length of theta, which is scale e_1.
+    sigma : float or (d + 1,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (d + 1, d), of which row 0 is best.
+
+    Raises
+    ------
+    ValueError
+        For d < 2, a scale that is not positive, or a negative sigma.
+
+    Examples
+    --------
+    >>> benchmark(2).arms.round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.01]]
+    """
+    check_dimension("d", d, 2)
+    almost = np.zeros(d)
+    almost[:2] = np.cos(angle), np.sin(angle)
+    theta = np.zeros(d)
+    theta[0] = check_positive("scale", scale)
+    return LinearBandit(np.vstack([np.eye(d), almost]), theta=theta, sigma=sigma)
+
+
+def many_arms(n: int, rng: np.random.Generator, angles: str, *, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 3.
+    rng : numpy.random.Generator
+        Draws the angles of all arms but two.
+    angles : {"code", "sd.09", "variance.09"}
+        Distribution of the angles, in radians: "code", 0.78 + U[0, 0.1] with (-0.707, 0.707) as the informative arm, as
+        in the published code (the gap is about 0.289 for every n); "sd.09", pi/4 + N(0, 0.09^2), as azizi2022 reads it;
+        "variance.09", pi/4 + N(0, 0.09), as the texts of fiez2019 and jedra2020 say (gaps fall to 1e-5 and below).
+    sigma : float or (n,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, 2), the many, then (1, 0), then the informative one at 3 pi/4, and theta = e_1.
+
+    Raises
+    ------
+    ValueError
+        For n < 3, an unknown option, or a negative sigma.
+
+    Examples
+    --------
+    >>> many_arms(5, np.random.default_rng(0), "code").arms.round(2).tolist()
+    [[0.66, 0.75], [0.69, 0.72], [0.71, 0.71], [1.0, 0.0], [-0.71, 0.71]]
+    """
+    check_dimension("n", n, 3)
+    check_option("angles", angles, ("code", "sd.09", "variance.09"))
+    if angles == "code":
+        phi, informative = 0.78 + 0.1 * rng.random(n - 2), (-0.707, 0.707)
+    else:
+        spread = 0.09 if angles == "sd.09" else 0.3
+        phi = np.pi / 4 + spread * rng.standard_normal(n - 2)
+        informative = (np.cos(3 * np.pi / 4), np.sin(3 * np.pi / 4))
+    arms = np.vstack([np.column_stack([np.cos(phi), np.sin(phi)]), (1.0, 0.0), informative])
+    return LinearBandit(arms, theta=np.array([1.0, 0.0]), sigma=sigma)
+
+
+def sphere(
+    n: int,
+    rng: np.random.Generator,
+    *,
+    d: int = 9,
+    mix: float = 0.0,
+    sigma: float | np.ndarray = 1.0,
+    law: str = "sphere",
+) -> LinearBandit:
+    """Return arms uniform on the unit sphere, theta between the two closest: fiez2019 Figure 1c, azizi2022 section 8.3.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    rng : numpy.random.Generator
+        Draws the arms.
+    d : int, default 9
+        Dimension, at least 1; 9 in fiez2019, 10 in azizi2022.
+    mix : float, default 0.0
+        Theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
+    sigma : float or (n,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+    law : {"sphere", "cube"}, default "sphere"
+        "sphere": uniform on the sphere; "cube": uniform on [-1, 1]^d and scaled to length 1, as in azizi2022's code.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, d).
+
+    Raises
+    ------
+    ValueError
+        For n < 2, d < 1, a negative sigma, or an unknown law.
+
+    Examples
+    --------
+    >>> problem = sphere(20, np.random.default_rng(0), d=3, mix=0.01)
+    >>> problem.arms.shape, problem.best_item
+    ((20, 3), 14)
+    """
+    check_dimension("n", n, 2)
+    check_dimension("d", d, 1)
+    check_option("law", law, ("sphere", "cube"))
+    arms = rng.standard_normal((n, d)) if law == "sphere" else rng.uniform(-1, 1, (n, d))
+    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+    distance, neighbour = KDTree(arms).query(arms, k=2)
+    first = int(np.argmin(distance[:, 1]))
+    second = int(neighbour[first, 1])
+    return LinearBandit(arms, theta=arms[first] + mix * (arms[second] - arms[first]), sigma=sigma)
+
+
+def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: float | np.ndarray = 1.0) -> LinearBandit:
+    """Return arms e_1, ..., e_D and items e_j, cos(angle) e_j + sin(angle) e_{j + D/2}, j <= D/2: fiez2019 Figure 1d.
+
+    Parameters
+    ----------
+    d : int
+        The paper's d, at least 1, and even in the text's reading.
+    reading : {"text", "code"}, default "text"
+        "text": D = d; "code": D = 2 d, so that the published sweep has twice the dimensions that it names.
+    angle : float, default 0.1
+        Angle between an item and its rotated copy, in radians.
+    sigma : float or (D,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (D, D), items (D, D), of which row 0 is best, and theta = e_1.
+
+    Raises
+    ------
+    ValueError
+        For d < 1, an odd d in the text's reading, an unknown option, or a negative sigma.
+
+    Examples
+    --------
+    >>> transductive(2).items.round(2).tolist()
+    [[1.0, 0.0], [1.0, 0.1]]
+    """
+    check_option("reading", reading, ("text", "code"))
+    check_dimension("d", d, 2 if reading == "text" else 1)
+    if reading == "text" and d % 2:
+        raise ValueError(f"d must be even (half of the items are rotated copies of the other half); got {d}")
+    dimension = d if reading == "text" else 2 * d
+    half = dimension // 2
+    basis = np.eye(dimension)
+    rotated = np.cos(angle) * basis[:half] + np.sin(angle) * basis[half:]
+    return LinearBandit(basis, np.vstack([basis[:half], rotated]), theta=basis[0], sigma=sigma)
+
+
+def multivariate(
+    D: int, rng: np.random.Generator, *, weights: str = "text", sigma: float | np.ndarray = 1.0
+) -> LinearBandit:
+    """Return 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l, a multivariate test: fiez2019 Figure 2a.
+
+    Parameters
+    ----------
+    D : int
+        Number of factors, at least 2.
+    rng : numpy.random.Generator
+        Draws the weights, again until the best layout is unique (gap at least 1e-5).
+    weights : {"text", "code"}, default "text"
+        "text": uniform on the 0.01 grid in [-0.3, 0.3], interactions halved (alpha_2 = 0.5); "code": on the grid in
+        [-0.10, 0.09], only the first interaction halved.
+    sigma : float or (2^D,) array_like, default 1.0
+        Standard deviation of the noise, one or one for each arm.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (2^D, 1 + D + D(D-1)/2).
+
+    Raises
+    ------
+    ValueError
+        For D < 2, an unknown option, or a negative sigma.
+
+    Examples
+    --------
+    >>> multivariate(3, np.random.default_rng(0)).arms.shape
+    (8, 7)
+    """
+    check_option("weights", weights, ("text", "code"))
+    check_dimension("D", D, 2)
+    layouts = np.array(list(product((-1.0, 1.0), repeat=D)))
+    interactions = [layouts[:, j] * layouts[:, k] for j, k in combinations(range(D), 2)]
+    arms = np.column_stack([np.ones(len(layouts)), layouts, *interactions])
+    halved = slice(D + 1, None) if weights == "text" else slice(D + 1, D + 2)
+    low, high = (-30, 31) if weights == "text" else (-10, 10)
+    while True:
+        theta = rng.integers(low, high, arms.shape[1:]) / 100
+        theta[halved] /= 2
+        second, first = np.sort(linear_algebra.along(arms, theta))[-2:]
+        if first - second >= 1e-5:
+            return LinearBandit(arms, theta=theta, sigma=sigma)
+
+
+def click_through(
+    features: np.ndarray,
+    theta: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    n: int = 40,
+    min_gap: float = 0.01,
+    tol: float = 1e-5,
+) -> LinearBandit:
+    """Return records of a click log as arms, with Bernoulli rewards of mean x'theta: fiez2019 Figure 2b.
+
+    The arms are the best record and n - 1 that are worse by at least `min_gap`. They are drawn again until they are
+    distinct and span what all records span; the published code asks for rank 36.
+
+    Parameters
+    ----------
+    features : (N, d) array_like
+        Records, as `data.click_log` returns them.
+    theta : (d,) array_like
+        Their fit, as `data.ridge` returns it.
+    rng : numpy.random.Generator
+        Draws the records.
+    n : int, default 40
+        Number of arms, at least 2.
+    min_gap : float, default 0.01
+        Least gap of the arms other than the best, in clicks per view.
+    tol : float, default 1e-5
+        Directions in which the features extend less than this share of the farthest are dropped. Memberships add up to
+        1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
+
+    Returns
+    -------
+    LinearBandit
+        The problem, with arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r directions
+        left.
+
+    Raises
+    ------
+    ValueError
+        For NaN, means outside [0, 1], fewer than n - 1 records with that gap, n < r, n < 2, or 1,000 failed draws.
+
+    Examples
+    --------
+    >>> from bandits_lib import data
+    >>> log = data.click_log_stand_in(np.random.default_rng(0), records=2000)
+    >>> problem = click_through(log.features, data.ridge(log.features, log.clicks), np.random.default_rng(1))
+    >>> problem.arms.shape, problem.best_item
+    ((40, 25), 0)
+    """
+    check_dimension("n", n, 2)
+    features, theta = check_matrix("features", features), np.asarray(theta, dtype=float)
+    squared, axes = linear_algebra.squared_extents(features)
+    kept = squared > max(tol, RANK_TOL) ** 2 * squared.max()
+    axes = axes[kept][ranked(-squared[kept])]
+    arms, theta = linear_algebra.product(features, linear_algebra.transposed(axes)), linear_algebra.along(axes, theta)
+    best = argmax(linear_algebra.along(arms, theta))
+    others = np.flatnonzero(linear_algebra.along(arms[best] - arms, theta) >= min_gap)
+    if len(others) < n - 1 or n < len(theta):
+        raise ValueError(
+            f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"
+            f" features hold {len(others)} such records: lower n or min_gap, or raise n"
+        )
+    for _ in range(1_000):
+        chosen = arms[np.append(best, rng.choice(others, n - 1, replace=False))]
+        if len(np.unique(chosen, axis=0)) == n and basis(chosen).shape[1] == len(theta):
+            return LinearBandit(chosen, theta=theta, noise="bernoulli")
+    raise ValueError(f"no {n} records in 1,000 draws were distinct and spanned {len(theta)} dimensions: raise n")

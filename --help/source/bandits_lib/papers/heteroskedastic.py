@@ -1,0 +1,425 @@
+"""The comparison of weltz2023, section 5, on three experiments, and the burn-ins of H-RAGE by simulation.
+
+A burn-in covers if every |sigma_hat_x^2 - sigma_x^2| <= sigma_hat_x^2 / 2, the event of Lemma D.1. Line 5 of Algorithm
+2 prints half of sigma_x^2 instead, which is not enough: an estimate of half of the variance satisfies it.
+
+Every maker of a rule is a `partial` of a function of this module, so that a checkpoint sees its arguments.
+"""
+
+from collections.abc import Generator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bandits_lib.complexity import lower_bound
+from bandits_lib.design import Design, xy_design
+from bandits_lib.fixed_confidence import h_rage, rage_halving, xy_oracle
+from bandits_lib.numerics.span import basis
+from bandits_lib.papers import option_set
+from bandits_lib.papers.weltz2023 import published_noise
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import Run
+from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, summary, wilson_interval
+from bandits_lib.simulate.monte_carlo import monte_carlo
+from bandits_lib.simulate.play import play
+from bandits_lib.variance import burn_in
+from bandits_lib.variance._head import FORMS, error, head
+
+
+def within_half(problem, estimate):
+    """Whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1)."""
+    found = estimate.sigma**2
+    return bool((np.abs(found - problem.sigma**2) <= found / 2).all())
+
+
+def one_burn_in(problem, budget, rng):
+    """The VarianceEstimate of one simulated burn-in by HEAD with the true bounds on sigma."""
+    rule = head(problem.arms, budget=budget, sigma_min=problem.sigma.min(), sigma_max=problem.sigma.max())
+    result = play(rule, problem, rng).result
+    assert result is not None
+    return result.recommendation
+
+
+def coverage(problem, budget, *, runs, seed=0):
+    """How often HEAD has all variances within half, with Wilson's interval; run r has one stream for all budgets."""
+    right = 0
+    for r in range(runs):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
+        right += within_half(problem, one_burn_in(problem, budget, rng))
+    return wilson_interval(right, runs)
+
+
+def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> int:
+    """Return the shortest burn-in whose simulated coverage has a lower end of at least 1 - delta / 2.
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    delta : float
+        Error probability allowed, in (0, 1).
+    runs, seed : int
+        Simulated burn-ins per length, and the seed of the simulation, by default 0.
+
+    Returns
+    -------
+    int
+        Number of pulls, one of 100 * 2^(k/4), k = 0, 1, ..., found by bisection. It needs the truth, so no rule has it.
+
+    Raises
+    ------
+    ValueError
+        If `runs` cannot show such a coverage.
+    """
+    if wilson_interval(runs, runs)[1] < 1 - delta / 2:
+        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
+    low, high = -1, 16
+    while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        covers = coverage(problem, _length(middle), runs=runs, seed=seed)[1] >= 1 - delta / 2
+        low, high = (low, middle) if covers else (middle, high)
+    return _length(high)
+
+
+def _length(k):
+    return round(100 * (2**0.25) ** k)
+
+
+ORACLES: dict[str, dict[str, Any]] = {
+    f"{name}_oracle_{stops}": {"noise": noise, "stop": stop}
+    for stops, stop in (("verifying", "widths"), ("told", "truth"))
+    for name, noise in (("heteroskedastic", "own"), ("homoskedastic", "largest"))
+}
+
+
+def bounds(problem):
+    """What H-RAGE is told: the smallest and the largest standard deviation of the arms."""
+    return {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
+
+
+def _sizes(problem, delta):
+    """What the formulas of a burn-in take beside the bounds."""
+    return {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
+
+
+def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> dict[str, int]:
+    """Return five lengths of a burn-in in pulls, four by formula and the shortest by simulation.
+
+    Parameters
+    ----------
+    problem, delta, runs, seed : LinearBandit, float, int, int
+        As for `shortest_burn_in`.
+
+    Returns
+    -------
+    dict
+        {form: pulls} of "theory", "printed", "paper", "code" and "shortest".
+
+    Raises
+    ------
+    ValueError
+        As for `shortest_burn_in`.
+    """
+    lengths = {form: burn_in(form, **bounds(problem), **_sizes(problem, delta)) for form in FORMS}
+    return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
+
+
+def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: int) -> pd.DataFrame:
+    """Return how often each burn-in has all variances within half of their estimates.
+
+    Parameters
+    ----------
+    problem, lengths, runs, seed : LinearBandit, dict, int, int
+        As for `shortest_burn_in`; `lengths` is {form: pulls} of the burn-ins.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per burn-in, with columns pulls, coverage, low and high.
+    """
+    rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
+    return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
+
+
+def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float) -> pd.Series:
+    """Return what appendix D.2's three terms, corrected, prove of each burn-in: its largest error.
+
+    Parameters
+    ----------
+    problem, lengths, delta : LinearBandit, dict, float
+        As for `covered` and `shortest_burn_in`.
+
+    Returns
+    -------
+    pandas.Series
+        The sum kappa (A + B + C) in units of sigma_min^2, one row per burn-in. Clipped estimates need 1/2, others 1/3.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> three_terms(instances.signal_to_noise(), {"code": 3858369}, delta=0.05).round(4).tolist()
+    [0.4225]
+    """
+    kappa = (problem.sigma.max() / problem.sigma.min()) ** 2
+    told = _sizes(problem, delta)
+    return pd.Series({form: kappa * error(pulls, **told) for form, pulls in lengths.items()}, name="three terms")
+
+
+def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Generator]]:
+    """Return the rules of section 5: four oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
+
+    Parameters
+    ----------
+    lengths, delta : dict, float
+        As for `three_terms`.
+
+    Returns
+    -------
+    dict
+        {name: make}, where make(problem, rng) gives a fresh generator. An oracle that is "verifying" stops when the
+        best item beats all others by its confidence width; one that is "told" knows the answer and stops as soon as it
+        leads.
+
+    Examples
+    --------
+    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))[3:]
+    ['homoskedastic_oracle_told', 'rage', 'h_rage_code', 'h_rage_theory']
+    """
+    oracles = {name: partial(make_oracle, delta=delta, **how) for name, how in ORACLES.items()}
+    order = sorted(lengths, key=lengths.__getitem__)
+    ours = {f"h_rage_{form}": partial(make_h_rage, burn_in=lengths[form], delta=delta) for form in order}
+    return oracles | {"rage": partial(make_rage, delta=delta)} | ours
+
+
+def make_oracle(
+    problem: LinearBandit, rng: np.random.Generator, *, noise: str, delta: float, stop: str = "widths"
+) -> Generator:
+    """Return an oracle on its certified design, pulled in rounds.
+
+    Parameters
+    ----------
+    problem : LinearBandit
+        The problem that is played.
+    rng : numpy.random.Generator
+        The rule's own.
+    noise : {"own", "largest"}
+        The sigma that it is told: of each arm, or the largest for all.
+    delta, stop : float, str
+        As for `xy_oracle`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `xy_oracle`.
+    """
+    sigma = problem.sigma if noise == "own" else problem.sigma.max()
+    told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
+    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, design=xy_design)
+
+
+def make_rage(problem: LinearBandit, rng: np.random.Generator | None, *, delta: float, **options: Any) -> Generator:
+    """Return RAGE as weltz2023's Algorithm 5 with the largest noise.
+
+    Parameters
+    ----------
+    problem, rng : LinearBandit, numpy.random.Generator
+        As for `make_oracle`; `rng` is not used.
+    delta, **options : float, any
+        As for `rage_halving`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `rage_halving`.
+    """
+    return rage_halving(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), **options)
+
+
+def make_h_rage(
+    problem: LinearBandit,
+    rng: np.random.Generator | None,
+    *,
+    burn_in: str | int | np.ndarray,
+    delta: float,
+    **options: Any,
+) -> Generator:
+    """Return H-RAGE with the smallest and the largest noise.
+
+    Parameters
+    ----------
+    problem, rng : LinearBandit, numpy.random.Generator
+        As for `make_rage`.
+    burn_in, delta, **options : {"theory", "printed", "paper", "code"} or int or (K,) array, float, any
+        As for `h_rage`.
+
+    Returns
+    -------
+    generator
+        A fresh one, of `h_rage`.
+    """
+    return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
+
+
+def burnt(problem: LinearBandit, run: Run) -> dict[str, int]:
+    """Return the pulls of a run that were burn-in, as a `measure` of `monte_carlo`.
+
+    Parameters
+    ----------
+    problem, run : LinearBandit, Run
+        The problem, which is not used, and a run that stopped by itself.
+
+    Returns
+    -------
+    dict
+        {"burn_in": pulls}.
+    """
+    assert run.result is not None
+    return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
+
+
+def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *, delta: float) -> pd.DataFrame:
+    """Return the `summary` of a table, with mean burn-in and the lower bound of each setting (pulls).
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Runs, of `monte_carlo` with the measure `burnt`.
+    problems : dict
+        {setting: LinearBandit}.
+    by, delta : str, float
+        Column that holds the setting, and error probability allowed, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `summary` returns it, with columns burn_in and lower_bound.
+    """
+    found = summary(table, by)
+    found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
+    floors = (lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, delta=delta) for p in problems.values())
+    found["lower_bound"] = found.index.get_level_values(by).map(dict(zip(problems, floors, strict=True)))
+    return found
+
+
+def in_millions(found: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates with pulls in millions, rounded to three decimals.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        As `estimates` returns it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Pulls in millions and error rates.
+    """
+    shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
+    return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
+
+
+def side_by_side(
+    variants: dict[str, tuple[LinearBandit, dict[str, Any]]], *, delta: float, **options: Any
+) -> pd.DataFrame:
+    """Return the pulls of RAGE, and of H-RAGE with the published burn-in, on several variants of a problem.
+
+    With the published noise HEAD still sees the right one, so it is played first and H-RAGE goes on from its estimates.
+
+    Parameters
+    ----------
+    variants : dict
+        {variant: (problem, changes)}. The changes are arguments of both rules; mistaken=True stands for the published
+        code's noise (`published_noise`).
+    delta, **options : float, any
+        Error probability allowed, in (0, 1), and arguments of `monte_carlo`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per variant: mean pulls of both rules and the ratio of the means, each with its 95 % interval, and the
+        number of wrong answers.
+    """
+    rows = []
+    for name, (problem, changes) in variants.items():
+        length = {"h_rage": burn_in("code", **bounds(problem), **_sizes(problem, delta))}
+        played = _elsewhere(problem, length, **{"mistaken": False} | changes, delta=delta, options=options)
+        means = [np.array(mean_pulls(played, rule)) / 1e6 for rule in ("rage", "h_rage")]
+        numbers = np.concatenate([*means, mean_ratio(played, "h_rage", "rage")])
+        rows.append((name, *map(float, numbers), int((~played["correct"]).sum())))
+    intervals = [("RAGE, 10^6", "RAGE low", "RAGE high"), ("H-RAGE, 10^6", "H-RAGE low", "H-RAGE high")]
+    columns = ["variant", *sum(intervals, ()), "ratio", "low", "high", "errors"]
+    return pd.DataFrame(rows, columns=columns).set_index("variant")
+
+
+def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float, **options: Any) -> pd.DataFrame:
+    """Return runs of `algorithms` with all options of the published code and its mistaken noise (`published_noise`).
+
+    HEAD sees the right noise, as in the published code. Its estimates are clipped, which they are not there.
+
+    Parameters
+    ----------
+    problem, lengths : LinearBandit, dict
+        The problem as it should be, and {form: pulls} of the burn-ins.
+    delta, **options : float, any
+        As for `side_by_side`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Runs with the column burn_in, in the order of `algorithms`. The published oracles are those that are "told".
+    """
+    code = option_set("weltz2023_code")
+    forms = {f"h_rage_{form}": pulls for form, pulls in lengths.items()}
+    changes = {"mistaken": True, **code["rage_halving"]}
+    rules = _elsewhere(problem, forms, **changes, delta=delta, options=options)
+    told = {"make": make_oracle, "truth": problem, "delta": delta}
+    oracles = {name: {name: partial(_told_the_truth, **told, **how)} for name, how in ORACLES.items()}
+    worlds = {name: published_noise(problem, how["noise"]) for name, how in ORACLES.items()}
+    table = pd.concat([monte_carlo(oracles.get, worlds, by="world", **options).assign(burn_in=0), rules])
+    order = list(algorithms(lengths, delta=delta))
+    table = table.drop(columns="world")
+    return table.sort_values("algorithm", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+
+
+def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
+    """Runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, in the published worlds or in the right one."""
+    told = {"truth": problem, "delta": delta, **changes}
+    of_h_rage = {name: partial(_after_a_burn_in, length=length, **told) for name, length in lengths.items()}
+    players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **told)}, "own": of_h_rage}
+    worlds = {noise: published_noise(problem, noise) if mistaken else problem for noise in players}
+    table = monte_carlo(players.get, worlds, by="world", **options)
+    burnt = table["algorithm"].map(lengths).fillna(0).astype(np.int64)
+    return table.assign(pulls=table["pulls"] + burnt, burn_in=burnt)
+
+
+def _told_the_truth(world, rng, *, make, truth, **options):
+    """A rule that is played in `world`, whose noise alone differs from the true one, which the rule is told."""
+    return make(truth, rng, **options)
+
+
+def _after_a_burn_in(world, rng, *, truth, length, **options):
+    """H-RAGE with the bounds of `truth` and the variances that a burn-in there has estimated."""
+    return make_h_rage(truth, rng, burn_in=one_burn_in(truth, length, rng).sigma, **options)
+
+
+def oracle_shares(own: Design, largest: Design, names: Sequence[str]) -> pd.DataFrame:
+    """Return the two oracle designs side by side.
+
+    Parameters
+    ----------
+    own, largest : Design
+        The designs for each arm's own noise and for the largest noise.
+    names : sequence of str
+        Names of the K arms.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Shares of pulls, one row per arm and one column per oracle.
+    """
+    share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
+    return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)

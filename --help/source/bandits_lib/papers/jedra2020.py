@@ -1,0 +1,178 @@
+"""The many-arms experiment of jedra2020's published code, played again with the code's own draws.
+
+The code (github.com/jedray/LT-S, LAZY_TS.py and many_arms_example.py) sets numpy's seed 43 for every number of arms,
+draws 20 instances, and gives each run a seed. A threshold decides when a run stops and no pull before it, so a path
+says when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
+- A begins with the sum of A_0, which is drawn and not pulled; the estimate counts it, the statistic does not;
+- all arms are tracked until the first update (t = 2);
+- Frank-Wolfe begins at uniform weights.
+"""
+
+from collections.abc import Callable
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SEED, RUNS, FRANK_WOLFE_STEPS = 43, 20, 1_000
+
+
+def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: float = 0.05) -> pd.DataFrame:
+    """Return every pull of the published runs until the text's rule stops: u = 1 and delta_t = 6 delta / (pi^2 t^2).
+
+    Parameters
+    ----------
+    K : int
+        Number of arms.
+    averaging : bool, default True
+        Whether all allocations are tracked, or the current one.
+    runs : int, default 20
+        How many of the 20 runs of a cell of jedra2020's Table 1, from the first on.
+    delta : float, default 0.05
+        Error probability allowed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each run and pull: run, t, statistic (reward^2), and the trace, determinant and c of the matrix in
+        the threshold.
+
+    Examples
+    --------
+    >>> int(published_paths(10, runs=1)["t"].max())
+    1311
+    """
+    draws, seeds = np.random.RandomState(SEED), np.random.RandomState(SEED).randint(0, 100_000, RUNS)
+    paths = []
+    for run, seed in enumerate(seeds[:runs]):
+        paths.append(_path(_arms(draws, K), seed, averaging, delta).assign(run=run))
+    return pd.concat(paths, ignore_index=True)
+
+
+def published_threshold(
+    paths: pd.DataFrame, *, delta: float = 0.05, u: float = 1.0, union: Callable[..., Any] | None = np.square
+) -> pd.Series:
+    """Return the threshold (9) at every pull, with c and A as the published code has them.
+
+    Parameters
+    ----------
+    paths : pandas.DataFrame
+        As `published_paths` returns it.
+    delta : float, default 0.05
+        Error probability allowed.
+    u : float, default 1.0
+        Parameter u > 0 of the threshold.
+    union : callable or None, default numpy.square
+        The function h of all t in delta_t = 6 delta / (pi^2 h(t)); None for delta itself.
+
+    Returns
+    -------
+    pandas.Series
+        In reward^2; a run stops at the first t of at least 2 at which its statistic is larger.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = pd.DataFrame({"t": [9], "trace": [9.0], "determinant": [8.0], "c": [1.0]})
+    >>> published_threshold(path, union=None).round(2).tolist()
+    [8.88]
+    """
+    h = 1.0 if union is None else pi**2 / 6 * union(paths["t"])
+    return _threshold(paths["trace"], paths["determinant"], paths["c"], h, delta, u)
+
+
+def _threshold(trace, determinant, c, h, delta, u):
+    """(1 + u) log(det(A / (u c) + I)^(1/2) / delta_t), with delta_t = delta / h."""
+    return (1 + u) * np.log(np.sqrt(determinant / (u * c) ** 2 + trace / (u * c) + 1) * h / delta)
+
+
+def _arms(draws, K):
+    """The arms (K, 2) of the next instance; the best is the last but one."""
+    angles = 0.78 + 0.1 * draws.rand(K - 2)
+    return np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [1, 0], [-0.707, 0.707]])
+
+
+def _path(arms, seed, averaging, delta):
+    """One run until the text's rule stops, as rows of `published_paths`."""
+    draws, counts, t = np.random.RandomState(seed), np.zeros(len(arms)), 0
+    first, A = _first_arms(draws, arms)
+    c, turn, update = np.linalg.eigvalsh(A)[0], 0, 2
+    weights, tracked, rows = np.full(len(arms), 1 / len(arms)), np.zeros(len(arms)), []
+    sums, V = np.zeros(2), np.zeros((2, 2))
+    while True:
+        t += 1
+        if np.linalg.eigvalsh(A)[0] < c / sqrt(2) * sqrt(t):
+            arm, turn = first[turn], (turn + 1) % 2
+        else:
+            tracked = tracked + weights if averaging else t * weights
+            arm = np.argmin(np.where(tracked > 0, counts - tracked, np.inf))
+        x = arms[arm]
+        sums += (x[0] + draws.randn()) * x
+        counts[arm] += 1
+        A, V = A + np.outer(x, x), V + np.outer(x, x)
+        values = arms @ (_inverse(A) @ sums)
+        known = A[0, 0] + A[1, 1], A[0, 0] * A[1, 1] - A[0, 1] ** 2, c
+        rows.append((t, _statistic(arms, values, V), *known))
+        if t >= 2 and rows[-1][1] > _threshold(*known, pi**2 / 6 * t**2, delta, 1.0):
+            return pd.DataFrame(rows, columns=["t", "statistic", "trace", "determinant", "c"])
+        if t == update:
+            weights, update = _allocation(arms, values), 2 * t
+
+
+def _first_arms(draws, arms):
+    """The places of A_0, drawn until they span the plane, and the sum of their squares."""
+    A, first = np.zeros((2, 2)), list[int]()
+    while len(first) < 2:
+        arm = draws.randint(len(arms))
+        more = A + np.outer(arms[arm], arms[arm])
+        if np.linalg.matrix_rank(more) > len(first):
+            A, first = more, [*first, arm]
+    return first, A
+
+
+def _statistic(arms, values, V):
+    """Z from the pulls alone; 0 where two arms lead."""
+    directions, gaps = _rivals(arms, values)
+    return 0.5 / (_squares(directions, _inverse(V)) / gaps**2).max() if gaps.min() > 0 else 0.0
+
+
+def _rivals(arms, values):
+    """The leader less every arm, and the gaps; that of the leader itself is infinite."""
+    best = np.argmax(values)
+    gaps = values[best] - values
+    gaps[best] = np.inf
+    return arms[best] - arms, gaps
+
+
+def _squares(directions, inverse):
+    """The squared norm of every direction, in the norm of the inverse."""
+    x, y = directions.T
+    return inverse[0, 0] * x * x + 2 * inverse[0, 1] * x * y + inverse[1, 1] * y * y
+
+
+def _inverse(A):
+    """The inverse of a symmetric matrix (2, 2), its pseudo-inverse where that is near."""
+    (a, b), (_, c) = A.tolist()
+    determinant = a * c - b * b
+    if determinant < 1e-9 * (a + c) ** 2:
+        return np.linalg.pinv(A)
+    return np.array([[c, -b], [-b, a]]) / determinant
+
+
+def _allocation(arms, values):
+    """The code's Frank-Wolfe from uniform weights; weights below 1e-5 are lost."""
+    directions, gaps = _rivals(arms, values)
+    directions, weights = directions / gaps[:, None], np.full(len(arms), 1 / len(arms))
+    for step in range(1, FRANK_WOLFE_STEPS):
+        inverse = _inverse((arms.T * weights) @ arms)
+        share = 2 / (step + 2)
+        change = -share * weights
+        longest = directions[np.argmax(_squares(directions, inverse))]
+        change[np.argmax((arms @ (inverse @ longest)) ** 2)] += share
+        relative = np.linalg.norm(change) / np.linalg.norm(weights)
+        weights = weights + change
+        if relative < 0.01:
+            break
+    weights[weights < 1e-5] = 0
+    return weights / weights.sum()

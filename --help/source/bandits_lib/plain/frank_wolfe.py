@@ -1,0 +1,26 @@
+"""The Frank-Wolfe solver of fiez2019 (appendix F).
+
+It is the library's `frank_wolfe_design`, by default the solver of XY-static and XY-oracle alone. jedra2020 has a
+similar one that begins at the allocation before; weltz2023 says no more than Frank-Wolfe.
+"""
+
+import numpy as np
+
+from bandits_lib.numerics.ties import argmax
+
+
+def frank_wolfe(arms, directions):
+    """lambda (K,) of small max ||y||^2 in A(lambda)^-1 over directions (n, d), arms (K, d); weltz2023: arms / sigma."""
+    K = len(arms)
+    lam = np.full(K, 1 / K)
+    for k in range(1, 5001):  # at most 5000 iterations
+        A_inv = np.linalg.inv((arms.T * lam) @ arms)
+        y = directions[argmax(np.array([y @ A_inv @ y for y in directions]))]
+        vertex = np.eye(K)[argmax((arms @ A_inv @ y) ** 2)]
+        step = 2 / (k + 2) * (vertex - lam)
+        small = np.linalg.norm(step) < 0.01 * np.linalg.norm(lam)  # the relative change
+        lam = lam + step
+        if small:
+            break
+    lam[lam < 1e-5] = 0.0  # thresholded ...
+    return lam / lam.sum()  # ... and scaled to sum to 1

@@ -1,0 +1,30 @@
+"""What Lazy Track-and-Stop, LinGame, FWS and L-T3C share: when to stop (Jedra and Proutiere 2020, sections 3.2 to 3.4).
+
+u is 1, and delta the same at all t, which Proposition 2 allows; section 5 takes 6 delta / (pi t)^2 at the t-th pull.
+"""
+
+import numpy as np
+
+
+def least_squares(arms, N, S):
+    """A_t (d, d), A_t^-1 and mu_hat_t (d,) from pulls N and sums of rewards S, (K,) each (section 3.2)."""
+    A = (arms.T * N) @ arms
+    A_inv = np.linalg.inv(A)
+    return A, A_inv, A_inv @ (arms.T @ S)
+
+
+def Z_ab(items, a, mu, A_inv):
+    """Z_{a,b}(t) of one item a against every b, (M,) (Lemma 7); infinite for a itself."""
+    Z = np.full(len(items), np.inf)
+    for b in range(len(items)):
+        if b != a:
+            y = items[a] - items[b]
+            Z[b] = np.sign(mu @ y) * (mu @ y) ** 2 / (2 * y @ A_inv @ y)
+    return Z
+
+
+def beta(A, c, delta, sigma):
+    """The exploration threshold beta(delta, t) (eq. 9), c the least eigenvalue of the sum of aa' over A_0."""
+    u = 1
+    _, logdet = np.linalg.slogdet(A / (u * c) + np.eye(len(A)))
+    return (1 + u) * sigma**2 * (logdet / 2 - np.log(delta))

@@ -1,0 +1,34 @@
+"""L-T3C: T3C (Shang, de Heide, Kaufmann, Menard and Valko 2020), top-two sampling by transportation cost, for linear
+bandits, as published code has it; it begins with spanning arms. The stopping rule is that of Jedra and Proutiere.
+
+Challengers that beat a sampled leader all cost 0, and the paper draws among them; here the clearest of them goes first.
+"""
+
+import numpy as np
+
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.plain.glr import Z_ab, beta, least_squares
+from bandits_lib.plain.spanning import spanning_arms
+from bandits_lib.protocol import Result, one_pull
+
+
+def l_t3c(arms, items, delta, rng, sigma=1.0):
+    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d); rng samples the leader."""
+    K, d = arms.shape
+    A_0 = spanning_arms(arms)
+    c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
+    sample = yield np.bincount(A_0, minlength=K)
+    N, S = sample.counts, sample.sums
+    while True:
+        A, A_inv, theta = least_squares(arms, N, S)
+        best = argmax(items @ theta)
+        if Z_ab(items, best, theta, A_inv).min() > beta(A, c, delta, sigma):
+            return Result(best)
+
+        posterior = theta + sigma * np.linalg.cholesky(A_inv) @ rng.standard_normal(d)  # N(theta_hat, sigma^2 A^-1)
+        leader = argmax(items @ posterior)
+        challenger = argmax(-Z_ab(items, leader, theta, A_inv))  # of least transportation cost, with its sign
+        y = items[leader] - items[challenger]
+        shrinks = np.array([(y @ A_inv @ x) ** 2 / (1 + x @ A_inv @ x) for x in arms])  # ||y||^2, by one pull of x
+        sample = yield one_pull(argmax(shrinks), K)
+        N, S = N + sample.counts, S + sample.sums

@@ -1,0 +1,39 @@
+"""LinGapE (Xu, Honda and Sugiyama 2018, Algorithm 1), in the form that is analysed, with their lambda = 1.
+
+The paper ranks the arms; here M items are ranked, and M^2 stands for K^2 in C_t.
+"""
+
+import numpy as np
+
+from bandits_lib.design import xy_design
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import Result, one_pull
+
+
+def lingape(arms, items, delta, theta_bound, sigma=1.0, epsilon=0.0):
+    """Row of the best of items (M, d), up to epsilon, with probability 1 - delta, by pulls of arms (K, d)."""
+    (K, d), M = arms.shape, len(items)
+    R, S, lam = sigma, theta_bound, 1.0
+    sample = yield np.ones(K, dtype=int)  # pull each arm once
+    T, sums = sample.counts, sample.sums
+    while True:
+        A, b = lam * np.eye(d) + (arms.T * T) @ arms, arms.T @ sums
+        A_inv = np.linalg.inv(A)
+        theta = A_inv @ b
+        C = R * np.sqrt(2 * np.log(M**2 * np.sqrt(np.linalg.det(A) / lam**d) / delta)) + np.sqrt(lam) * S
+
+        i = argmax(items @ theta)  # Select-direction: the leader,
+        lead = np.full(M, -np.inf)
+        for j in range(M):
+            if j != i:
+                y = items[j] - items[i]
+                lead[j] = y @ theta + np.sqrt(y @ A_inv @ y) * C
+        j = argmax(lead)  # and its most ambiguous rival
+        if lead[j] <= epsilon:  # B(t) <= epsilon
+            return Result(i)
+
+        p = xy_design(arms, (items[i] - items[j])[None, :]).weights  # p* = |w| / |w|_1 for the least |w|_1 with X'w = y
+        support = np.flatnonzero(p)
+        arm = support[argmax(-T[support] / p[support])]
+        sample = yield one_pull(arm, K)
+        T, sums = T + sample.counts, sums + sample.sums

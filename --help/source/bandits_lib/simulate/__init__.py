@@ -1,0 +1,1 @@
+"""Rules played against drawn rewards, many times: runs, verdicts, intervals, checkpoints."""

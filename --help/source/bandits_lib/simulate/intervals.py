@@ -1,0 +1,833 @@
+"""Estimates of Monte Carlo runs with two-sided intervals: pulls, ratios, growth, accuracies, and the worst setting.
+
+`mean_pulls`, `mean_ratio` and `mean_growth` have limits for logs of means from random weights of the runs and one
+unseen run (Rubin 1981; Gaffke 2005). A rule that works in phases takes two or three values of pulls, one of them
+perhaps rare and large. Student's interval is then too short: of 20 equal values it has no width. Here every run has an
+exponential weight (the Bayesian bootstrap), and one run is added that was not seen. It takes the value of the seen run
+that speaks most for the end in question. If the largest value seen is the most common one, nothing was seen beyond it.
+Then the added run takes `unseen` times that value, the step to the next phase (4 where phases halve the accuracy);
+likewise for the smallest value. So n equal values v have the upper limit v (1 + (unseen - 1) (1 - 0.025^(1/n))),
+Clopper and Pearson's (1934). The limits are stretched about the estimate by Student's quantile over the normal one,
+which matters for 20 to 40 runs. tests/simulate/test_coverage_of_intervals.py simulates how often the intervals cover.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, log
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import ndtri, stdtrit
+
+DRAWS = 20_000  # of the weights, always the same ones: the same runs have the same interval
+DOUBLINGS = [2**k for k in range(1, 41)]  # multiples of the runs; beyond them no number of runs decides
+By = str | Sequence[str]
+Worst = Callable[..., Any] | Literal["both"]
+Unseen = float | Mapping[str, float]
+
+
+class Interval(tuple):
+    """Estimate, low and high, which unpack as three numbers; the worst of several settings keeps them all.
+
+    Parameters
+    ----------
+    estimate : float
+        What was measured.
+    low, high : float
+        Ends of its interval.
+    **how
+        `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
+        whether the interval shrinks as a factor (default False); `rate`, as which power of the number of runs it
+        shrinks (default 0.5; 1 where only one value was seen); `error`, the standard error of the estimate without
+        what an unseen run might add (default nan, unknown).
+
+    Examples
+    --------
+    >>> estimate, low, high = Interval(0.5, 0.4, 0.6)
+    >>> low, Interval(0.5, 0.4, 0.6)
+    (0.4, (0.5, 0.4, 0.6))
+    """
+
+    def __new__(cls, estimate: float, low: float, high: float, **how: Any) -> "Interval":
+        return super().__new__(cls, map(float, (estimate, low, high)))
+
+    def __init__(
+        self,
+        estimate: float,
+        low: float,
+        high: float,
+        *,
+        settings: Sequence["Interval"] = (),
+        worst: Worst = max,
+        log: bool = False,
+        rate: float = 0.5,
+        error: float = np.nan,
+    ) -> None:
+        self.settings, self.worst, self.log, self.rate, self.error = tuple(settings), worst, log, rate, error
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+    def after(self, times: float) -> "Interval":
+        """Return the interval that so many times the runs would give if every estimate stayed.
+
+        Parameters
+        ----------
+        times : float
+            Multiple of the runs, 1 or more.
+
+        Returns
+        -------
+        Interval
+            The shorter interval.
+
+        Examples
+        --------
+        >>> Interval(0.5, 0.3, 0.7).after(4)
+        (0.5, 0.4, 0.6)
+        """
+        if self.settings:
+            return worst_of([setting.after(times) for setting in self.settings], self.worst)
+        (estimate, low, high), share = self, times**-self.rate
+        if self.log:
+            low, high = (estimate * (end / estimate) ** share for end in (low, high))
+        else:
+            low, high = estimate - (estimate - low) * share, estimate + (high - estimate) * share
+        return Interval(estimate, low, high, log=self.log, rate=self.rate)
+
+
+def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
+    """Return the interval of the largest (or least) of several values, from simultaneous intervals of each.
+
+    Parameters
+    ----------
+    settings : sequence of Interval
+        One interval per setting, of a level that holds for all of them together.
+    worst : callable or str, default max
+        Which value stands for all: max, min, another function of them with their `key`, or "both" for a claim that a
+        value on either side contradicts.
+
+    Returns
+    -------
+    Interval
+        The worst estimate, the worst low and the worst high, perhaps of different settings. For "both": the estimate
+        farthest from no difference (1 of a ratio, else 0), the least low and the largest high.
+
+    Examples
+    --------
+    >>> from bandits_lib.simulate.intervals import Interval
+    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)])
+    (0.9, 0.85, 1.2)
+    >>> worst_of([Interval(0.5, 0.1, 1.2), Interval(0.9, 0.85, 0.95)], "both")
+    (0.9, 0.1, 1.2)
+    """
+    _, lows, highs = zip(*settings, strict=True)
+    ratio = settings[0].log
+    how: dict[str, Any] = {"settings": settings, "worst": worst, "log": ratio}
+    if worst == "both":
+        chosen = max(settings, key=lambda setting: abs(log(setting[0])) if ratio else abs(setting[0]))
+        return Interval(chosen[0], min(lows), max(highs), error=chosen.error, **how)
+    chosen = worst(settings, key=lambda setting: setting[0])
+    return Interval(chosen[0], worst(lows), worst(highs), error=chosen.error, **how)
+
+
+def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
+    """Return the interval of a statement about every setting, by intersection-union.
+
+    It holds if each setting passes at the level by itself. It fails if one fails at a level that holds for all of them
+    together.
+
+    Parameters
+    ----------
+    at : callable
+        Returns the worst of the settings for a level that holds for all of them together, as `mean_ratio(by=...)` does.
+    settings : int
+        Number of settings.
+    worst : {max, min}, default max
+        Which value stands for all: max where smaller values make the statement true.
+    level : float, default 0.95
+        Confidence of each of the two conclusions.
+
+    Returns
+    -------
+    Interval
+        The worst estimate. The end that must pass for the statement to hold is that of unadjusted intervals, the other
+        one that of simultaneous intervals.
+
+    Examples
+    --------
+    >>> from bandits_lib.simulate.intervals import Interval
+    >>> always(lambda level: Interval(2.0, 2 - level, 2 + level), settings=2, level=0.75)
+    (2.0, 1.25, 2.5)
+    """
+    single, joint = at(1 - (1 - level) * settings), at(level)
+    ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
+    return Interval(single[0], *ends, log=single.log, error=single.error)
+
+
+def pooled_ratio(
+    ours: ArrayLike,
+    ours_error: ArrayLike,
+    printed: ArrayLike,
+    printed_error: ArrayLike,
+    *,
+    correlation: float | np.ndarray = 1.0,
+    columns: int = 1,
+) -> Interval:
+    """Return the ratio of measured to printed means, pooled over the cells of a printed column.
+
+    Parameters
+    ----------
+    ours, ours_error, printed, printed_error : (K,) array_like
+        Means of our runs and of the paper, and their standard errors.
+    correlation : float or (K, K) array_like, default 1.0
+        Correlation of the printed cells; 1 where one seed made all of them and nothing else is known.
+    columns : int, default 1
+        Number of columns that are judged together (Bonferroni).
+
+    Returns
+    -------
+    Interval
+        The exponential of the mean logarithm of the ratios, with its 95 % interval.
+
+    Examples
+    --------
+    >>> ratio = pooled_ratio([110, 220], [1, 2], [100, 200], [5, 10])
+    >>> tuple(round(value, 2) for value in ratio)
+    (1.1, 1.0, 1.21)
+    """
+    ours, ours_error, printed, printed_error = map(np.asarray, (ours, ours_error, printed, printed_error))
+    K, s = len(ours), printed_error / printed
+    between = np.where(np.eye(K, dtype=bool), 1.0, correlation)
+    variance = ((ours_error / ours) ** 2).sum() + s @ between @ s
+    mean = np.log(ours / printed).mean()
+    half = ndtri(1 - 0.025 / columns) * np.sqrt(variance) / K
+    return Interval(*np.exp([mean, mean - half, mean + half]), log=True)
+
+
+def runs_needed(interval, decided):
+    """How many times as many runs would decide if every estimate stayed: a whole number, or inf if none would."""
+    if decided(interval):
+        return 1
+
+    def enough(times):
+        return decided(interval.after(times * (1 + 1e-9)))
+
+    many = next((many for many in DOUBLINGS if enough(many)), None)
+    return inf if many is None else bisect_left(range(many), True, many // 2 + 1, key=enough)
+
+
+def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float, float, float]:
+    """Return the mean of a sample with its standard error and Student's interval.
+
+    Parameters
+    ----------
+    values : (n,) array_like
+        The sample.
+    level : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    mean, se, low, high : float
+        Mean, standard error (ddof 1) and interval, in the units of the values. One value has the standard error nan
+        and an infinite interval.
+
+    Examples
+    --------
+    >>> tuple(round(value, 2) for value in student_interval([1.0, 2.0, 3.0]))
+    (2.0, 0.58, -0.48, 4.48)
+    """
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, np.nan, -np.inf, np.inf
+    se = float(stats.sem(values))
+    low, high = stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
+    return mean, se, float(low), float(high)
+
+
+def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """Return a binomial proportion with Wilson's score interval.
+
+    Parameters
+    ----------
+    successes, trials : int
+        Whole numbers, the first at most the second.
+    level : float, default 0.95
+        Confidence of the interval.
+
+    Returns
+    -------
+    Interval
+        Share of successes and its interval; nan, 0 and 1 without trials.
+
+    Examples
+    --------
+    >>> tuple(round(value, 3) for value in wilson_interval(2, 50))
+    (0.04, 0.011, 0.135)
+    """
+    if trials == 0:
+        return Interval(np.nan, 0.0, 1.0)
+    low, high = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return Interval(successes / trials, low, high, rate=1.0 if successes in (0, trials) else 0.5)
+
+
+def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFrame:
+    """Return estimates with intervals per algorithm and setting.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per algorithm and run, as `monte_carlo` returns it.
+    by : str or sequence of str, default ()
+        Columns that hold the settings.
+    level : float, default 0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the columns `by` and the algorithm, in the table's order: runs, mean pulls, se (ddof 1), low, high
+        (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number
+        of runs that were cut off. Where there are any, mean and se are nan, low is the mean of the pulls that were
+        made, and high is inf.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "pulls": [90, 110], "correct": True, "stopped": True})
+    >>> summary(table).loc["a", ["mean", "se", "error_rate"]].tolist()
+    [100.0, 10.0, 0.0]
+    """
+    keys = [*([by] if isinstance(by, str) else by), "algorithm"]
+    groups = table.groupby(keys, sort=False)
+    rows = [dict(zip(keys, key, strict=True)) | _estimates(rows, level) for key, rows in groups]
+    return pd.DataFrame(rows).set_index(keys)
+
+
+def _estimates(rows, level):
+    stopped = int(rows["stopped"].sum())
+    mean, se, low, high = student_interval(rows["pulls"], level)
+    if stopped < len(rows):  # nothing bounds what a run that was cut off would have taken
+        mean, se, low, high = np.nan, np.nan, mean, np.inf
+    rate, error_low, error_high = wilson_interval(stopped - int(rows["correct"].sum()), stopped, level)
+    pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
+    rates = {"error_rate": rate, "error_low": error_low, "error_high": error_high}
+    return pulls | rates | {"not_stopped": len(rows) - stopped}
+
+
+def _over_settings(table, by, worst, level, interval):
+    """`interval(rows, level)` of the whole table, or the worst over settings with Bonferroni's simultaneous levels."""
+    groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
+    found = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
+    return found[0] if by is None else worst_of(found, worst)
+
+
+def _slope(table, x, log):
+    """The settings `x` in increasing order, and weights that make a slope against log x of values at the settings."""
+    settings = np.sort(table[x].unique())
+    if len(settings) < 2:
+        raise ValueError("a slope needs two settings at least; the table holds one")
+    at = log(settings.astype(float))
+    return settings, (at - at.mean()) / ((at - at.mean()) ** 2).sum()
+
+
+# --- right answers
+
+
+def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -> Interval:
+    """Return the largest share of wrong answers of any rule in any setting; a run that was cut off is wrong.
+
+    Parameters
+    ----------
+    table, by : pandas.DataFrame, str or sequence of str
+        As for `summary`.
+    level : float, default 0.95
+        Confidence that all rules and settings hold to their intervals (Wilson's, by Bonferroni).
+
+    Returns
+    -------
+    Interval
+        The worst of one interval for each rule and setting.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": 100 * ["a"] + 100 * ["b"], "correct": 199 * [True] + [False]})
+    >>> tuple(round(value, 3) for value in worst_error_rate(table))
+    (0.01, 0.001, 0.065)
+    """
+    groups = table.groupby([*([by] if isinstance(by, str) else by), "algorithm"], sort=False)["correct"]
+    each = 1 - (1 - level) / groups.ngroups
+    return worst_of([wilson_interval(int((~right).sum()), len(right), each) for _, right in groups])
+
+
+def accuracy_lead(
+    table: pd.DataFrame, first: str, second: str, *, by: By | None = None, worst: Worst = min, level: float = 0.95
+) -> Interval:
+    """Return by how much more often `first` is right than `second`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it. Runs of equal number belong together; without `by` each counts by its mean over
+        the settings, which may share their instances. A run that lacks a row of either rule is left out.
+    first, second : str
+        Names of the algorithms.
+    by : str or list of str, optional
+        Columns that hold the settings, each with a difference of its own; by default one difference.
+    worst : callable or str, default min
+        Which difference stands for several settings, as for `worst_of`.
+    level : float, default 0.95
+        Confidence of the interval, or of all settings together (Bonferroni).
+
+    Returns
+    -------
+    Interval
+        Difference of the shares of right answers: Student's interval for the means of the runs, with two runs added,
+        one that is right with `first` alone in all settings and one with `second` alone. So it keeps its level where
+        the two hardly ever differ. Agresti and Min (2005) add half as much, too little where only one is ever wrong.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaaaaabbbbbb"], "run": 2 * [*range(6)]})
+    >>> table["correct"] = 6 * [True] + 3 * [True, False]
+    >>> tuple(round(value, 2) for value in accuracy_lead(table, "a", "b"))
+    (0.5, -0.25, 1.0)
+    """
+    return _over_settings(table, by, worst, level, lambda rows, each: _bounded(_shares(rows, first, second), 1.0, each))
+
+
+def accuracy_trend(
+    table: pd.DataFrame, first: str, x: str, *, second: str | None = None, level: float = 0.95
+) -> Interval:
+    """Return the change of the accuracy of `first`, or of its lead over `second`, per doubling of `x`.
+
+    Parameters
+    ----------
+    table, first : pandas.DataFrame, str
+        As for `accuracy_lead`. A run that lacks a setting is left out.
+    x : str
+        Column of the setting, positive numbers.
+    second, level : str, float, optional
+        As for `accuracy_lead`; without `second` the accuracy of `first` alone counts.
+
+    Returns
+    -------
+    Interval
+        Slope of correct (0 or 1), or of the paired difference, against log2 x; the interval as for `accuracy_lead`.
+
+    Raises
+    ------
+    ValueError
+        For a table of one setting, or one in which no run has all settings.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 20, 20]})
+    >>> table["correct"] = [True, True, True, False]
+    >>> round(accuracy_trend(table, "a", "n")[0], 2)
+    -0.5
+    """
+    settings, slope = _slope(table, x, np.log2)
+    rows = [_shares(table[table[x] == setting], first, second) for setting in settings]
+    most = np.abs(slope).sum() * (0.5 if second is None else 1.0)
+    return _bounded(pd.concat(rows, axis=1).dropna().to_numpy() @ slope, most, level)
+
+
+def _shares(table, first, second):
+    """The share of right answers of `first`, or its lead over `second`, of each run that has all rows of both."""
+    names = [first] if second is None else [first, second]
+    rows = table[table["algorithm"].isin(names)].groupby(["run", "algorithm"])["correct"].agg(["mean", "size"])
+    shares = rows.loc[rows["size"] == rows["size"].max(), "mean"].unstack("algorithm").reindex(columns=names).dropna()
+    if shares.empty:
+        held = ", ".join(table["algorithm"].unique())
+        raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
+    return shares[first] if second is None else shares[first] - shares[second]
+
+
+def _bounded(values, most, level):
+    """Mean of values between -most and most with Student's interval, a value at either end being added."""
+    n, more = len(values), np.append(values, [most, -most])
+    half = stdtrit(n + 1, (1 + level) / 2) * more.std(ddof=1) / np.sqrt(n + 2)
+    low, high = max(-most, more.mean() - half), min(most, more.mean() + half)
+    mean = float(np.mean(values))
+    return Interval(mean, min(low, mean), max(high, mean), rate=1.0 if np.ptp(values) == 0 else 0.5)
+
+
+# --- pulls
+
+
+def mean_pulls(
+    table: pd.DataFrame,
+    algorithm: str,
+    *,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the mean pulls of an algorithm, with an interval that holds for pulls of two or three values.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it. Each run counts by its sum over the settings; a run that lacks one is left out.
+    algorithm : str
+        Name of the algorithm.
+    level : float, default 0.95
+        Confidence of the interval.
+    value : str, default "pulls"
+        Column that is averaged, positive numbers.
+    mean : {"arithmetic", "geometric"}, default "arithmetic"
+        Which mean.
+    unseen : float or dict of {str: float}, default 4.0
+        How many times the largest (or smallest) pulls seen an unseen run may take (or save) where nothing was seen
+        beyond the most common value: the step to the next phase. 1 for a rule that takes the same pulls in every run.
+
+    Returns
+    -------
+    Interval
+        In the unit of the value.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks the algorithm.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": range(20), "pulls": 100})
+    >>> tuple(round(value) for value in mean_pulls(table, "a"))
+    (100, 87, 155)
+    """
+    return _ratio(table, {algorithm: 1}, level, value, mean, unseen)
+
+
+def mean_ratio(
+    table: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    by: By | None = None,
+    worst: Worst = max,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the mean pulls of `first` over those of `second`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As for `mean_pulls`. Runs of equal number belong together; a run that one of the two lacks counts for the mean
+        of the other alone.
+    first, second, by, worst, level : str, str, str or list of str, callable or str, float
+        As for `accuracy_lead`, with a ratio for each setting and by default the largest.
+    value, mean, unseen : optional
+        As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
+        ratios, for pulls of which a few runs make most of the mean.
+
+    Returns
+    -------
+    Interval
+        A ratio, with its settings.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks one of the two.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
+    >>> tuple(round(value, 2) for value in mean_ratio(table, "a", "b"))
+    (0.5, 0.43, 0.55)
+    """
+    signs = {first: 1, second: -1}
+    return _over_settings(table, by, worst, level, lambda rows, each: _ratio(rows, signs, each, value, mean, unseen))
+
+
+def mean_growth(
+    table: pd.DataFrame,
+    algorithm: str,
+    x: str,
+    *,
+    against: str | None = None,
+    level: float = 0.95,
+    value: str = "pulls",
+    mean: str = "arithmetic",
+    unseen: Unseen = 4.0,
+) -> Interval:
+    """Return the exponent a in mean pulls ~ x^a: the slope of log mean pulls against log x.
+
+    Parameters
+    ----------
+    table, algorithm : pandas.DataFrame, str
+        As for `mean_pulls`.
+    x : str
+        Column of the setting, positive numbers.
+    against : str, optional
+        Name of another algorithm: the exponent is then that of the ratio of the two means.
+    level, value, mean, unseen : optional
+        As for `mean_ratio`.
+
+    Returns
+    -------
+    Interval
+        An exponent.
+
+    Raises
+    ------
+    ValueError
+        For a table of one setting, or one that lacks an algorithm in a setting.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "run": 2 * [0, 1], "n": [10, 10, 40, 40], "pulls": [9, 11, 21, 19]})
+    >>> round(mean_growth(table, "a", "n")[0], 2)
+    0.5
+    """
+    signs = {algorithm: 1} | ({} if against is None else {against: -1})
+    settings, slope = _slope(table, x, np.log)
+    runs = pd.concat([by_run(table[table[x] == setting], signs, value) for setting in settings], axis=1)
+    return log_interval(runs, signs, slope, level=level, mean=mean, unseen=unseen)
+
+
+def paired_ratio(
+    table: pd.DataFrame,
+    first: str,
+    second: str,
+    by: By | None = None,
+    worst: Worst = max,
+    level: float = 0.95,
+    value: str = "pulls",
+) -> Interval:
+    """Return the geometric mean over runs of the pulls of `first` over those of `second`.
+
+    Parameters
+    ----------
+    table, first, second, by, worst, level, value : optional
+        As for `mean_ratio`, but runs that one of the two lacks are left out.
+
+    Returns
+    -------
+    Interval
+        The ratio with Student's interval for the mean of the paired log ratios.
+
+    Raises
+    ------
+    ValueError
+        If the two have no run in common.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
+    >>> tuple(round(value, 2) for value in paired_ratio(table, "a", "b"))
+    (0.49, 0.42, 0.58)
+    """
+
+    def ratio(rows, each):
+        _check_stopped(rows[rows["algorithm"].isin([first, second])], value)
+        pulls = rows.pivot(index="run", columns="algorithm", values=value)
+        pulls = pulls.reindex(columns=[first, second]).dropna()
+        if pulls.empty:
+            held = ", ".join(rows["algorithm"].unique())
+            raise ValueError(f"table has no run of both {first} and {second}; it holds {held}")
+        mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), each)
+        return Interval(*map(np.exp, (mean, low, high)), log=True)
+
+    return _over_settings(table, by, worst, level, ratio)
+
+
+def _ratio(rows, signs, level, value, mean, unseen):
+    """The ratio (or the mean) that the `signs`, 1 and -1, of the algorithms stand for."""
+    found = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
+    with np.errstate(over="ignore"):
+        return Interval(*np.exp(found), log=True, rate=found.rate, error=np.exp(found[0]) * found.error)
+
+
+def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value: str) -> pd.DataFrame:
+    """Return one row per run and one column per algorithm: the sum of `value` over the run's rows.
+
+    Parameters
+    ----------
+    table, names, value : pandas.DataFrame, sequence of str, str
+        As `monte_carlo` returns it; the algorithms, and the column that is summed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sums, nan where a run has fewer rows than other runs of the algorithm.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks one of the algorithms, or if the pulls are asked of runs that were cut off.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> by_run(pd.DataFrame({"algorithm": "a", "run": [0, 0, 1], "pulls": [1, 2, 5]}), ["a"], "pulls")["a"].tolist()
+    [3]
+    """
+    held = ", ".join(table["algorithm"].unique())
+    table = table[table["algorithm"].isin(list(names))]
+    _check_stopped(table, value)
+    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
+    if lacking := [name for name in names if name not in rows.index.get_level_values("algorithm")]:
+        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
+    whole = rows["size"] == rows.groupby(level="algorithm")["size"].transform("max")
+    return rows.loc[whole, "sum"].unstack("algorithm")[list(names)]
+
+
+def _check_stopped(table, value):
+    if value == "pulls" and "stopped" in table and not (stopped := table["stopped"].astype(bool)).all():
+        cut = ", ".join(table.loc[~stopped, "algorithm"].unique())
+        raise ValueError(f"{(~stopped).sum()} runs of {cut} were cut off before they stopped: their pulls have no mean")
+
+
+def log_interval(
+    runs: pd.DataFrame,
+    signs: Mapping[str, int],
+    weights: float | np.ndarray,
+    *,
+    level: float,
+    mean: str,
+    unseen: Unseen,
+) -> Interval:
+    """Return an interval for a sum of weights and signs times the logs of the mean pulls, by `bootstrap.limits`.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        One row per run; blocks of columns as `by_run` returns them, one block for each setting.
+    signs : dict of {str: int}
+        1 or -1 for each algorithm of a block.
+    weights : float or (settings,) array_like
+        Weight of each block.
+    level, mean, unseen : float, str, float or dict
+        As for `mean_pulls`.
+
+    Returns
+    -------
+    Interval
+        On the scale of the logs.
+
+    Raises
+    ------
+    ValueError
+        For another mean, and for factors `unseen` below 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"a": [2.0, 4.0], "b": [1.0, 1.0]})
+    >>> round(log_interval(runs, {"a": 1, "b": -1}, 1.0, level=0.95, mean="arithmetic", unseen=1.0)[0], 2)
+    1.1
+    """
+    if mean not in ("arithmetic", "geometric"):
+        raise ValueError(f"mean must be 'arithmetic' or 'geometric'; got {mean!r}")
+    factors = [unseen.get(name, 4.0) if isinstance(unseen, Mapping) else unseen for name in signs]
+    if min(factors) < 1:
+        raise ValueError(f"unseen must be factors of 1 or more; got {unseen}")
+    values, blocks = runs.to_numpy(dtype=float), np.size(weights)
+    across = np.outer(weights, list(signs.values())).ravel()
+    found = limits(values, across, level, np.tile(factors, blocks), mean == "geometric")
+    alike = (np.nanmin(values, axis=0) == np.nanmax(values, axis=0)).all()
+    return Interval(*found, rate=1.0 if alike else 0.5, error=_error(values, across, mean == "geometric"))
+
+
+def _error(values, signs, geometric):
+    """The standard error of `limits`' estimate by the delta method."""
+    around = np.log(values) if geometric else values / np.nanmean(values, axis=0)
+    around = signs * (around - np.nanmean(around, axis=0))
+    return np.sqrt((np.nansum(around / (~np.isnan(values)).sum(axis=0), axis=1) ** 2).sum())
+
+
+def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
+    """Return estimate, low and high of sum_j signs_j log(mean of column j): the log of a ratio, or a slope of logs."""
+    # runs (n, m, ...) are positive; a row holds what belongs together, nan where a run is missing from a column. signs
+    # and unseen are numbers or (m,). `geometric` takes means of logs for logs of means. Further axes are samples.
+    runs = np.asarray(runs, dtype=float)
+    signs, unseen = (_column(values, runs) for values in (signs, unseen))
+    seen = ~np.isnan(runs)
+    filled = np.where(seen, runs, np.nanmean(runs, axis=0))
+    values, means = (np.log(filled), 1.0) if geometric else (filled, np.nanmean(runs, axis=0))
+    speaks = (signs * values / means).sum(axis=1)
+    sums, weights, weight = _weighted(values, seen, draws)
+    ends = {}
+    for side in (-1, 1):
+        chosen = np.broadcast_to((side * speaks).argmax(axis=0)[None, None], (1, *runs.shape[1:]))
+        further = _beyond(runs, np.take_along_axis(filled, chosen, axis=0)[0], unseen, side * signs)
+        means = (sums + weight * (np.log(further) if geometric else further)) / (weights + weight)
+        found = (signs * (means if geometric else np.log(means))).sum(axis=1)
+        ends[side] = np.quantile(found, (1 + side * level) / 2, axis=0)
+    means = np.mean(values, axis=0, where=seen)
+    estimate = (signs * (means if geometric else np.log(means))).sum(axis=0)
+    return estimate, *_stretched(estimate, ends[-1], ends[1], level, seen.sum(axis=0).min(axis=0))
+
+
+def _column(values, runs):
+    """One value, or one for each column, along the columns of `runs`."""
+    whole = np.broadcast_to(np.asarray(values, dtype=float), runs.shape[1:2])
+    return whole.reshape(-1, *(1,) * (runs.ndim - 2))
+
+
+def _weighted(values, seen, draws):
+    """For each draw of weights: the weighted sums (draws, m, ...), the sums of the weights, the unseen run's weight."""
+    rng, more = np.random.default_rng(0), (1,) * (values.ndim - 1)
+    sums, whole = np.zeros((draws, *values.shape[1:])), seen.all()
+    weights = np.zeros((draws, *more) if whole else sums.shape)
+    for row, there in zip(values, seen, strict=True):
+        weight = rng.standard_exponential(draws).reshape(-1, *more)
+        sums += weight * np.where(there, row, 0.0)
+        weights += weight if whole else weight * there
+    return sums, weights, rng.standard_exponential(draws).reshape(-1, *more)
+
+
+def _beyond(runs, further, unseen, direction):
+    """`further`, or an unseen value in columns whose largest (direction > 0) or smallest value is the most common."""
+    low, high = np.nanmin(runs, axis=0), np.nanmax(runs, axis=0)
+    inner = np.maximum(_most_common(np.where((runs == low) | (runs == high), np.nan, runs)), 1)
+    lows, highs = (runs == low).sum(axis=0), (runs == high).sum(axis=0)
+    top = highs > np.maximum(inner, np.where(low == high, 0, lows))
+    bottom = lows > np.maximum(inner, np.where(low == high, 0, highs))
+    further = np.where((direction > 0) & top, high * unseen, further)
+    return np.where((direction < 0) & bottom, low / unseen, further)
+
+
+def _most_common(runs):
+    """How often the most common value of each column occurs; nan counts as a value that occurs once."""
+    order = np.sort(runs, axis=0)
+    most = length = np.ones(runs.shape[1:], dtype=int)
+    for above, below in zip(order[1:], order[:-1], strict=True):
+        length = np.where(above == below, length + 1, 1)
+        most = np.maximum(most, length)
+    return most
+
+
+def _stretched(estimate, low, high, level, n):
+    """Limits farther from the estimate by Student's quantile over the normal one; no limits from one run."""
+    factor = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) / ndtri((1 + level) / 2)
+    low, high = (
+        estimate - factor * np.maximum(estimate - low, 0.0),
+        estimate + factor * np.maximum(high - estimate, 0.0),
+    )
+    return np.where(n > 1, low, -np.inf), np.where(n > 1, high, np.inf)

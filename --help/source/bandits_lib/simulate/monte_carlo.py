@@ -1,0 +1,515 @@
+"""Runs of many algorithms: a row per algorithm and run, on the same problem and streams whatever runs beside it.
+
+A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import pickle
+import queue
+import threading
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from pathlib import Path
+from time import monotonic, perf_counter, sleep
+from typing import NamedTuple
+from zlib import crc32
+
+import joblib
+import numpy as np
+import pandas as pd
+from threadpoolctl import ThreadpoolController
+from tqdm import tqdm
+
+from bandits_lib.checks import check_positive
+from bandits_lib.files import append, locked, replace
+from bandits_lib.problem import LinearBandit
+from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
+from bandits_lib.simulate.play import play
+
+# --- when a recommendation is right: for best items, level sets and the unit sphere
+
+
+def best_item(problem: LinearBandit, recommendation: int) -> bool:
+    """Return whether the recommended item has the largest true value; any maximiser is correct.
+
+    Parameters
+    ----------
+    problem, recommendation : LinearBandit, int
+        The truth, and the row of an item.
+
+    Returns
+    -------
+    bool
+        True if no item's value is larger by more than rounding errors.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> best_item(instances.benchmark(2), 0)
+    True
+    """
+    best = problem.item_values.max()
+    return bool(problem.item_values[recommendation] >= best - 1e-12 * max(1.0, abs(best)))
+
+
+class correct_level(NamedTuple):
+    """A `correct` for level sets: whether the recommended (M,) of bool is the set of items of value above `threshold`.
+
+    Attributes
+    ----------
+    threshold : float
+        Level, in units of reward. `monte_carlo` refuses a problem with an item exactly on it.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> correct_level(0.5)(LinearBandit(np.eye(2), theta=[0.9, 0.1]), np.array([True, False]))
+    True
+    """
+
+    threshold: float
+
+    def check(self, problem: LinearBandit) -> None:
+        """Raise an error if an item's value is the threshold, to 12 digits.
+
+        Parameters
+        ----------
+        problem : LinearBandit
+            The truth.
+
+        Raises
+        ------
+        ValueError
+            If an item's value is the threshold; the message names the item.
+
+        Examples
+        --------
+        >>> from bandits_lib import LinearBandit
+        >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
+        """
+        distance = np.abs(problem.item_values - self.threshold)
+        on = int(np.argmin(distance))
+        if distance[on] <= 1e-12 * max(1.0, abs(self.threshold)):
+            raise ValueError(
+                f"threshold {self.threshold} is the value of item {on}: no rule can tell on which side it lies;"
+                " move the threshold or drop the item"
+            )
+
+    def __call__(self, problem: LinearBandit, recommendation: np.ndarray) -> bool:
+        self.check(problem)
+        return bool(np.array_equal(recommendation, problem.item_values > self.threshold))
+
+
+def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
+    """Return a `correct` for unit vectors: whether the regret is at most epsilon (jedra2020, Definition 2).
+
+    Parameters
+    ----------
+    epsilon : float
+        Regret accepted, positive, in units of reward.
+
+    Returns
+    -------
+    callable
+        Function (problem, recommendation) -> bool, as `sphere_regret` takes them.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive or not finite.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
+    True
+    """
+    return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
+
+
+def _regret_within(problem, recommendation, *, epsilon):
+    return bool(sphere_regret(problem, recommendation) <= epsilon * (1 + 1e-12))
+
+
+def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
+    """Return how much worse than the best unit vector the recommendation is: |theta| - theta'recommendation.
+
+    Parameters
+    ----------
+    problem, recommendation : LinearBandit, (d,) array_like
+        The truth, with a theta, and a unit vector.
+
+    Returns
+    -------
+    float
+        The regret, in units of reward.
+
+    Raises
+    ------
+    ValueError
+        For a problem without theta, and for a vector of another length than 1.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit
+    >>> round(sphere_regret(LinearBandit(np.eye(2), theta=[2.0, 0.0]), np.array([0.6, 0.8])), 6)
+    0.8
+    """
+    vector = np.asarray(recommendation, dtype=float)
+    if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
+        raise ValueError(f"recommendation must be a unit vector, and the problem have a theta; got {recommendation!r}")
+    return float(np.linalg.norm(problem.theta) - problem.theta @ vector)
+
+
+# --- checkpoints, processes and runs
+
+
+class Checkpoint:
+    """Finished runs, at a `place`, of the experiment whose hash is `identity`; nothing is kept without a place."""
+
+    def __init__(self, place, identity):
+        self.kept, self.path = bool(place), Path(os.path.realpath(place or "."))
+        self.head = _line({"experiment": identity})
+        if str(place).endswith(("/", os.sep)) or self.path.is_dir():
+            self.path /= f"{identity}.jsonl"
+
+    def read(self):
+        """{run: rows} of the finished runs, without a last line that a kill cut short; begins the file if need be."""
+        if not self.kept:
+            return {}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._begun():
+            self._add(b"")
+        lines = self.path.read_bytes().rpartition(b"\n")[0].splitlines()[1:]
+        found = [_content(line) for line in lines]
+        if damaged := [str(number) for number, content in enumerate(found, start=2) if content is None]:
+            warnings.warn(
+                f"{self.path}: lines {', '.join(damaged)} are damaged, their runs are played again", stacklevel=2
+            )
+        return {content["run"]: content["rows"] for content in found if content is not None}
+
+    def append(self, r, rows):
+        """Keep the rows of a finished run."""
+        if self.kept:
+            self._add(_line({"run": r, "rows": rows}))
+
+    def _add(self, line):
+        with locked(self.path):
+            if self._begun():
+                append(self.path, line, sync=False)
+            else:
+                replace(self.path, self.head + line)
+
+    def _begun(self):
+        """Whether the file has its first line; ValueError if that is another."""
+        start = b""
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                start = file.read(len(self.head))
+        if not self.head.startswith(start):
+            raise ValueError(
+                f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
+                "the seed or the library differs. Remove the file, or name another"
+            )
+        return start == self.head
+
+
+def _line(content):
+    """A line of JSON that ends with the checksum of what stands before it."""
+    text = json.dumps(content)[:-1]
+    return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def _content(line):
+    """What stands in a line, or None if its checksum is wrong."""
+    text, _, given = line.rpartition(b', "crc32": "')
+    return json.loads(line) if given == b'%08x"}' % crc32(text) else None
+
+
+ANOTHER = (
+    "holds another version of bandits_lib (one changed byte of the package is another version; a rule of your own"
+    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
+)
+
+
+GONE = 60  # seconds after which a cluster without workers is given up
+
+
+def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
+    """Yield the results of `function(*task)` in any order, from processes or a dask scheduler."""
+    calls = (joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
+    if scheduler := scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"):
+        yield from _on_cluster(calls, scheduler, n_jobs)
+    else:
+        yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+
+
+def _on_cluster(calls, scheduler, n_jobs):
+    """The results of `calls` from a dask cluster whose workers hold this very package; joblib would wait for ever."""
+    from distributed import Client
+
+    first, calls = (found := list(calls))[:1], iter(found)
+    with Client(scheduler, timeout=10, set_as_default=False) as client:
+        check_workers(client, first)
+        done: queue.SimpleQueue = queue.SimpleQueue()
+
+        def work():
+            try:
+                with joblib.parallel_config(backend="dask", client=client):
+                    for result in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
+                        done.put((result, None))
+                done.put((None, StopIteration()))
+            except BaseException as error:
+                done.put((None, error))
+
+        threading.Thread(target=work, daemon=True).start()
+        alive = monotonic()
+        while True:
+            try:
+                result, error = done.get(timeout=1)
+            except queue.Empty:  # the scheduler is asked only where no run has ended for a second
+                if client.scheduler_info()["workers"]:
+                    alive = monotonic()
+                elif monotonic() > alive + GONE:
+                    raise RuntimeError(
+                        f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and go on"
+                    ) from None
+                continue
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield result
+            alive = monotonic()
+
+
+def _below(parent, function, task):
+    end_with(parent)
+    return function(*task)
+
+
+@functools.cache
+def end_with(parent):
+    """End this process when its parent ends; a joblib worker would not notice a kill."""
+
+    def watch():
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def check_workers(client, calls):
+    """Refuse a cluster without workers, with another version of this package, or without a rule's module."""
+    if not client.scheduler_info()["workers"]:
+        raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
+    ours = source_fingerprint()
+    for worker, theirs in client.run(_worker_source, on_error="return").items():
+        if theirs != ours:
+            failed = isinstance(theirs, Exception)
+            reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
+            raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
+    from distributed.protocol import pickle as transport
+
+    data = transport.dumps(calls)
+    for error in client.run(_loads, data, on_error="return").values():
+        if isinstance(error, Exception):
+            raise RuntimeError(
+                f"dask workers cannot load the rule or the problem ({error}): its module is only here; install it "
+                "there, or put the rule into one file (bandits_lib.simulate.own_rule.load)"
+            )
+
+
+def _loads(data):
+    pickle.loads(data)
+
+
+def _worker_source():
+    import importlib
+
+    return importlib.import_module("bandits_lib.simulate.fingerprint").source_fingerprint()
+
+
+BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # shown after a minute
+
+
+def monte_carlo(
+    algorithms: dict[str, Callable] | Callable,
+    make_problem: LinearBandit | Callable | dict,
+    *,
+    by: str | list[str] | None = None,
+    runs: int = 20,
+    seed: int = 0,
+    streams: str = "shared",
+    n_jobs: int = 1,
+    correct: Callable = best_item,
+    measure: Callable | None = None,
+    max_pulls: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Play every algorithm `runs` times on problems drawn by `make_problem`.
+
+    Parameters
+    ----------
+    algorithms : dict of {str: callable}, or callable
+        {name: make}, where make(problem, rng) returns a fresh generator; rng belongs to the rule. With `by`, also a
+        function (setting) -> {name: make}.
+    make_problem : LinearBandit, callable, or dict of these
+        Function (rng) -> LinearBandit that draws the problem of a run, or a LinearBandit for all runs. With `by`,
+        {setting: function or LinearBandit}.
+    by : str or list of str, optional
+        Name of the column of the settings; a list of names for settings that are tuples.
+    runs : int, default 20
+        Number of runs, at least 1.
+    seed : int, default 0
+        Run r draws problem, rule and rewards from SeedSequence(seed, spawn_key=(r,)).spawn(3), so another algorithm,
+        another setting or more runs change no other row.
+    streams : str, default "shared"
+        With `by`: "shared" gives run r the same streams in every setting, so settings are not independent. "own" uses
+        SeedSequence(seed, spawn_key=(h, r)), where h is a hash of the setting's value (5 and 5.0 are the same value):
+        then settings are independent. Algorithms of a setting and run always share their streams.
+    n_jobs : int, default 1
+        Number of processes (joblib).
+    correct : callable, default best_item
+        Function (problem, recommendation) -> bool.
+    measure : callable, optional
+        Function (problem, Run) -> {column: number} for further columns.
+    max_pulls : int, optional
+        Number of pulls at which a run is stopped, by default none.
+    checkpoint : path or str, optional
+        A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
+        everything that decides the rows, the library's source included, but not of files that a rule reads. A file
+        with another hash is refused. In a folder (it exists, or the path ends in /; with `by`, always) the hash names
+        the file. "" or None keeps nothing.
+    scheduler : str, optional
+        Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
+    progress : bool, default True
+        Whether to show a bar on standard error after a minute.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per algorithm and run, ordered by setting, algorithm and run, with the columns algorithm, run, pulls,
+        correct, stopped, recommendation, seconds, and those of `measure` and `by`. `correct` is False for runs that did
+        not stop.
+
+    Raises
+    ------
+    ValueError
+        For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, a problem that
+        `correct` refuses, and own streams for settings that are no numbers, strings or tuples of these.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> players = {"rage": lambda problem, rng: rage(problem.arms, delta=0.05)}
+    >>> table = monte_carlo(players, {d: instances.benchmark(d, angle=1.0) for d in (2, 3)}, by="d", runs=2)
+    >>> table[["d", "correct"]].to_numpy().tolist()
+    [[2, True], [2, True], [3, True], [3, True]]
+    """
+    if isinstance(make_problem, dict) != (by is not None):
+        given = f"{type(make_problem).__name__} and by={by!r}"
+        raise ValueError(f"make_problem must be a dictionary of settings where `by` names their column; got {given}")
+    if streams not in ("shared", "own"):
+        raise ValueError(f"streams must be 'shared' or 'own'; got {streams!r}")
+    settings = make_problem if isinstance(make_problem, dict) else {(): make_problem}
+    names = [by] if isinstance(by, str) else by or []
+    folder = f"{checkpoint}/" if checkpoint and by is not None else checkpoint
+    tasks = []
+    for setting, make in settings.items():
+        players = dict(algorithms(setting) if callable(algorithms) else algorithms)
+        of_setting = (seed, _number(setting)) if streams == "own" and by is not None else seed
+        tasks.append((players, make, of_setting, correct, measure, max_pulls))
+    played = _rows(tasks, runs, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
+    tables = []
+    for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
+        values = (setting,) if isinstance(by, str) else setting
+        tables.append(_frame(rows, list(players)).assign(**dict(zip(names, values, strict=True))))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _number(setting):
+    """A number of 64 bits that depends on the value of a setting only."""
+    return int.from_bytes(hashlib.sha256(_value(setting).encode()).digest()[:8], "big")
+
+
+def _value(setting):
+    """The text of a setting; a tuple of one value is that value, and 5 is 5.0."""
+    if isinstance(setting, tuple):
+        return _value(setting[0]) if len(setting) == 1 else f"({','.join(map(_value, setting))})"
+    if isinstance(setting, Real):
+        return repr(float(setting))
+    if isinstance(setting, str):
+        return repr(str(setting))
+    raise ValueError(
+        f"a setting with streams of its own must be a number, a string or a tuple of these; got {setting!r}"
+    )
+
+
+def _rows(tasks, runs, checkpoint, progress, **where):
+    """The rows of all runs for each task; one queue for all tasks, so no worker waits for the end of a setting."""
+    for players, *_ in tasks:
+        if not players or runs < 1:
+            raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
+    keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
+    done = [keep.read() for keep in keeps]
+    left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
+    played = in_parallel(one_run, left, **where)
+    if progress:  # a bar that is not shown still takes a lock that forked processes share
+        played = tqdm(played, total=len(left), **BAR)
+    for k, r, rows in played:
+        done[k][r] = rows
+        keeps[k].append(r, rows)
+    return [[row for r in range(runs) for row in finished[r]] for finished in done]
+
+
+def _frame(rows, order):
+    """Rows as a DataFrame, algorithm by algorithm."""
+    return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["algorithm"])))
+
+
+@functools.cache
+def _threads():
+    return ThreadpoolController()
+
+
+def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls):
+    """Return the numbers of the task and the run, and its rows as plain JSON values, which a checkpoint keeps."""
+    whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
+    problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
+    with _threads().limit(limits=1):
+        problem = make_problem(np.random.default_rng(problem_seed)) if callable(make_problem) else make_problem
+        if isinstance(correct, correct_level):
+            correct.check(problem)
+        rows = []
+        for name, make in algorithms.items():
+            rule, rewards = np.random.default_rng(rule_seed), np.random.default_rng(reward_seed)
+            start = perf_counter()
+            run = play(make(problem, rule), problem, rewards, max_pulls)
+            row = {"algorithm": name, "run": r, "pulls": int(run.counts.sum())}
+            row |= _verdict(problem, run, correct) | {"seconds": perf_counter() - start}
+            rows.append(row | ({} if measure is None else measure(problem, run)))
+    return task, r, json.loads(json.dumps(rows, default=_plain))
+
+
+def _verdict(problem, run, correct):
+    if not run.stopped:
+        return {"correct": False, "stopped": False, "recommendation": None}
+    recommendation = run.result.recommendation
+    shown = recommendation if isinstance(recommendation, int | np.integer | np.ndarray) else None
+    return {"correct": bool(correct(problem, recommendation)), "stopped": True, "recommendation": shown}
+
+
+def _plain(value):
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"measure must return numbers, strings or lists; got {type(value).__name__}")

@@ -1,0 +1,266 @@
+"""A rule from a file of the reader's own, as `monte_carlo` plays it in any process.
+
+`load("my_rule.py:mine")` keeps the text of the file. So a process or a dask worker without the file runs the same text,
+and the hash of an experiment sees every change of it. Requests and recommendations are checked; each error is one
+sentence.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import inspect
+import linecache
+import sys
+import sysconfig
+import traceback
+import types
+from collections.abc import Generator
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import Loop, Result, Run, checked_batch
+from bandits_lib.simulate.fingerprint import LIBRARIES, PACKAGES
+from bandits_lib.simulate.play import play
+
+PURELIB = sysconfig.get_path("purelib")
+TOLD = {  # what a rule may be told of the problem, by the name of its argument
+    "arms": lambda problem: problem.arms,
+    "items": lambda problem: problem.items,
+    "sigma": lambda problem: float(problem.sigma.max()),
+    "theta_bound": lambda problem: float(np.linalg.norm(problem.theta)),
+    "theta_star": lambda problem: problem.theta,
+}
+EMPTY = 1000  # requests without a pull, one after the other, that are taken for a rule that never stops
+
+
+class OwnRule(NamedTuple):
+    """A function of a file as `monte_carlo` calls it: (problem, rng) -> a fresh generator."""
+
+    file: str
+    name: str
+    source: str
+    given: dict[str, Any]
+    max_seconds: float = 60.0
+
+    @property
+    def place(self):
+        """The file and the function, "<file>.py:<function>"."""
+        return f"{self.file}:{self.name}"
+
+    @property
+    def function(self):
+        """The function itself, from the text of the file."""
+        return getattr(_module(self.file, self.source), self.name)
+
+    def takes_items(self):
+        """Whether the rule can rank items that are not its arms."""
+        return "items" in inspect.signature(self.function).parameters
+
+    def __call__(self, problem, rng):
+        """Run the rule, and check its requests and its answer."""
+        function, start, reply, empty = self.function, perf_counter(), None, 0
+        names = inspect.signature(function).parameters
+        told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
+        algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
+        if not isinstance(algorithm, Generator):
+            raise RuntimeError(f"{self.place} is no generator: it must `yield` the pulls that it asks for")
+        while True:
+            request = self._step(lambda reply=reply: algorithm.send(reply))
+            if isinstance(request, _End):
+                return self._answer(request.value, problem)
+            empty = 0 if isinstance(request, Loop) or self._batch(request, problem).any() else empty + 1
+            if empty >= EMPTY:
+                raise RuntimeError(f"{self.place} asked for no pull {EMPTY:,} times in a row, and would never stop")
+            if perf_counter() - start > self.max_seconds:
+                raise RuntimeError(
+                    f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
+                    " pulls at a time, or give it more seconds (max_seconds)"
+                )
+            reply = yield request
+
+    def _step(self, step):
+        """The next request of the rule, its end, or its own error in one sentence."""
+        try:
+            return step()
+        except StopIteration as stop:
+            return _End(stop.value)
+        except Exception as error:
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
+            line = f" in line {frames[-1].lineno}" if frames else ""
+            raise RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {error}") from error
+
+    def _batch(self, request, problem):
+        try:
+            return checked_batch(request, len(problem.arms))
+        except ValueError as error:
+            raise RuntimeError(
+                f"{self.place} asked for {_short(request)}; it must yield how often to pull each of the"
+                f" {len(problem.arms)} arms, non-negative integers ({len(problem.arms)},), or a Loop"
+            ) from error
+
+    def _answer(self, result, problem):
+        said = result.recommendation if isinstance(result, Result) else None
+        if not isinstance(result, Result):
+            raise RuntimeError(f"{self.place} returned {_short(result)}; it must return Result(<row of an item>)")
+        if not isinstance(said, int | np.integer) or isinstance(said, bool) or not 0 <= said < len(problem.items):
+            raise RuntimeError(
+                f"{self.place} recommended {_short(said)}; it must be the row of an item, 0 to {len(problem.items) - 1}"
+            )
+        return result
+
+
+class _End(NamedTuple):
+    """The end of a generator, with what it returned."""
+
+    value: Any
+
+
+def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
+    """Return a function of a file as a rule that `monte_carlo` plays, in this process and in any other.
+
+    Parameters
+    ----------
+    place : str
+        "<file>.py:<function>", the file as seen from the current folder.
+    max_seconds : float, default 60.0
+        Seconds after which a run that still asks for pulls ends with an error.
+    **given
+        Arguments of the function that are the same in every run, such as `delta` or `budget`. Those that the function
+        does not have are left out.
+
+    Returns
+    -------
+    OwnRule
+        Function (problem, rng) -> generator. The function gets the arguments that it names: `arms`, `items`, `sigma`
+        (the largest standard deviation), `rng`, what is `given`, and of the truth `theta_bound` and `theta_star`.
+
+    Raises
+    ------
+    ValueError
+        For a place that is no "<file>.py:<function>", a file or function that does not exist, a file that cannot be run
+        or imports another file of yours, and an argument that is not known.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> head = "from bandits_lib import Result\\n\\n"
+    >>> body = "def first(arms, *, delta):\\n    yield [1] * len(arms)\\n    return Result(0)\\n"
+    >>> _ = Path("my_rule.py").write_text(head + body)
+    >>> load("my_rule.py:first", delta=0.05).place
+    'my_rule.py:first'
+    """
+    file, colon, name = place.rpartition(":")
+    if not colon or not file.endswith(".py") or not name.isidentifier():
+        raise ValueError(f'a rule is named "<file>.py:<function>", "my_rule.py:mine" for instance; got {place!r}')
+    if not Path(file).is_file():
+        near = ", ".join(sorted(path.name for path in Path(file).parent.glob("*.py"))) or "no Python file"
+        raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; beside it lies {near}")
+    rule = OwnRule(Path(file).name, name, Path(file).read_text(encoding="utf-8"), dict(given), max_seconds)
+    _check_imports(rule)
+    found = getattr(_module(rule.file, rule.source), name, None)
+    if not inspect.isfunction(found):
+        has = ", ".join(node.name for node in ast.parse(rule.source).body if isinstance(node, ast.FunctionDef))
+        raise ValueError(f"{rule.file} has no function {name}; it has {has or 'none'}")
+    parameters = inspect.signature(found).parameters
+    _check_arguments(rule, parameters)
+    return rule._replace(given={key: value for key, value in given.items() if key in parameters})
+
+
+def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:
+    """Play one run of a rule, which must end by itself.
+
+    Parameters
+    ----------
+    rule, problem : OwnRule, LinearBandit
+        As `load` returns it, and an easy problem.
+    rng : numpy.random.Generator
+        Draws the rewards; the rule draws from it, too.
+    max_pulls : int
+        Number of pulls at which the run is cut off.
+
+    Returns
+    -------
+    Run
+        The run.
+
+    Raises
+    ------
+    ValueError
+        If the rule has not stopped after `max_pulls`.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.simulate.own_rule import OwnRule
+    >>> text = "def lasting(arms):\\n    while True:\\n        yield [100, 0, 0]"
+    >>> lasting = OwnRule("my_rule.py", "lasting", text, {})
+    >>> rehearse(lasting, instances.benchmark(2, angle=1.0), np.random.default_rng(0), 10_000)
+    Traceback (most recent call last):
+     ...
+    ValueError: my_rule.py:lasting had not stopped after 10,000 pulls of an easy problem (3 arms in 2 dimensions)
+    """
+    run = play(rule(problem, rng), problem, rng, max_pulls)
+    if not run.stopped:
+        K, d = problem.arms.shape
+        raise ValueError(
+            f"{rule.place} had not stopped after {max_pulls:,} pulls of an easy problem ({K} arms in {d} dimensions)"
+        )
+    return run
+
+
+@functools.cache
+def _module(file, source):
+    """The module that a text makes, once in every process; tracebacks show its lines."""
+    module = types.ModuleType(f"own_rule_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        exec(compile(source, file, "exec"), vars(module))
+    except Exception as error:
+        raise ValueError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _check_imports(rule):
+    """Refuse a second file of the user's, which workers would lack and no hash would see."""
+    try:
+        nodes = list(ast.walk(ast.parse(rule.source)))
+    except SyntaxError as error:
+        raise ValueError(f"{rule.file} is no Python, line {error.lineno}: {error.msg}") from error
+    wanted = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    wanted |= {f"{'.' * node.level}{node.module or ''}" for node in nodes if isinstance(node, ast.ImportFrom)}
+    for name in sorted(wanted):
+        if not _installed(name.partition(".")[0]):
+            raise ValueError(
+                f"{rule.file} imports {name}, which is no installed library: a rule is one file, since other processes"
+                " and machines are sent this file alone"
+            )
+
+
+def _installed(top):
+    if top in sys.stdlib_module_names or top in PACKAGES:
+        return True
+    spec = importlib.util.find_spec(top) if top else None
+    origin = spec.origin if spec is not None else None
+    return origin is not None and bool(LIBRARIES & {*Path(origin).parts} or Path(origin).is_relative_to(PURELIB))
+
+
+def _check_arguments(rule, parameters):
+    known = {"rng", *TOLD, *rule.given}
+    needed = [name for name, p in parameters.items() if p.default is p.empty and p.kind not in (2, 4)]
+    if unknown := [name for name in needed if name not in known]:
+        raise ValueError(
+            f"{rule.place} has the argument {unknown[0]}, which nobody tells it; it may have {', '.join(sorted(known))}"
+        )
+    if "arms" not in parameters:
+        raise ValueError(f"{rule.place} has no argument `arms`; it has {', '.join(parameters) or 'none'}")
+
+
+def _short(value):
+    text = f"{type(value).__name__} {value!r}"
+    return text if len(text) <= 60 else f"{text[:57]}..."

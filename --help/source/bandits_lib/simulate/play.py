@@ -1,0 +1,133 @@
+"""The simulator: `play` answers what an algorithm yields, and plays a per-pull rule in a compiled loop.
+
+numba compiles a function that takes functions anew in every process. So `_loop` takes none: it is copied for each rule,
+and `choose`, `update` and `draw` are global names of the copy. A copy made of this package's functions is named after
+them and kept on disk (numerics/kernel_cache.py); one made of other functions is compiled once in each process.
+"""
+
+import functools
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bandits_lib.numerics.kernels import kernel
+from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Run, checked_batch
+
+PACKAGE = __name__.partition(".")[0]
+OVER, CUT_OFF, PAUSED = 0, 1, 2
+FIRST_CHUNK = 64  # pulls
+SECONDS = 0.1  # a chunk takes about as long; Python hears an interrupt between two chunks
+
+choose: Any = None  # every copy of _loop has its own three
+update: Any = None
+draw: Any = None
+
+
+def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
+    """Simulate `algorithm` on `problem` until it returns or `max_pulls` come first.
+
+    Parameters
+    ----------
+    algorithm : generator
+        Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
+    problem : LinearBandit
+        The truth, from which rewards are drawn.
+    rng : numpy.random.Generator
+        Draws the rewards, nothing else.
+    max_pulls : int, optional
+        Number of pulls at which the run is cut off; by default none.
+
+    Returns
+    -------
+    Run
+        `stopped` is False, and `result` None, when `max_pulls` came first. A batch that would pass it is not pulled.
+
+    Raises
+    ------
+    ValueError
+        For a request that is neither a Loop nor (K,) non-negative integers.
+
+    Examples
+    --------
+    >>> from bandits_lib import instances
+    >>> from bandits_lib.fixed_confidence import rage
+    >>> problem = instances.benchmark(2, angle=1.0)
+    >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
+    0
+    """
+    limit = NO_LIMIT if max_pulls is None else int(max_pulls)
+    counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    reply = None
+    chunks: dict[Callable, int] = {}
+    while True:
+        try:
+            request = algorithm.send(reply)
+        except StopIteration as stop:
+            return Run(stop.value, counts, True)
+        if isinstance(request, Loop):
+            finished = run_loop(request, problem, rng, counts, pulls, limit, chunks)
+            reply = None
+        else:
+            batch = checked_batch(request, len(counts))
+            finished = pulls[0] + batch.sum() <= limit
+            if finished:
+                reply = problem.pull(batch, rng)
+                counts += batch
+                pulls += batch.sum()
+        if not finished:
+            algorithm.close()
+            return Run(None, counts, False)
+
+
+def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
+    while pulls[0] < pause_at:
+        arm = choose(state)
+        if arm < 0:
+            return OVER
+        if pulls[0] >= max_pulls:
+            return CUT_OFF
+        counts[arm] += 1
+        pulls[0] += 1
+        update(state, arm, draw(means[arm], sigma[arm], rng))
+    return PAUSED
+
+
+def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
+    """Play a Loop pull by pull, in chunks; True when `choose` was negative, False when `max_pulls` came first."""
+    run = runner(loop.choose, loop.update, problem.draw)
+    chunk = chunks.get(run, FIRST_CHUNK)
+    while True:
+        start = perf_counter()
+        outcome = run(loop.state, problem.means, problem.sigma, rng, counts, pulls, max_pulls, pulls[0] + chunk)
+        if outcome != PAUSED:
+            return outcome == OVER
+        chunk = chunks[run] = next_chunk(chunk, perf_counter() - start)
+
+
+def next_chunk(chunk, seconds):
+    """Return how many pulls take about SECONDS, after `chunk` pulls took `seconds`: at most 16 times as many."""
+    return max(1, int(chunk * min(16.0, SECONDS / max(seconds, 1e-9))))
+
+
+@functools.cache
+def runner(choose, update, draw):
+    """Return the compiled loop of a rule and a noise, which itself returns OVER, CUT_OFF or PAUSED."""
+    parts = {"choose": choose, "update": update, "draw": draw}
+    addresses = [_address(part) for part in parts.values()]
+    copy = FunctionType(_loop.__code__, globals() | parts)
+    copy.__name__ = copy.__qualname__ = "-".join(["_loop", *map(str, addresses)])
+    return (kernel if all(addresses) else njit(error_model="numpy"))(copy)
+
+
+def _address(function):
+    """Where in this package a function is found by name, "module.name"; None if it is not."""
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    if module.startswith(PACKAGE + ".") and getattr(sys.modules[module], name, None) is function:
+        return f"{module.removeprefix(PACKAGE + '.')}.{name}"
+    return None

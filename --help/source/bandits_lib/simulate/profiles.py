@@ -1,0 +1,171 @@
+"""Performance profiles and probabilities of improvement over many instances, with bootstrap intervals.
+
+Every instance has the same weight, and runs are resampled within each instance (Agarwal et al. 2021). A smaller score
+is better. A run that gave no right answer has the score infinity.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from bandits_lib.simulate.intervals import wilson_interval
+
+LEVEL = 0.95  # of each interval by itself
+
+
+def times_bound(table: pd.DataFrame) -> pd.Series:
+    """Return the score of fixed-confidence runs: pulls over the lower bound of the run's own problem.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `monte_carlo` returns it, with a column `bound`, the problem's `lower_bound` in pulls.
+
+    Returns
+    -------
+    pandas.Series
+        Scores, one for each row, infinite if not right. The bound is one for the mean: a single run may take less.
+
+    Notes
+    -----
+    Dolan and Moré (2002) divide by the best rule's pulls. Then the order of two rules may depend on which other rules
+    take part (Gould and Scott 2016). With the bound it does not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"pulls": [300, 100], "correct": [True, False], "bound": [50.0, 50.0]})
+    >>> times_bound(table).tolist()
+    [6.0, inf]
+    """
+    return (table["pulls"] / table["bound"]).where(table["correct"], np.inf)
+
+
+def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return the share of runs whose score is at most tau, averaged over instances, for each rule and each tau.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per instance, rule and run: columns instance, algorithm, run and score.
+    at : (T,) array_like
+        The values of tau, in the units of the score.
+    draws, seed : int, default 2000 and 0
+        Number of bootstrap samples and seed of the bootstrap.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by algorithm and tau, with the share and the ends of its 95 % interval, low and high.
+
+    Raises
+    ------
+    ValueError
+        If a rule has not played every instance.
+
+    Notes
+    -----
+    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The band holds percentiles of bootstrap
+    samples. Where all runs of an instance agree, a bootstrap sees no spread. So the band reaches at least from (1 - w)
+    F to F + w (1 - F), w being Wilson's upper end for no success in all runs (stratified by Yan and Su 2010).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": "a", "instance": [*"iijj"], "run": [0, 1, 0, 1], "score": [1, 2, 4, np.inf]})
+    >>> performance_profile(table, [1, 4])["share"].tolist()
+    [0.25, 0.75]
+    """
+    at, found = np.asarray(at, dtype=float), {}
+    for name, rows in _rules(table).items():
+        rng = np.random.default_rng(seed)
+        within = [scores[:, None] <= at for scores in _scores(rows)]
+        means = [_weights(len(each), draws, rng) @ each for each in within]
+        share = np.mean([each.mean(axis=0) for each in within], axis=0)
+        found[name] = _frame(share, np.mean(means, axis=0), sum(map(len, within))).assign(tau=at)
+    return pd.concat(found, names=["algorithm"]).droplevel(1).set_index("tau", append=True)
+
+
+def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return how probably a run of `first` is better than one of each other rule, averaged over instances.
+
+    Parameters
+    ----------
+    table, first : pandas.DataFrame, str
+        As for `performance_profile`, and the name of the rule that is compared with all others.
+    draws, seed : int
+        As for `performance_profile`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer
+        are a tie, which counts half.
+
+    Raises
+    ------
+    ValueError
+        If a rule has not played every instance, if the numbers of runs of two rules on an instance differ, or if
+        `first` is not in the table.
+
+    Notes
+    -----
+    The statistic of Mann and Whitney (1947) in every instance, over all pairs of runs (Agarwal et al. 2021, section
+    4.3). Runs of equal number met the same problem and the same noise, so they are resampled together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"algorithm": [*"aabb"], "instance": "i", "run": [0, 1, 0, 1], "score": [1, 3, 3, 4]})
+    >>> probability_of_improvement(table, "a").round(3).loc["b", "probability"].item()
+    0.875
+    """
+    rules = _rules(table)
+    if first not in rules:
+        raise ValueError(f"the table has no rule {first!r}; it has {', '.join(rules)}")
+    own, found = _scores(rules.pop(first)), []
+    for name, rows in rules.items():
+        wins = [_wins(x, y, first, name) for x, y in zip(own, _scores(rows), strict=True)]
+        rng, means = np.random.default_rng(seed), []
+        for each in wins:
+            weights = _weights(len(each), draws, rng)
+            means.append(((weights @ each) * weights).sum(axis=1))
+        share = [np.mean([each.mean() for each in wins])]
+        found.append(_frame(share, np.mean(means, axis=0)[:, None], sum(map(len, wins))))
+    return pd.concat(found).set_index(pd.Index(rules, name="algorithm")).rename(columns={"share": "probability"})
+
+
+def _rules(table):
+    """{rule: its rows}, each with all instances."""
+    rules, everywhere = dict(tuple(table.groupby("algorithm", sort=False))), set(table["instance"])
+    for name, rows in rules.items():
+        if missing := everywhere - set(rows["instance"]):
+            lacking = ", ".join(sorted(map(str, missing)))
+            raise ValueError(f"{name} has not played {lacking}: leave these instances out, or the rule")
+    return rules
+
+
+def _scores(rows):
+    """The scores of each instance, by its name and in the order of the runs."""
+    return [each.sort_values("run")["score"].to_numpy(dtype=float) for _, each in rows.groupby("instance")]
+
+
+def _wins(x, y, first, second):
+    """1 where a run of the one is better than one of the other, 1/2 where they are level: (N, N)."""
+    if len(x) != len(y):
+        raise ValueError(f"{first} has {len(x)} runs of an instance and {second} {len(y)}: compare as many of each")
+    return (x[:, None] < y) + 0.5 * (x[:, None] == y)
+
+
+def _weights(n, draws, rng):
+    """For each bootstrap sample of n runs the share of every run: (draws, n)."""
+    return rng.multinomial(n, np.full(n, 1 / n), size=draws) / n
+
+
+def _frame(share, means, runs):
+    """Shares with percentiles of the bootstrap, and the least that is left to either side."""
+    share = np.asarray(share, dtype=float)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    least = wilson_interval(0, runs, LEVEL)[2]
+    low, high = np.minimum(low, (1 - least) * share), np.maximum(high, share + least * (1 - share))
+    return pd.DataFrame({"share": share, "low": low, "high": high})

@@ -1,0 +1,175 @@
+"""HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023).
+
+Departures:
+- Exactly `budget` pulls are made: `round_design` rounds both halves, where ceil(lambda_x Gamma / 2) adds up to more.
+- Line 13 returns Sigma alone; here the clipped deviations come with it. `share` may differ from one half.
+- Sigma need not be identified: design and regression live in the span of the phi's (`variance.quadratic`).
+
+`burn_in` is how long HEAD must run before its variances can replace the true ones in H-RAGE (appendix D).
+H-RAGE needs sigma_x^2 <= 3/2 sigma_hat_x^2 for all arms, with probability 1 - delta / 2 (Lemma E.1). Appendix D.2
+bounds every |sigma_hat_x^2 - sigma_x^2| after Gamma pulls by A + B + C, L = log(12 |X| / delta), S = 1 + 6 epsilon:
+    A = 4 S d L sigma_max^2 / Gamma,    B = sigma_max^2 sqrt(128 S d^2 L / Gamma),
+    C = 4 S sigma_max^2 sqrt(40 d^3 L (d log 6 + L)) / Gamma.
+Its departures:
+- L is in all three terms, as all arms at once need it; C is doubled (its last display forgets a 2).
+- A + B + C <= sigma_min^2 / 2 is enough for clipped estimates; without clipping it would take sigma_min^2 / 3.
+- The other branch of B's maximum, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
+"""
+
+from collections.abc import Callable
+from math import ceil, floor, log, sqrt
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_told
+from bandits_lib.design import g_design, round_design
+from bandits_lib.numerics.least_squares import least_squares
+from bandits_lib.numerics.linear_algebra import along, product, squares, transposed
+from bandits_lib.protocol import ENTRIES, Algorithm, Result, Round, rule
+from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
+
+FORMS = ("theory", "printed", "paper", "code")
+SLACK = 1 + 6 / 60  # 1 + 6 epsilon, for rounding, as in the published code
+PER_ATOM = 21  # pulls of a stage per atom of its design: rounding and a certificate of .1 % then lose less than SLACK
+
+
+@rule(label="HEAD", guarantee=ENTRIES)
+def head(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma_min: float,
+    sigma_max: float,
+    share: float = 0.5,
+    design: Callable = g_design,
+) -> Algorithm:
+    """Estimate the variances of the arms by two G-designs, for means and for variances (weltz2023, Algorithm 1).
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms that can be pulled.
+    budget : int
+        Number of pulls; all are made.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; the estimates are clipped to them.
+    share : float
+        Share of the pulls, in (0, 1), that estimate theta (rounded down); the paper's half is generous.
+    design : callable
+        Function (vectors (K, n)) -> `Design`, called with the arms, then with their phi.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, and one `Round` a
+        stage, whose `width` is the largest standard error that a noise of sigma_max allows.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget that leaves an arm of a design without a pull (it names the smallest).
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.5], sigma=[0.5, 1.2])
+    >>> rule = head(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.2]
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    lam, dagger = design(arms), design(features(arms))  # lines 4 and 9
+    first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(dagger.weights))
+
+    asked = round_design(lam.weights / lam.weights.sum(), first)
+    sample = yield asked  # line 5
+    check_told(asked, sample, arms, arms)
+    mean = least_squares(arms, sample)  # line 7
+    width = sigma_max * np.sqrt(mean.variances(arms).max())
+    everything = np.arange(len(arms))
+    stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(width), mean.theta_hat)
+
+    asked = round_design(dagger.weights / dagger.weights.sum(), second)
+    sample = yield asked  # line 10
+    check_told(asked, sample, features(arms), features(arms))
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # lines 12, 13
+    width = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(fit.root))).max())
+    stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(width), mean.theta_hat)
+    found = estimate(arms, fit, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
+    return Result(found, (stage_1, stage_2))
+
+
+def stages(budget, share, atoms, atoms_of_phi):
+    """Pulls of the two stages, each enough for the arms of its design."""
+    if not 0 < share < 1:
+        raise ValueError(f"share must lie strictly between 0 and 1 (of the pulls, for theta); got {share}: use 0.5")
+    least = ceil(max(atoms / share, atoms_of_phi / (1 - share)) - 1e-9)
+    budget = check_budget(budget, least, f"its stages measure {atoms} and {atoms_of_phi} arms")
+    first = floor(share * budget + 1e-9)
+    return first, budget - first
+
+
+def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, delta: float) -> int:
+    """Return the pulls after which sigma_x^2 is at most 3/2 of its clipped estimate, for all arms (weltz2023, D.2).
+
+    Parameters
+    ----------
+    form : {"theory", "printed", "paper", "code"}
+        What is taken from appendix D.2, see Notes.
+    K, d : int
+        Number and dimension of the arms.
+    sigma_min, sigma_max : float
+        Bounds on the standard deviations of the arms; kappa = (sigma_max / sigma_min)^2.
+    delta : float
+        Error probability allowed, in (0, 1).
+
+    Returns
+    -------
+    int
+        Number of pulls.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for an unknown form.
+
+    Notes
+    -----
+    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, corrected; the shortest of the three that are proved.
+    - "printed" has the last bound of the proof: 4 * 784 (1 + 6 epsilon) kappa^2 d^2 log(12 K / delta).
+    - "paper" has the constant that the appendix ends with: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
+    - "code" is the published code's, 4 * 256 (1 + 6 epsilon) kappa^2 d^2 log(12 / delta), cut to an integer. It is
+      proved for clipped estimates and up to 190, 174 and 167 arms in the paper's experiments.
+
+    Epsilon, the slack for rounding, is 1 / 60, as in the code.
+
+    Examples
+    --------
+    >>> told = {"K": 9, "d": 4, "sigma_min": 1.0, "sigma_max": 2.5, "delta": 0.05}
+    >>> [burn_in(form, **told) for form in ("theory", "printed", "paper", "code")]
+    [2765049, 16553474, 28561263, 3858369]
+    """
+    check_option("form", form, FORMS)
+    delta, (low, high) = check_delta(delta), check_bounds(sigma_min, sigma_max)
+    kappa, scale = (high / low) ** 2, 4 * SLACK * (high / low) ** 4 * d**2
+    if form == "code":
+        return int(256 * scale * log(12 / delta))
+    if form == "theory":
+        root, linear = _terms(K, d, delta)
+        solved = ceil((kappa * (sqrt(root) + sqrt(root + 2 * linear / kappa))) ** 2)
+        M = d * (d + 1) // 2
+        return max(solved, 2 * PER_ATOM * min(K, M * (M + 1) // 2))  # the most atoms of a design of the phi's
+    return ceil(784 * scale * log(12 * K / delta) if form == "printed" else 2000 * scale * log(K / delta))
+
+
+def error(pulls, *, K, d, delta):
+    """A + B + C of appendix D.2 after so many pulls, corrected, as a multiple of sigma_max^2."""
+    L = log(12 * K / delta)
+    root, linear = _terms(K, d, delta)
+    return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls
+
+
+def _terms(K, d, delta):
+    """B = sqrt(root / n) and A + C = linear / n after n pulls, over sigma_max^2."""
+    L = log(12 * K / delta)
+    return 128 * SLACK * d**2 * L, 4 * SLACK * (d * L + sqrt(40 * d**3 * L * (d * log(6) + L)))

@@ -1,0 +1,206 @@
+"""What HEAD is compared with: the Uniform and the Separate Arm Estimator (weltz2023, appendix C, Algorithms 3 and 4).
+
+Departures:
+- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), the shortest arms. Its bound (Theorem D.1) needs a large
+  zeta_min(Phi_U), the default; `criterion` has both, and "volume", a greedy choice of largest volume (ours).
+- As in the published code, the best of 1,000 random subsets of the max(K / 10, M + 20) longest arms is taken.
+- Where the phi's span r < M dimensions, r arms are chosen, and singular values are those within the span.
+- Whole pulls that add up to `budget`, as in `head`.
+"""
+
+import numpy as np
+
+from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
+from bandits_lib.design import Design, round_design
+from bandits_lib.design.cache import cached
+from bandits_lib.design.certificate import value_of
+from bandits_lib.design.directions import Listed
+from bandits_lib.design.g_optimal import spanning_arms
+from bandits_lib.numerics.least_squares import least_squares
+from bandits_lib.numerics.linear_algebra import along, product
+from bandits_lib.numerics.span import basis
+from bandits_lib.numerics.ties import argmax
+from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
+from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
+
+BLOCK = 50  # subsets in hand at once
+
+
+@rule(label="Uniform", guarantee=ENTRIES)
+def uniform_estimator(
+    arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
+) -> Algorithm:
+    """Estimate the variances from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
+
+    Parameters
+    ----------
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
+    rng : numpy.random.Generator
+        Draws the arms.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`; the residuals are
+        those of the rewards that theta_hat was fitted to.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below the dimension of the phi's (or not above that of the arms).
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
+    >>> rng = np.random.default_rng(1)
+    >>> rule = uniform_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.0, 1.2]
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
+    budget = check_budget(budget, least, "one per dimension of phi, and more than dimensions of the arms")
+    sample = yield rng.multinomial(budget, np.full(len(arms), 1 / len(arms)))  # Alg. 3, line 3
+    mean = least_squares(arms, sample)  # line 5
+    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # line 6
+    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+
+
+@rule(label="Separate Arm", guarantee=ENTRIES, gone={"ddof": 0})
+def separate_arm_estimator(
+    arms: np.ndarray,
+    *,
+    budget: int,
+    sigma_min: float,
+    sigma_max: float,
+    criterion: str = "zeta_min",
+    subsets: int = 1_000,
+    candidates: int | None = None,
+    rng: np.random.Generator,
+) -> Algorithm:
+    """Estimate the variances from as few arms as identify them (weltz2023, Algorithm 4).
+
+    Parameters
+    ----------
+    arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
+        As for `head`.
+    criterion, subsets, candidates : str, int and int
+        Which arms are pulled, as for `separate_arm_design`.
+    rng : numpy.random.Generator
+        Draws the subsets.
+
+    Yields
+    ------
+    (K,) int array
+        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`.
+
+    Raises
+    ------
+    ValueError
+        For bad input, and for a budget below two pulls for each arm that is needed.
+
+    Examples
+    --------
+    >>> from bandits_lib import LinearBandit, play
+    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
+    >>> rng = np.random.default_rng(1)
+    >>> rule = separate_arm_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
+    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
+    [0.5, 1.0, 1.2]
+    """
+    arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
+    design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
+    rank = np.count_nonzero(design.weights)
+    budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
+    asked = round_design(design.weights, budget)
+    sample = yield asked  # Alg. 4, line 4
+    check_told(asked, sample, features(arms), features(arms))
+    squares = squared_residuals(sample.sums / np.maximum(sample.counts, 1), sample)  # line 5
+    fit = fit_quadratic(arms, sample.counts, squares)  # line 7
+    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+
+
+def separate_arm_design(
+    arms: np.ndarray,
+    *,
+    criterion: str = "zeta_min",
+    subsets: int = 1_000,
+    candidates: int | None = None,
+    rng: np.random.Generator,
+) -> Design:
+    """Return the arms of the Separate Arm Estimator, as a design with equal weights (weltz2023, Algorithm 4, line 3).
+
+    Parameters
+    ----------
+    arms : (K, d) array_like
+        Arms that can be pulled; r of them are chosen, the dimension of their phi's.
+    criterion : {"zeta_min", "printed", "volume"}
+        Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
+        as printed; "volume" is the greedy choice.
+    subsets : int
+        Number of random subsets.
+    candidates : int, optional
+        Number of longest arms that the subsets are drawn among; by default max(K / 10, M + 20), or all if these do not
+        span the phi's.
+    rng : numpy.random.Generator
+        Draws the subsets.
+
+    Returns
+    -------
+    Design
+        A design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower bound r.
+
+    Raises
+    ------
+    ValueError
+        For bad arms, an unknown criterion, and `subsets` or `candidates` too few.
+
+    Examples
+    --------
+    >>> design = separate_arm_design(np.eye(2), criterion="volume", rng=np.random.default_rng(0))
+    >>> design.weights.tolist(), design.lower_bound
+    ([0.5, 0.5], 2.0)
+    """
+    check_option("criterion", criterion, ("zeta_min", "printed", "volume"))
+    check_dimension("subsets", subsets, 1)
+    phi = features(check_arms(arms))
+    phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept
+    rank = phi.shape[1]
+    if criterion == "volume":
+        return _equal_weights(phi, spanning_arms(phi))
+    pool = _candidates(arms, phi, candidates)
+    tries = pool[rng.random((subsets, len(pool))).argsort(axis=1)[:, :rank]]
+    return _best_subset(phi, tries, criterion)
+
+
+def _candidates(arms, phi, number):
+    """Rows of the `number` longest arms, in order of length; as many more as the span of the phi's asks for."""
+    rank = phi.shape[1]
+    order = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")
+    if number is not None:
+        check_dimension("candidates", number, rank)
+        return order[:number]
+    pool = order[: max(len(arms) // 10, arms.shape[1] * (arms.shape[1] + 1) // 2 + 20)]
+    return pool if basis(phi[pool]).shape[1] == rank else order
+
+
+@cached
+def _best_subset(phi, tries, criterion):
+    """The best of the subsets `tries` (n, r); of those that do not span, none. Falls back on the largest volume."""
+    blocks = np.array_split(tries, len(tries) // BLOCK + 1)
+    squared = np.concatenate([np.linalg.eigvalsh(phi[rows] @ phi[rows].transpose(0, 2, 1)) for rows in blocks])
+    spans = squared[:, 0] > 1e-12 * squared[:, -1]
+    if not spans.any():
+        return _equal_weights(phi, spanning_arms(phi))
+    score = squared[:, 0] if criterion == "zeta_min" else -squared[:, -1]
+    return _equal_weights(phi, tries[argmax(np.where(spans, score, -1e300))])
+
+
+def _equal_weights(phi, rows):
+    """The `Design` of equal weights on these rows of phi."""
+    weights = np.zeros(len(phi))
+    weights[rows] = 1 / len(rows)
+    rank = phi.shape[1]
+    return Design(weights, max(value_of(phi, weights, Listed(phi)), float(rank)), float(rank), 1)

@@ -5,6 +5,7 @@ python book/gather.py [FOLDER]     the folder is build/book by default
 BOOK_URL, where it is set, is the address that the site will have: pictures of links to it need one.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -96,4 +97,6 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "book"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "book")
+    sys.exit(main(parser.parse_args().folder))

@@ -1,1 +1,0 @@
-"""Rules played against drawn rewards, many times: runs, verdicts, intervals, checkpoints."""

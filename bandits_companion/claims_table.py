@@ -88,7 +88,7 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     --------
     >>> from pathlib import Path
     >>> from bandits_companion import claims
-    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words")
+    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words", slack="demo")
     >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
     >>> _ = claims.save([claims.measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6)], ".")
     >>> read("figures/claims")["letter"].tolist()

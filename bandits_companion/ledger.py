@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from bandits_companion.claims_table import MARGINS, holds_for, judged, read, read_file, sentences, told, totals
-from bandits_companion.registry import COPIES, PAPERS, part_and_reading, sentence
+from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
@@ -180,7 +180,9 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
     copy = f"Quotations are compared with a text of the published paper, SHA-256 `{COPIES[paper]}`."
-    found, parts = sentences(claims), [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own), copy]
+    order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
+    found = sentences(claims).sort_index(key=lambda ids: ids.map(lambda id: order.get(id, 0)), kind="stable")
+    parts = [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own), copy]
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]

@@ -18,8 +18,8 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import holds_for, judged, of_outcome, position, read, sentences
-from bandits_companion.ledger import markdown, quoted
+from bandits_companion.claims_table import MARGINS, holds_for, judged, of_outcome, position, read, sentences
+from bandits_companion.ledger import markdown, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import part_and_reading, sentence
 from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
@@ -169,6 +169,15 @@ def _standing(source):
     return "; ".join(by_place[by_place].index) or "none"
 
 
+def _sensitive(source):
+    """Return the sentences whose outcome changes if all margins are half or twice as wide."""
+    found = sentences(source.claims)
+    found = found[found["note"].str.contains(MARGINS)]
+    if found.empty:
+        return "None."
+    return markdown(found.assign(quote=found["quote"].map(short))[["place", "quote", "outcome", "note"]])
+
+
 TABLES = {
     "outcomes": _table_of_outcomes,
     "differs": _differs,
@@ -178,6 +187,7 @@ TABLES = {
     "runs": _runs,
     "errata": _errata,
     "standing": _standing,
+    "sensitive": _sensitive,
 }
 
 
@@ -316,6 +326,7 @@ KINDS = {
     "holds": _tie(("holds by the text",)),
     "program": _tie(("holds in the published program only",)),
     "weaker": _tie(("weaker than said",)),
+    "uncontradicted": _tie(("not contradicted",)),
     "level": _tie(("level",)),
     "depends": _tie(("depends on the reading",)),
     "undecided": _tie(("undecided", "too weak to tell")),

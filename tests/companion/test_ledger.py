@@ -92,6 +92,12 @@ def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons
     assert "7 (printed 7 ± 0.1: compatible (a factor 1.02 would show))" in page
 
 
+def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):
+    rows = table([claim("fiez2019_2/late", 0.5), claim("fiez2019_5/early", 0.5, place="Abstract")])
+    monkeypatch.setattr(ledger, "find", lambda: dict.fromkeys(["fiez2019_5/early", "fiez2019_2/late"]))
+    assert re.findall("^## (.*)", ledger.page("fiez2019", rows), re.M)[-2:] == ["Abstract", "Figure 1a"]
+
+
 def test_a_page_is_of_one_paper():
     both = table([*MADE_UP, claim("jedra2020_1/z", 0.5)])
     assert "jedra2020" not in ledger.page("fiez2019", both, ERRATA)

@@ -18,7 +18,8 @@ TEMPLATES = {file.stem: file.read_text(encoding="utf-8") for file in (NOTEBOOKS 
 each_template = pytest.mark.parametrize("paper", TEMPLATES)
 
 CLAIMS = """
-fiez2019_9/a: {place: Figure 9, quote: A is below B, measures: A over B, holds: [0, 1], edge: words}
+fiez2019_9/a: {place: Figure 9, quote: A is below B, measures: A over B, holds: [0, 1], edge: words,
+  margin: ratio}
 fiez2019_9/b: {place: Figure 9, quote: B grows, measures: exponent, holds: [0, .inf], edge: words,
   readings: {text: {}, program: {with: "the code's", why: {F: it falls}}}}
 fiez2019_9/c: {place: Lemma 9, quote: "$x$ or $|y|$", whole: "$x$ or $|y|$, or neither", measures: the c*, edge: words,
@@ -241,6 +242,11 @@ def test_printed_numbers_and_those_of_the_code_stand_apart(source):
     printed, code = table(source, "printed"), table(source, "code")
     assert "1,206.55 ± 78.4" in printed and "1,250 [1,200, 1,300]" in printed and "pulls of the code" not in printed
     assert "pulls of the code" in code and "120 ± 7.84" in code and "1,206.55" not in code
+
+
+def test_an_outcome_that_other_margins_would_change_is_listed(source):
+    assert table(source, "sensitive") == "None."
+    assert "| level with margins half or twice as wide" in table(source, "sensitive", a=(1.15, 1.12, 1.18))
 
 
 def test_runs_errata_and_what_stands(source):

@@ -301,6 +301,23 @@ def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, p
     assert ("the oracle does not pass either" in said["note"]) != passes
 
 
+def named(claim, **names):
+    return claim._replace(entry=claim.entry._replace(**names))
+
+
+def test_each_loser_is_refused_in_a_part_of_its_own():
+    parts = [reading("text", AHEAD, "a", loser=BEHIND), named(reading("text", AHEAD, "b", loser=AHEAD), loser="ALBA")]
+    assert one(*parts)["note"] == "ALBA is not refused either"
+    parts.append(named(reading("text", AHEAD, "c", loser=EVEN), loser="ALBA"))
+    assert one(*parts)["outcome"] == "holds by the text"
+
+
+def test_the_winner_of_the_part_that_falls_is_the_one_that_passes():
+    part, held = reading("text", BEHIND, "a", winner=BEHIND), reading("text", AHEAD, "b", winner=AHEAD)
+    assert one(part, held)["outcome"] == "undecided"
+    assert one(part._replace(winner=AHEAD), held._replace(winner=BEHIND))["outcome"] == "falls by the text"
+
+
 @pytest.mark.parametrize("rule", [FEWER, Rule(graded="large"), Rule(graded="ratio")])
 def test_what_may_be_is_shown_by_one_instance_and_cannot_fall(rule):
     values = (0.2, 0.3, 0.9, 1.05, 1.4, 2.5, 9.0)

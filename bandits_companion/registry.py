@@ -35,7 +35,7 @@ EDGES = ("words", "paper", "theory", "grade")
 ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+")
 NAME = re.compile(r"[\w+-]+")
 # papers of which every sentence names a loser and a winner
-CONTROLLED: tuple[str, ...] = ("fiez2019", "jedra2020", "weltz2023")
+CONTROLLED: tuple[str, ...] = ("fiez2019", "jedra2020", "azizi2022", "weltz2023")
 
 
 class Entry(NamedTuple):

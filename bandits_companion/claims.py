@@ -134,7 +134,7 @@ def _row(claim):
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))
         for value in ((name, *interval, verdicts.letter(rule, interval)) if interval else NO_CONTROL)
     ]
-    follows = (letter, verdicts.detects(rule, claim.interval), claim.more, entry.why.get(letter, ""))
+    follows = (letter, verdicts.detects(rule, claim.interval), claim.more, entry.why.get(letter or "–", ""))
     return (
         *words,
         *rule,

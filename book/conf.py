@@ -18,7 +18,7 @@ exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "noteboo
 
 nb_execution_mode = "off"
 nb_render_markdown_format = "myst"  # tables and formulas in outputs too
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]

@@ -5,7 +5,9 @@ python book/gather.py [FOLDER]     the folder is build/book by default
 BOOK_URL, where it is set, is the address that the site will have: pictures of links to it need one.
 """
 
+import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +25,7 @@ ROOT = BOOK.parent
 DOORS = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
 PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "figures/README"]
-PAGES += ["api", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
+PAGES += ["figures/claims_changes", "api", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
 
 
 # --- pages made from what is there
@@ -53,6 +55,9 @@ def by_paper(figures):
     for paper in PAPERS:
         report = figures / "reports" / f"{paper}.md"
         report.write_text(nearer(report.read_text(encoding="utf-8"), paper), encoding="utf-8")
+        ledger = figures / "ledger" / f"{paper}.md"  # sphinx knows no anchors in HTML
+        anchored = re.sub(r'<a id="([^"]+)"></a>(\*\*[^*]+\*\*)', r"[\2]{#\1}", ledger.read_text(encoding="utf-8"))
+        ledger.write_text(anchored, encoding="utf-8")
 
 
 # --- the site
@@ -92,4 +97,6 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "book"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "book")
+    sys.exit(main(parser.parse_args().folder))

@@ -65,10 +65,10 @@ def rows(text):
 def test_every_notebook_and_part_has_a_page_in_the_contents(site, pages):
     links = {link["href"] for link in pages[site / "index.html"].select(".sidebar-tree a[href]")}
     assert {f"notebooks/{name}.html" for name in NOTEBOOKS} <= links
-    assert {f"figures/{name}.html" for name in ("gallery", "ledger", "errata", "coverage")} <= links
+    assert {f"figures/{name}.html" for name in ("gallery", "errata", "coverage")} <= links
     for paper in PAPERS:
         assert f"figures/reports/{paper}.html" in links
-        assert {f"figures/{name}_{paper}.html" for name in ("ledger", "errata", "coverage")} <= links
+        assert {f"figures/{name}.html" for name in (f"ledger/{paper}", f"errata_{paper}", f"coverage_{paper}")} <= links
 
 
 @pytest.mark.parametrize("name", ["errata", "coverage"])
@@ -77,11 +77,10 @@ def test_nothing_is_lost_between_papers(name):
     first, *parts = gather.split(name, text, PAPERS).values()
     by_paper = sum(len(rows(part)) for part in parts)
     assert len(parts) == 4 and len(rows(first)) + by_paper == len(rows(text)) > 4
-    if name != "ledger":
-        told = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for part in parts for line in part.splitlines()[2:] if line]
-        whole = text[text.index("\n## ") :].splitlines()
-        lines = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for line in whole if line and not re.match(r"## ", line)]
-        assert told == lines
+    told = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for part in parts for line in part.splitlines()[2:] if line]
+    whole = text[text.index("\n## ") :].splitlines()
+    lines = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for line in whole if line and not re.match(r"## ", line)]
+    assert told == lines
 
 
 def test_each_notebook_can_be_downloaded_as_it_is_committed(site, pages):
@@ -271,7 +270,7 @@ BROKEN = """async () => {
   await Promise.allSettled(pictures.map(picture => picture.decode()))
   return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src)
 }"""
-OF_EVERY_KIND = ("index", "gallery", "ledger_fiez2019", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5c_sphere")
+OF_EVERY_KIND = ("index", "gallery", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5c_sphere")
 
 
 def look(tab, file):

@@ -18,13 +18,13 @@ CONTENT = {
     | {"closeness": "ratio", "edge": "grade"}
     | {"readings": {"text_sd": {}, "program": {"why": {"F": "because"}}}},
     "cell": WORDS | {"printed": {"value": 100, "error": 10}, "edge": "paper"},
-    "found": {"place": "Figure 1a", "measures": "pulls of A over B"},
+    "found": {"place": "Figure 1a", "measures": "pulls of A over B", "why": {"–": "drawn from the seed"}},
     "plain": WORDS | {"holds": [0, 1], "edge": "words", "parts": {"first": {"loser": "C"}, "second": {"winner": "D"}}},
     "wish": WORDS | {"untestable": "it is a wish"},
 }
 NUMBERS = {
     "below": (1.0, 0.95, 1.05),
-    "linear@text_sd": (1.0, 0.9, 1.2),
+    "linear@text_sd": (1.2, 1.15, 1.3),
     "linear@program": (2.5, 2.2, 2.9),
     "cell": (120, 110, 130),
     "found": (7, 7, 7),
@@ -59,6 +59,10 @@ def test_everything_but_the_number_is_from_the_file():
     assert [c.letter for c in found.values()] == ["L", "W", "F", "T", "", "H", "F"]
     assert [c.entry.kind for c in found.values()] == ["text", "text", "program", "text", "other", "text", "text"]
     assert found["below"].entry.place == "Figure 1a" and found["below"].entry.quote == "is below"
+
+
+def test_a_finding_is_explained_too():
+    assert claims.table([measured("found")])["explanation"].item() == "drawn from the seed"
 
 
 def test_what_is_not_in_the_file_and_what_is_no_interval_is_refused():

@@ -131,7 +131,7 @@ def of_figure(found):
     """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
     said = (f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True))
     starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
-    return f"Sentences that hold: {', '.join(said)}.{starred}"
+    return f"Sentences that hold or are not contradicted: {', '.join(said)}.{starred}"
 
 
 def _held(found):

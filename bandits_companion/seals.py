@@ -135,10 +135,14 @@ def check_committed():
 
 
 def runs_of(paper: str, log: str | PathLike) -> str:
-    """Return in a sentence how many sealed runs of a paper were begun and how many ended."""
+    """Return in a sentence how many sealed runs of a paper were begun, stopped and continued, and ended."""
     runs = read_log(log)
-    states = runs.loc[runs["paper"] == paper, "state"].tolist()
-    return f"{states.count('begun')} sealed runs were begun, and {states.count('ended')} ended"
+    runs = runs[runs["paper"] == paper]
+    same = ["commit", "seed", "state"]  # begun anew with what the run before has, which had not ended
+    again = int(((runs[same] == runs[same].shift()).all(axis=1) & (runs["state"] == "begun")).sum())
+    begun, ended = ((runs["state"] == state).sum() for state in ("begun", "ended"))
+    continued = f", {again} continued after a stop" if again else ""
+    return f"{begun - again} begun{continued}, {ended} ended"
 
 
 # --- another seed on the same code

@@ -131,7 +131,7 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
     assert [row[4] for row in rows] == ["0.5", "2 (x)", "0.9 [0.7, 1.1]", ""]
     assert "](../figures/ledger/fiez2019.md#fiez2019_9-a)" in box
-    assert box.endswith("Sentences that hold: by the text 1 of 3, in the published program 0 of 1.")
+    assert box.endswith("Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1.")
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
 
@@ -151,7 +151,7 @@ def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_t
         claim("fiez2019_9/c", 1.5, Rule(graded="large")),
     ]
     found += [claim(f"fiez2019_9/d{x}", x, Rule(printed=5.0, half=0.1), "program") for x in (5.0, 6.0)]
-    said = "Sentences that hold: by the text 1 of 3, in the published program 1 of 2."
+    said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 1 of 2."
     assert ledger.of_figure(sentences(table(found))) == said
 
 

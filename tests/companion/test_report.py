@@ -89,7 +89,7 @@ def source(tmp_path, monkeypatch):
         ("count", "5"),
         ("count holds by the text", "3"),
         ("count level", "0"),
-        ("runs", "1 sealed runs were begun, and 0 ended"),
+        ("runs", "1 begun, 0 ended"),
         ("minutes", "1 minutes"),
         ("seed", "seed 7"),
         ("versions", "numpy 2.0"),

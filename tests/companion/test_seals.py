@@ -179,8 +179,12 @@ def test_the_list_of_runs_only_grows(folder):
     assert set(rows["library"]) == {results.library_hash()} and set(rows["commit"]) == {
         results.git("rev-parse", "HEAD")
     }
-    assert seals.runs_of("fiez2019", log) == "2 sealed runs were begun, and 1 ended"
-    assert seals.runs_of("weltz2023", log) == "0 sealed runs were begun, and 0 ended"
+    assert seals.runs_of("fiez2019", log) == "2 begun, 1 ended"
+    assert seals.runs_of("weltz2023", log) == "0 begun, 0 ended"
+    for paper in ("jedra2020", "fiez2019", "jedra2020"):  # that of fiez2019 had ended
+        seals.begin([paper], {"fiez2019": 9, "jedra2020": 8 + (paper == "fiez2019")}, log)
+    assert seals.runs_of("jedra2020", log) == "1 begun, 2 continued after a stop, 0 ended"
+    assert seals.runs_of("fiez2019", log) == "3 begun, 1 ended"
 
 
 @pytest.fixture

@@ -131,7 +131,8 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
     assert [row[4] for row in rows] == ["0.5", "2 (x)", "0.9 [0.7, 1.1]", ""]
     assert "](../figures/ledger/fiez2019.md#fiez2019_9-a)" in box
-    assert box.endswith("Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1.")
+    said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1."
+    assert box.endswith(said)
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
 

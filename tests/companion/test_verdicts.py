@@ -282,6 +282,15 @@ def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refus
     assert ("XY-static is not refused either" in said["note"]) != refused
 
 
+def test_where_the_program_holds_of_its_loser_too_the_text_decides():
+    for text, outcome in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
+        said = one(reading("text", text), reading("program", AHEAD, loser=AHEAD))
+        assert (said["program"], said["outcome"]) == ("H", outcome)
+        assert said["note"] == "in the published program XY-static is not refused either"
+        said = one(reading("text", text), reading("program", AHEAD, loser=BEHIND))
+        assert said["outcome"] == "holds in the published program only"
+
+
 def test_a_loser_of_a_reading_that_does_not_decide_says_nothing():
     assert one(reading("text", AHEAD), reading("other", AHEAD, loser=AHEAD))["outcome"] == "holds by the text"
 

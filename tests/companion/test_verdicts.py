@@ -283,9 +283,9 @@ def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refus
 
 
 def test_where_the_program_holds_of_its_loser_too_the_text_decides():
-    for text, outcome in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
+    for text, by_text in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
         said = one(reading("text", text), reading("program", AHEAD, loser=AHEAD))
-        assert (said["program"], said["outcome"]) == ("H", outcome)
+        assert (said["program"], said["outcome"]) == ("H", by_text)
         assert said["note"] == "in the published program XY-static is not refused either"
         said = one(reading("text", text), reading("program", AHEAD, loser=BEHIND))
         assert said["outcome"] == "holds in the published program only"

@@ -305,7 +305,7 @@ def test_one_part_of_which_the_loser_fails_is_enough():
     ("winner", "passes"), [(AHEAD, True), (EVEN, False), (OPEN, False), (BEHIND, False)], ids="HLUF"
 )
 def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, passes):
-    said = one(reading("text", BEHIND, winner=winner))
+    said = one(reading("text", BEHIND, winner=winner), reading("program", BEHIND, winner=AHEAD))
     assert said["outcome"] == ("falls by the text" if passes else "undecided")
     assert ("the oracle does not pass either" in said["note"]) != passes
 

@@ -26,7 +26,7 @@ from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
 
-WHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute
+WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}

@@ -309,7 +309,7 @@ def test_a_template_quotes_by_the_ledger_alone(paper):
     assert not re.findall(r'[“”"]', TEMPLATES[paper])
 
 
-@pytest.mark.parametrize("paper", ["fiez2019", "jedra2020"])
+@each_template
 def test_what_is_written_rests_on_outcomes(paper):
     """With every outcome open the report is refused, in every section that judges."""
     found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))

@@ -76,7 +76,7 @@ def measured(
     Examples
     --------
     >>> from pathlib import Path
-    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words")
+    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words", slack="demo")
     >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
     >>> measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6).letter
     'H'
@@ -199,7 +199,7 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     Examples
     --------
     >>> from pathlib import Path
-    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words")
+    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words", slack="demo")
     >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
     >>> from bandits_companion.claims import measured
     >>> save([measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6)], ".")["measured"].item()

@@ -88,7 +88,7 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     --------
     >>> from pathlib import Path
     >>> from bandits_companion import claims
-    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words")
+    >>> found = dict(place="Figure 1a", quote="fewer", measures="ratio", holds=[0, 1], edge="words", slack="demo")
     >>> _ = Path("claims.yaml").write_text(str({"weltz2023_demo/fewer": found}))
     >>> _ = claims.save([claims.measured("weltz2023_demo/fewer", 0.5, 0.4, 0.6)], ".")
     >>> read("figures/claims")["letter"].tolist()
@@ -203,23 +203,29 @@ def _name(row):
 def _outcome(rows, margin=1.0):
     """Letters of text and program, the outcome, and what the controls say of it."""
     text, program = (_of_kind(rows, kind, margin) for kind in ("text", "program"))
-    outcome = verdicts.outcome(text, program)
-    deciding = "program" if "program" in outcome else "text"
-    of_kind = [row for row in rows if row["kind"] == deciding]
-    losers, winners = ([row for row in of_kind if row[name]] for name in ("loser", "winner"))
+    outcome, note = verdicts.outcome(text, program), ""
     if outcome.startswith("holds"):
-        if slack := next((row["slack"] for row in of_kind if row["slack"]), ""):
-            return text, program, "not contradicted", slack
-        if sampled := max((row["sampled"] for row in of_kind), default=0):
-            return text, program, "not contradicted", f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
-        refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
-        if missed := [row["loser"] for row in losers if row["loser"] not in refused]:
-            return text, program, "not contradicted", f"{missed[0]} is not refused either"
-    if outcome.startswith("falls") and winners:
-        winners = [row for row in winners if _letter(row, margin=margin) == "F"]
-        if not any(_letter(row, "winner_", margin) == "H" for row in winners):
-            return text, program, "undecided", f"{winners[0]['winner']} does not pass either"
-    return text, program, outcome, ""
+        kind = "program" if "program" in outcome else "text"
+        if note := _doubt([row for row in rows if row["kind"] == kind], margin):
+            if kind == "text" or text == "–":
+                return text, program, "not contradicted", note
+            # What the program's loser passes, too, does not hold in it: the text decides.
+            outcome, note = verdicts.outcome(text, "U"), f"in the published program {note}"
+    winners = [row for row in rows if row["kind"] == "text" and row["winner"] and _letter(row, margin=margin) == "F"]
+    if outcome.startswith("falls") and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):
+        return text, program, "undecided", f"{winners[0]['winner']} does not pass either"
+    return text, program, outcome, note
+
+
+def _doubt(rows, margin):
+    """Why what holds is only not contradicted: slack, samples, or a loser that is not refused; or nothing."""
+    if slack := next((row["slack"] for row in rows if row["slack"]), ""):
+        return slack
+    if sampled := max((row["sampled"] for row in rows), default=0):
+        return f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
+    losers = [row for row in rows if row["loser"]]
+    refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
+    return next((f"{row['loser']} is not refused either" for row in losers if row["loser"] not in refused), "")
 
 
 def _of_kind(rows, kind, margin):

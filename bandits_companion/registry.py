@@ -34,7 +34,8 @@ TEXTS = ("place", "quote", "whole", "measures", "with", "loser", "winner", "slac
 EDGES = ("words", "paper", "theory", "grade")
 ID = re.compile(rf"(?:{'|'.join(PAPERS)})_\w+/\w+")
 NAME = re.compile(r"[\w+-]+")
-CONTROLLED: tuple[str, ...] = ("fiez2019", "jedra2020")  # papers of which every sentence names a loser and a winner
+# papers of which every sentence names a loser and a winner
+CONTROLLED: tuple[str, ...] = ("fiez2019", "jedra2020", "azizi2022", "weltz2023")
 
 
 class Entry(NamedTuple):

@@ -26,10 +26,11 @@ from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
 
-WHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that say where to compute
+WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
+STARTS_WITH_A_WORD = re.compile(r"(a|[a-z]{2,}(-[a-z]+)*)[,:;.]?(\s(?![-+*/<>=])|$)")  # not sin(.5), psi\\* or d = 4
 
 
 def number(value):
@@ -95,7 +96,9 @@ def _reading(row):
 
 
 def _ended(text):
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."
+    """Return a text with a full stop, and with a capital letter if it begins with a word and not with a formula."""
+    first = text[0].upper() if STARTS_WITH_A_WORD.match(text) else text[0]
+    return f"{first}{text[1:].rstrip('.')}."
 
 
 def _plain(text):

@@ -43,6 +43,7 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
     "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
     "gse_lin_fwg": Look("GSE-Lin-FWG", PALETTE[0], "s"),
+    "gse_lin_fwg_fair": Look("GSE-Lin-FWG, fair coin", "#4f9bc4", "H"),
     "gse_lin_fwg_loaded": Look("GSE-Lin-FWG, coin for $e_1$", "#004c7a", "8"),
     "gse_lin_wynn": Look("GSE-Lin-Wynn", "#6a7fd1", "^"),
     "gse_lin_greedy": Look("GSE-Lin-Greedy", PALETTE[9], "v"),

@@ -2,7 +2,8 @@
 
 The burn-in solves kappa (A + B + C) = 1/2 with D.2's bounds on A, B and C, as multiples of sigma_max^2: with
 log(12 |X| / delta) in all three, and C doubled, as defined. Printed is C' = 2000 (1 + 6 epsilon), ten times that.
-Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)).
+Line 8 prints q(Z_l), where the proof of Lemma E.1 takes q(Y(Z_l)). The library's Gamma has a least value, for
+designs of many arms, which is below this one in the paper's experiments.
 """
 
 from math import ceil, log, sqrt

@@ -156,6 +156,25 @@ def test_all_faults_are_named_together(source):
     assert all(word in str(refused.value) for word in ("falls 9/a", "{{nothing}}", "'42'"))
 
 
+@pytest.mark.parametrize(
+    "text, ended",
+    [
+        ("falls by the text", "Falls by the text."),
+        ("a tenth of it.", "A tenth of it."),
+        ("so-called, and so on", "So-called, and so on."),
+        ("sin(.5) sigma_2 <= sigma_3", "sin(.5) sigma_2 <= sigma_3."),
+        (r"psi\* is at least a share", r"psi\* is at least a share."),
+        ("kappa = 2 is enough", "kappa = 2 is enough."),
+        ("sigma_2 is at most 4", "sigma_2 is at most 4."),
+        ("d = 4 and more", "d = 4 and more."),
+        ("2N is the bound", "2N is the bound."),
+        ("RAGE does", "RAGE does."),
+    ],
+)
+def test_a_sentence_has_a_capital_unless_it_begins_with_a_formula(text, ended):
+    assert report._ended(text) == ended
+
+
 def test_numbers_are_not_typed():
     allowed = "# 1. A\n## 2. B\nFigure 1a, Figures 1a to 2a, section 3.1, Lemmas 4 and 6, appendix F, condition (10), "
     allowed += "in 2019, fiez2019, $d=5$, `rage_5`, [x](../y_3.md), {{measured 9/a}}, Proposition 1.{{stands 9/a}}"
@@ -290,7 +309,7 @@ def test_a_template_quotes_by_the_ledger_alone(paper):
     assert not re.findall(r'[“”"]', TEMPLATES[paper])
 
 
-@pytest.mark.parametrize("paper", ["fiez2019", "jedra2020"])
+@each_template
 def test_what_is_written_rests_on_outcomes(paper):
     """With every outcome open the report is refused, in every section that judges."""
     found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))

@@ -282,6 +282,15 @@ def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refus
     assert ("XY-static is not refused either" in said["note"]) != refused
 
 
+def test_where_the_program_holds_of_its_loser_too_the_text_decides():
+    for text, by_text in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
+        said = one(reading("text", text), reading("program", AHEAD, loser=AHEAD))
+        assert (said["program"], said["outcome"]) == ("H", by_text)
+        assert said["note"] == "in the published program XY-static is not refused either"
+        said = one(reading("text", text), reading("program", AHEAD, loser=BEHIND))
+        assert said["outcome"] == "holds in the published program only"
+
+
 def test_a_loser_of_a_reading_that_does_not_decide_says_nothing():
     assert one(reading("text", AHEAD), reading("other", AHEAD, loser=AHEAD))["outcome"] == "holds by the text"
 
@@ -296,7 +305,7 @@ def test_one_part_of_which_the_loser_fails_is_enough():
     ("winner", "passes"), [(AHEAD, True), (EVEN, False), (OPEN, False), (BEHIND, False)], ids="HLUF"
 )
 def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, passes):
-    said = one(reading("text", BEHIND, winner=winner))
+    said = one(reading("text", BEHIND, winner=winner), reading("program", BEHIND, winner=AHEAD))
     assert said["outcome"] == ("falls by the text" if passes else "undecided")
     assert ("the oracle does not pass either" in said["note"]) != passes
 

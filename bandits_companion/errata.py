@@ -15,13 +15,13 @@ KINDS = {  # in the order of the page
     "error": "Errors: false as printed",
     "gap in a proof": "Gaps in proofs: true, or true with what is said here",
     "misprint": "Misprints",
-    "remark": "Remarks: true, with something to know",
+    "remark": "Remarks: true, or true in part, with something to know",
 }
 HOW_TO_READ = (
     "What is printed in the papers, what is correct, and why: a proof, or a run that shows it, or both. Words in "
     "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed; a *gap in a "
     "proof* leaves the statement true, or true with what is said here; a *misprint* misleads nobody who knows what is "
-    "meant; a *remark* is about something true."
+    "meant; a *remark* is about something true, or true in part."
 )
 COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "correct", "proof", "run"]
 

@@ -129,7 +129,9 @@ def _cells(row):
 
 def of_figure(found):
     """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
-    said = (f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True))
+    said = [f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True) if ran]
+    if not said:
+        return "No sentence here can be tested."
     starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
     return f"Sentences that hold or are not contradicted: {', '.join(said)}.{starred}"
 

@@ -136,12 +136,17 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
 
+def test_a_place_of_untestable_sentences_alone_counts_none():
+    entry = claim("fiez2019_9/a", 0.5).entry._replace(untestable="no number")
+    assert ledger.of_figure(ledger.sentences(table([claims._untestable(entry)]))) == "No sentence here can be tested."
+
+
 def test_an_outcome_that_other_margins_would_change_has_a_star():
     rule = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
     made = table([claim("fiez2019_9/a", (1.15, 1.12, 1.18), rule), claim("fiez2019_9/b", 2.0, rule)])
     box = ledger.box("fiez2019_9", made)
     assert [row[1] for row in cells(box)][1:] == [r"falls by the text \*", "falls by the text"]
-    assert box.endswith(r"in the published program 0 of 0. \* changes with margins half or twice as wide.")
+    assert box.endswith(r"by the text 0 of 2. \* changes with margins half or twice as wide.")
 
 
 def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_that_were_run():

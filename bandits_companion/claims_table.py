@@ -209,7 +209,7 @@ def _outcome(rows, margin=1.0):
         if note := _doubt([row for row in rows if row["kind"] == kind], margin):
             if kind == "text" or text == "–":
                 return text, program, "not contradicted", note
-            # What the program's loser passes, too, does not hold in it: the text decides.
+            # If its loser passes too, the program shows nothing, and the text decides.
             outcome, note = verdicts.outcome(text, "U"), f"in the published program {note}"
     winners = [row for row in rows if row["kind"] == "text" and row["winner"] and _letter(row, margin=margin) == "F"]
     if outcome.startswith("falls") and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):

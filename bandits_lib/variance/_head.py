@@ -136,11 +136,11 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
     Notes
     -----
     - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, corrected; the shortest of the three that are proved.
-    - "printed" has the last bound of 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2 log(12 K / delta). The bound
-      before it has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
+    - "printed" is the second of the appendix's two bounds with 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2
+      log(12 K / delta). The first has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
     - "paper" has the constant that the appendix ends with: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
     - "code" is the published code's, 4 * 256 (1 + 6 epsilon) kappa^2 d^2 log(12 / delta), cut to an integer: 256 in the
-      place of 784 in the bound before "printed". It is proved for clipped estimates and up to 190, 174 and 167 arms in
+      place of 784 in the first bound. It is proved for clipped estimates and up to 190, 174 and 167 arms in
       the paper's experiments.
 
     Epsilon, the slack for rounding, is 1 / 60, as in the code.

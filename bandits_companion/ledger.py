@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from matplotlib.axes import Axes
 
 from bandits_companion.claims_table import MARGINS, holds_for, judged, read, read_file, sentences, told, totals
@@ -16,7 +18,7 @@ from bandits_lib.files import atomic_write
 
 __all__ = ["box", "markdown", "outcomes", "page", "read", "save", "sentences", "totals"]
 
-HELD = ("H", "C")
+HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
 KINDS = {"text": "by the text", "program": "in the published program"}
 
@@ -226,13 +228,40 @@ def _finding(claim):
     return f'- <a id="{at}"></a>{claim["place"]}: {claim["measures"]}: {told(claim)}{printed} ({link})'
 
 
+NUMBERED = re.compile(r"\w+/(table_)?(\d\w*)")
+
+
+def figures_block(claims):
+    """Return a row for each notebook of numbered figures: how many of its sentences hold, of how many that were run."""
+    plan = yaml.safe_load((CHECKOUT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
+    found, rows = sentences(claims), []
+    for name, entry in plan.items():
+        numbers = [match for figure in entry["figures"] if (match := NUMBERED.fullmatch(figure))]
+        own = found[found.index.str.startswith(f"{name}/")]
+        if numbers and len(own):
+            paper, said = name.partition("_")[0], [match[2] for match in numbers]
+            word = "Table" if numbers[0][1] else "Figure" + "s" * (len(said) > 1)
+            key, link = (
+                (list(PAPERS).index(paper), said),
+                f"[{paper}, {word} {' and '.join(said)}](notebooks/{name}.ipynb)",
+            )
+            fallen = [str(own[kind].isin(FELL).sum()) for kind in KINDS]
+            held = [f"{held} of {ran}" if ran else "" for held, ran in _held(own)]
+            cells = chain.from_iterable((h, f if h else "") for h, f in zip(held, fallen, strict=True))
+            rows.append((key, link, *cells))
+    columns = ["page", *chain.from_iterable((f"hold {words}", "fall") for words in KINDS.values())]
+    return markdown(pd.DataFrame([row[1:] for row in sorted(rows)], columns=columns))
+
+
 def fill_readme(text, claims, errata=None):
-    """Return the README with the totals between `<!-- totals -->` and `<!-- end totals -->`."""
-    before, _, rest = text.partition("<!-- totals -->\n")
-    _, end, after = rest.partition("<!-- end totals -->")
-    if not end:
-        raise ValueError("the text has no place <!-- totals --> ... <!-- end totals -->")
-    return f"{before}<!-- totals -->\n\n{totals_block(claims, errata)}\n\n{end}{after}"
+    """Return the README with totals and figures between `<!-- totals -->`, `<!-- end totals -->`, and the like."""
+    for place, block in {"totals": totals_block(claims, errata), "figures": figures_block(claims)}.items():
+        before, _, rest = text.partition(f"<!-- {place} -->\n")
+        _, end, after = rest.partition(f"<!-- end {place} -->")
+        if not end:
+            raise ValueError(f"the text has no place <!-- {place} --> ... <!-- end {place} -->")
+        text = f"{before}<!-- {place} -->\n\n{block}\n\n{end}{after}"
+    return text
 
 
 # By outcome: colours that colour-blind readers tell apart (Okabe and Ito), shapes that are told apart in print

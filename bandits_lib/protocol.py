@@ -249,7 +249,7 @@ NONE = "none for the best arm"
 
 
 class Row(NamedTuple):
-    """What README's table and `rules_for` say of a rule."""
+    """What the table in docs/rules.md and `rules_for` say of a rule."""
 
     asks: str  # BATCHES or PULLS
     situation: str
@@ -419,7 +419,7 @@ def rule(
     label : str, optional
         Its name in figures and tables; by default that of the function.
     row : Row, optional
-        What README's table says of it.
+        What the table in docs/rules.md says of it.
     guarantee : After or callable, optional
         What stands of its guarantee when an arm is dropped or a request is closed, or a function of the rule's
         arguments (dict) and the number of the request that says so. By default that is not known.

@@ -1,6 +1,7 @@
 """Numbers that prose quotes from figures/ are those of the saved tables.
 
-A markdown cell that speaks of the paper's scale names its sources in comments, which no reader sees:
+A markdown cell, README or a page of docs/ that speaks of the paper's scale names its sources in comments, which no
+reader sees:
     <!-- fiez2019/fig_1b.csv: code | 10000 | lingape | mean = 10,570; ... -->
 the file in figures/, the values of its leading columns that name the row, the column, and the number as it stands in
 the text. The number must be in the text, and the saved value must round to it: to its decimals or, of a whole number,
@@ -22,9 +23,15 @@ def quotations():
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.cell_type == "markdown":
-                for source, quoted in COMMENT.findall(cell.source):
-                    text = re.sub(r"<!--.*?-->", "", cell.source, flags=re.S)
-                    yield pytest.param(text, source, quoted, id=f"{path.stem}-{cell.id}-{Path(source).stem}")
+                yield from quoted_in(cell.source, f"{path.stem}-{cell.id}")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        yield from quoted_in(path.read_text(encoding="utf-8"), path.stem)
+
+
+def quoted_in(text, name):
+    shown = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    for k, (source, quoted) in enumerate(COMMENT.findall(text)):
+        yield pytest.param(shown, source, quoted, id=f"{name}-{Path(source).stem}-{k}")
 
 
 def saved(source, *address):

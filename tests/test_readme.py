@@ -1,20 +1,32 @@
-"""The README's python runs as it stands and shows what its comments say, and its pictures exist."""
+"""The examples of README and docs/ run and show what their comments say, links lead somewhere, and README is short."""
 
 import ast
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
+from bandits_companion.registry import PAPERS
 from bandits_lab import rules_for
 from bandits_lab.__main__ import main
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-CONSOLES = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
+PAGES = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+README = PAGES[ROOT / "README.md"]
+
+
+def blocks(language):
+    """The blocks of a language on all pages, each with the name of its page."""
+    found = {path: re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL) for path, text in PAGES.items()}
+    return [pytest.param(block, id=f"{path.stem}-{k}") for path in found for k, block in enumerate(found[path])]
+
+
+def page(name):
+    return PAGES[ROOT / "docs" / f"{name}.md"]
 
 
 def false_comments(block, capsys):
@@ -39,7 +51,7 @@ def false_comments(block, capsys):
     return found
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=[block.split("\n")[0] for block in BLOCKS])
+@pytest.mark.parametrize("block", blocks("python"))
 def test_python_blocks_show_what_their_comments_say(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert not false_comments(block, capsys)
@@ -57,7 +69,7 @@ def false_console(block, capsys):
     return found
 
 
-@pytest.mark.parametrize("block", CONSOLES, ids=[block.split("\n")[0] for block in CONSOLES])
+@pytest.mark.parametrize("block", blocks("console"))
 def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatch, capsys):
     (tmp_path / "notebooks").mkdir()
     shutil.copy(ROOT / "notebooks" / "example_arms.csv", tmp_path / "notebooks")
@@ -68,7 +80,7 @@ def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatc
 def test_a_false_console_block_is_found(tmp_path, capsys):
     arms, folder = ROOT / "notebooks" / "example_arms.csv", tmp_path / "shop"
     command = f"$ python -m bandits_lab import {arms} --folder {folder}\n"
-    assert CONSOLES and not false_console(
+    assert len(blocks("console")) > 1 and not false_console(
         f"{command}12 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys
     )
     assert false_console(f"{command}11 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys)
@@ -81,25 +93,49 @@ def test_a_false_comment_is_found(capsys):
     assert false_comments(block, capsys) == ["'4, or so': 3", "'-> 3': 2"]
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)#]+)\)", README))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_links_and_pictures_exist(path):
-    assert (ROOT / path).exists()
+    addresses = re.findall(r'\]\((?!http)([^)#]+)|src="([^"]+)"', PAGES[path])
+    assert not [found for found in map("".join, addresses) if not (path.parent / found).exists()]
 
 
 def test_the_table_of_rules_is_the_librarys():
     columns = ["given", "asks", "situation", "paper"]
     rows = [f"| `{row.Index}` | {' | '.join(row[1:])} |" for row in rules_for()[columns].itertuples()]
-    assert "\n".join(["| rule | given | asks | situation | paper |", "|---|---|---|---|---|", *rows]) in README
+    assert "\n".join(["| rule | given | asks | situation | paper |", "|---|---|---|---|---|", *rows]) in page("rules")
+
+
+def test_the_number_of_rules_is_the_librarys():
+    assert f"All {len(rules_for())} rules" in README
+
+
+def test_the_minutes_of_the_papers_scale_are_those_of_paper_yaml():
+    plan = yaml.safe_load((ROOT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
+    minutes = Counter()
+    for name, entry in plan.items():
+        minutes[name.partition("_")[0].replace("companion", "the companion's own notebooks")] += entry["minutes"]
+    told = ", ".join(f"{paper} {round(minutes[paper])}" for paper in (*PAPERS, "the companion's own notebooks"))
+    assert f"about {round(sum(minutes.values()))} minutes, the sum" in page("paper_scale") and told in page(
+        "paper_scale"
+    )
 
 
 def test_the_bibtex_is_that_of_papers_bib():
-    assert (ROOT / "papers.bib").read_text(encoding="utf-8").strip() in README
+    assert (ROOT / "papers.bib").read_text(encoding="utf-8").strip() in page("citing")
+
+
+def test_every_page_is_linked_from_the_readme():
+    assert set(re.findall(r"\]\((docs/\w+\.md)\)", README)) == {
+        f"docs/{path.name}" for path in PAGES if path.parent != ROOT
+    }
 
 
 def test_the_readme_is_short():
-    assert len(README.encode()) < 25_000
+    shown = re.sub(r"<!--.*?-->", "", README, flags=re.DOTALL)
+    prose = re.sub(r"^\|.*\n", "", re.sub(r"```.*?```", "", shown, flags=re.DOTALL), flags=re.MULTILINE)
+    assert len(prose.split()) <= 1_300 and len(shown.split()) <= 2_000
 
 
 def test_every_notebook_is_in_the_table():
-    table = re.findall(r"^\| \[(\w+)\]\(notebooks/\1\.ipynb\)", README, flags=re.MULTILINE)
+    table = re.findall(r"^\| \[(\w+)\]\(\.\./notebooks/\1\.ipynb\)", page("notebooks"), flags=re.MULTILINE)
     assert sorted(table) == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))

@@ -9,5 +9,5 @@ from bandits_lib.fixed_budget._peace import peace
 from bandits_lib.fixed_budget._peps import peps
 from bandits_lib.fixed_budget._ucb_glm import ucb_glm
 
-# in the order of README's table: the rule to try first comes first
+# in the order of the table in docs/rules.md: the rule to try first comes first
 __all__ = ["gse", "od_linbai", "peace", "peps", "bayes_gap", "lingape_budget", "linucb", "ucb_glm"]

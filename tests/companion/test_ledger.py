@@ -175,7 +175,9 @@ def test_every_notebook_of_a_paper_has_a_box_of_the_committed_claims(name):
 
 
 def test_the_ledger_writes_claims_pages_and_totals(folder, tmp_path):
-    (tmp_path / "README.md").write_text("# x\n<!-- totals -->\nstale\n<!-- end totals -->\ny\n")
+    (tmp_path / "README.md").write_text(
+        "# x\n<!-- totals -->\nstale\n<!-- end totals -->\n<!-- figures -->\n<!-- end figures -->\ny\n"
+    )
     read = ledger.read(folder / "claims")
     ledger.save(read, tmp_path, ERRATA)
     pd.testing.assert_frame_equal(read_file(folder / "claims.csv"), read)

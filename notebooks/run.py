@@ -12,6 +12,7 @@ python notebooks/run.py lab                                JupyterLab on a copy 
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -307,6 +308,12 @@ def lab() -> None:
     for what, files in said.items():
         if files:
             print(f"{what}: {', '.join(Path(file).name for file in files)}", flush=True)
+    settings = folder / ".jupyter"
+    disabled = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}  # it asks about news
+    atomic_write(settings / "labconfig" / "page_config.json", json.dumps(disabled), parents=True)
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
+        filter(None, (str(settings), os.environ.get("JUPYTER_CONFIG_PATH")))
+    )
     first = "--LabApp.default_url=/lab/tree/notebooks/companion_start_here.ipynb"
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", first])
 

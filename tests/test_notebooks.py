@@ -6,6 +6,7 @@ That the outputs are still true is nbval's own check: `pytest --nbval notebooks`
 import ast
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -501,6 +502,7 @@ def test_copies_of_an_earlier_version_without_a_record_are_taken_for_the_readers
 
 
 def test_lab_starts_jupyterlab_there(project, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
     monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
     monkeypatch.setattr(run, "ROOT", project)
     started = []
@@ -509,6 +511,8 @@ def test_lab_starts_jupyterlab_there(project, monkeypatch):
     ((program, (_, *arguments)),) = started
     assert program == sys.executable and arguments[:2] == ["-m", "jupyterlab"]
     assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab'}"
+    settings = Path(os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)[0])
+    assert "announcements" in (settings / "labconfig" / "page_config.json").read_text(), "it would ask about news"
 
 
 @pytest.mark.parametrize("folder", [pytest.param(".", marks=pytest.mark.slow), "build/deep"])

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from bandits_companion.claims_table import sentences
-from bandits_companion.ledger import markdown
+from bandits_companion.ledger import anchor, markdown
 from bandits_companion.registry import PAPERS, sentence
 from bandits_lib.files import atomic_write
 
@@ -81,20 +81,13 @@ def matching(wanted, ids):
     return list(dict.fromkeys(found))
 
 
-def page(
-    tested: pd.DataFrame,
-    claims: pd.DataFrame,
-    notebooks: str = "../notebooks",
-    errata: str = "[erratum](errata.md)",
-) -> str:
+def page(tested: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Return the coverage as Markdown: per paper a table of items with their claims, outcomes, errata and reasons.
 
     Parameters
     ----------
     tested, claims : DataFrame
         As `coverage.read` and `ledger.read` return them.
-    notebooks, errata : str
-        The folder of the notebooks for links, and the words before an erratum.
 
     Returns
     -------
@@ -111,34 +104,29 @@ def page(
     >>> found = table([Claim(entry, (0.5, 0.4, 0.6))])
     >>> row = {"paper": "fiez2019", "item": "Figure 1", "claims": ["fiez2019_demo/a"], "errata": []}
     >>> said = page(pd.DataFrame([row | {"not testable": [], "open": []}]), found)
-    >>> "[a](../notebooks/fiez2019_demo.ipynb): holds by the text" in said
+    >>> "[a](ledger/fiez2019.md#fiez2019-demo-a): holds by the text" in said
     True
     """
     outcomes = dict.fromkeys(claims["id"].map(sentence), "finding") | sentences(claims)["outcome"].to_dict()
     parts = ["# What is tested"]
     for paper, rows in tested.groupby("paper", sort=False):
-        every = rows.to_dict("records")
-        shown = [(row["item"], _tests(row, outcomes, notebooks), _rest(row, errata)) for row in every]
+        shown = [(row["item"], _tests(row, outcomes, paper), _rest(row)) for row in rows.to_dict("records")]
         table = pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])
         parts += [f"## {paper}", markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 
-def _tests(row, outcomes, notebooks):
-    """Return claims with their outcomes, those of one notebook and outcome together."""
-    groups: dict[tuple, list] = {}
-    for wanted in row["claims"]:
-        for id in matching(wanted, outcomes) or [wanted]:
-            notebook, _, name = id.partition("/")
-            groups.setdefault((notebook, outcomes.get(id, "not yet measured")), []).append(name)
-    return "; ".join(
-        f"[{', '.join(dict.fromkeys(names))}]({notebooks}/{notebook}.ipynb): {outcome}"
-        for (notebook, outcome), names in groups.items()
-    )
+def _tests(row, outcomes, paper):
+    """Return claims with their outcomes, those of one outcome together."""
+    groups: dict[str, list] = {}
+    for id in dict.fromkeys(id for wanted in row["claims"] for id in matching(wanted, outcomes) or [wanted]):
+        link = f"[{id.partition('/')[2]}](ledger/{paper}.md#{anchor(id)})"
+        groups.setdefault(outcomes.get(id, "not yet measured"), []).append(link)
+    return "; ".join(f"{', '.join(links)}: {outcome}" for outcome, links in groups.items())
 
 
-def _rest(row, errata):
-    parts = [f"{errata}: {place}" for place in row["errata"]]
+def _rest(row):
+    parts = [f"[erratum](errata.md): {place}" for place in row["errata"]]
     parts += [f"not testable: {reason}" for reason in row["not testable"]]
     return ". ".join([*parts, *(f"open: {reason}" for reason in row["open"])])
 

@@ -16,7 +16,7 @@ from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
-__all__ = ["box", "markdown", "outcomes", "page", "read", "save", "sentences", "totals"]
+__all__ = ["anchor", "box", "in_detail", "markdown", "outcomes", "page", "read", "save", "sentences", "totals"]
 
 HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
@@ -40,12 +40,14 @@ def markdown(frame: pd.DataFrame) -> str:
     --------
     >>> import pandas as pd
     >>> print(markdown(pd.DataFrame({"rule": ["RAGE"], "pulls": [86]})))
-    | rule   | pulls   |
-    |:-------|:--------|
-    | RAGE   | 86      |
+    | rule | pulls |
+    |:-|:-|
+    | RAGE | 86 |
     """
     escaped = frame.map(lambda value: str(value).replace("|", r"\|").replace("\n", " "))
-    return escaped.to_markdown(index=False, disable_numparse=True)
+    rows = [frame.columns, *escaped.itertuples(index=False)]
+    head, *lines = (f"| {' | '.join(map(str, row))} |" for row in rows)
+    return "\n".join([head, "|" + ":-|" * frame.shape[1], *lines])
 
 
 def quoted(text):
@@ -69,18 +71,20 @@ def short(text, width=WIDTH):
     return f"{cut}{'`' * (cut.count('`') % 2)} …"
 
 
+SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
+
+
 def anchor(id):
-    """Return the anchor of a sentence: its notebook and its name."""
-    return sentence(id).replace("/", "-")
+    """Return the anchor of a sentence or finding, its paper, section and name: azizi2022-8_3-lingape."""
+    paper, section, words, name = SECTION.fullmatch(sentence(id)).groups()
+    return f"{paper}-{section.strip('_') or words}-{name}"
 
 
 def totals_block(claims, errata=None):
     """Return the totals as Markdown, without the outcomes that no sentence has."""
     found = totals(claims, errata)
     found = found[[column for column in found if column not in OUTCOMES or found.loc["all", column]]]
-    rows = ["| " + " | ".join(map(str, row)) + " |" for row in (found.reset_index(names="paper")).to_numpy().tolist()]
-    heads = ["paper", *found]
-    return "\n".join([f"| {' | '.join(heads)} |", "|" + ":-|" * len(heads), *rows])
+    return markdown(found.reset_index(names="paper"))
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
@@ -121,6 +125,35 @@ def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
     return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{of_figure(found)}"
 
 
+def in_detail(notebook: str, claims: pd.DataFrame) -> str:
+    """Return all that was measured of a notebook's sentences, and its findings, as Markdown with an anchor for each.
+
+    Parameters
+    ----------
+    notebook, claims : str, DataFrame
+        As for `box`.
+
+    Returns
+    -------
+    str
+        The sentences and findings; an empty string without any.
+
+    Examples
+    --------
+    >>> from bandits_companion.claims import Claim, table
+    >>> from bandits_companion.registry import Entry
+    >>> from bandits_companion.verdicts import Rule
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> in_detail("fiez2019_x", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
+    '<a id="fiez2019-x-a"></a>**holds by the text**: “fewer” (Figure 1a)'
+    """
+    claims = claims[claims["id"].str.startswith(f"{notebook}/")]
+    found, measured = sentences(claims), dict(list(claims.groupby(claims["id"].map(sentence))))
+    parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
+    rest = _findings(claims[claims["quote"] == ""])
+    return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
+
+
 CELLS = ["outcome", "text", "program", "measured"]
 
 
@@ -143,21 +176,7 @@ def _held(found):
     return [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
 
 
-def listing(found: pd.DataFrame) -> str:
-    """Return sentences, as `sentences` returns them, as a Markdown table with the outcome in the second column."""
-    rows = [(short(row["quote"]), row["outcome"], row["place"], *_cells(row)[1:]) for _, row in found.iterrows()]
-    return markdown(pd.DataFrame(rows, columns=["sentence", CELLS[0], "place", *CELLS[1:]]))
-
-
-def by_place(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return how many sentences of each place hold by the text and in the published program, of how many that ran."""
-    rows = []
-    for (paper, place), found in sentences(claims).groupby(["paper", "place"], sort=False):
-        rows.append((paper, place, *(f"{held} of {ran}" if ran else "" for held, ran in _held(found))))
-    return pd.DataFrame(rows, columns=["paper", "place", *KINDS.values()]).set_index(["paper", "place"])
-
-
-def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> str:
+def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, details: bool = True) -> str:
     """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
 
     Parameters
@@ -166,6 +185,8 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -
         Key of the paper.
     claims, errata : DataFrame
         Claims as `ledger.read` returns them, and errata as `errata.read` does.
+    details : bool, default True
+        Whether to tell below each table all that was measured.
 
     Returns
     -------
@@ -191,19 +212,23 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None) -
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
         parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
-        parts += [_details(id, row, measured[id]) for id, row in rows.iterrows()]
-    if len(rest := claims[claims["quote"] == ""]):
-        parts += ["## Findings of this companion", *map(_finding, rest.to_dict("records"))]
+        parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
+    if len(rest := claims[claims["quote"] == ""]) and details:
+        parts += ["## Findings of this companion", *_findings(rest)]
     return "\n\n".join(parts) + "\n"
 
 
-def _details(id, row, claims):
-    """Return one sentence with everything that was measured, as Markdown."""
+def _link(id):
     notebook, _, name = id.partition("/")
+    return f"[{name}](../../notebooks/{notebook}.ipynb)"
+
+
+def _details(id, row, claims, source):
+    """Return one sentence, with its source in brackets and everything that was measured, as Markdown."""
     note = f" ({row['note']})" if row["note"] else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
-    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ([{name}](../../notebooks/{notebook}.ipynb))"]
+    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"]
     return "\n".join([*lines, *(f"- {_measured(claim)}" for claim in claims.to_dict("records"))])
 
 
@@ -221,11 +246,16 @@ def _measured(claim):
     return f"{said} {claim['explanation']}".strip()
 
 
-def _finding(claim):
-    notebook, _, name = claim["id"].partition("/")
-    printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
-    link, at = f"[{name}](../../notebooks/{notebook}.ipynb)", re.sub("[/.@]", "-", claim["id"])
-    return f'- <a id="{at}"></a>{claim["place"]}: {claim["measures"]}: {told(claim)}{printed} ({link})'
+def _findings(claims):
+    """Return findings as lines of Markdown; the first of a name has its anchor."""
+    seen, lines = set(), []
+    for claim in claims.to_dict("records"):
+        at = anchor(claim["id"])
+        mark = "" if at in seen else f'<a id="{at}"></a>'
+        printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
+        lines.append(f"- {mark}{claim['place']}: {claim['measures']}: {told(claim)}{printed} ({_link(claim['id'])})")
+        seen.add(at)
+    return lines
 
 
 NUMBERED = re.compile(r"\w+/(table_)?(\d\w*)")

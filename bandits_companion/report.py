@@ -6,7 +6,6 @@ such as `{{stands ...}}` prints nothing and refuses to render if the verdict has
 
 import json
 import re
-from collections import Counter
 from fnmatch import fnmatchcase
 from math import inf, isnan
 from os import PathLike
@@ -19,7 +18,7 @@ import yaml
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
 from bandits_companion.claims_table import MARGINS, holds_for, judged, of_outcome, position, read, sentences
-from bandits_companion.ledger import markdown, quoted, short
+from bandits_companion.ledger import anchor, markdown, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import part_and_reading, sentence
 from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
@@ -54,10 +53,18 @@ def _table_of_outcomes(source):
     """Return the number of sentences with each outcome, and their places."""
     found, rows = sentences(source.claims), []
     for outcome in OUTCOMES:
-        if places := found.loc[found["outcome"] == outcome, "place"].tolist():
-            where = (f"{place} ({times})" if times > 1 else place for place, times in Counter(places).items())
-            rows.append((outcome, len(places), "; ".join(where)))
+        own = found[found["outcome"] == outcome]
+        where = "; ".join(
+            _links(source.paper, place, ids) for place, ids in own.groupby("place", sort=False).groups.items()
+        )
+        rows += [(outcome, len(own), where)] * bool(len(own))
     return markdown(pd.DataFrame([*rows, ("all", len(found), "")], columns=["outcome", "sentences", "where"]))
+
+
+def _links(paper, place, ids):
+    """Return a place with a link to each of its sentences in the ledger: Figure 1a, 2, 3."""
+    called = [place, *range(2, len(ids) + 1)]
+    return ", ".join(f"[{name}](../ledger/{paper}.md#{anchor(id)})" for name, id in zip(called, ids, strict=True))
 
 
 def _differs(source):

@@ -33,21 +33,25 @@ def test_the_page_tells_each_sentence_once_with_its_outcome_errata_and_reasons(r
     measured += [claim("fiez2019_x/cell_1.p@text", 2.0), claim("fiez2019_x/cell_1.q@text", 0.5)]
     measured += [claim("fiez2019_x/cell_2", 2.0, quote="", kind="other")]
     lines = [line for line in coverage.page(found, table(measured)).splitlines() if line.startswith("| ")]
-    assert "[bound](../notebooks/fiez2019_x.ipynb): falls by the text" in lines[1] and "errata.md): Lemma 1" in lines[1]
-    assert "[cell_1](../notebooks/fiez2019_x.ipynb): holds in the published program only" in lines[2]
-    assert "[cell_2](../notebooks/fiez2019_x.ipynb): finding" in lines[2] and "open: panel c" in lines[2]
-    assert "not testable: a definition" in lines[3] and lines[2].count("cell_1") == 1
+    assert (
+        "[bound](ledger/fiez2019.md#fiez2019-x-bound): falls by the text" in lines[1]
+        and "errata.md): Lemma 1" in lines[1]
+    )
+    assert "[cell_1](ledger/fiez2019.md#fiez2019-x-cell_1): holds in the published program only" in lines[2]
+    assert "[cell_2](ledger/fiez2019.md#fiez2019-x-cell_2): finding" in lines[2] and "open: panel c" in lines[2]
+    assert "not testable: a definition" in lines[3] and lines[2].count("[cell_1]") == 1
 
 
-def test_sentences_of_one_notebook_and_outcome_stand_together(read):
+def test_sentences_of_one_outcome_stand_together(read):
     found = read({"Figure 1": {"claims": ["fiez2019_x/cell_*"]}})
     page = coverage.page(found, table([claim(f"fiez2019_x/cell_{number}", 2.0) for number in (1, 2)]))
-    assert "[cell_1, cell_2](../notebooks/fiez2019_x.ipynb): falls by the text |" in page
+    links = ", ".join(f"[cell_{number}](ledger/fiez2019.md#fiez2019-x-cell_{number})" for number in (1, 2))
+    assert f"{links}: falls by the text |" in page
 
 
 def test_a_claim_that_was_not_measured_yet_is_told(read):
     found = read({"Theorem 1": {"claims": ["fiez2019_x/bound"]}})
-    assert "[bound](../notebooks/fiez2019_x.ipynb): not yet measured" in coverage.page(found, table([]))
+    assert "[bound](ledger/fiez2019.md#fiez2019-x-bound): not yet measured" in coverage.page(found, table([]))
 
 
 @pytest.mark.parametrize("wanted", ["fiez2019_x/cell_1", "fiez2019_x/cell_1.p@sd", "fiez2019_x/cell_1@*", "*/cell_1"])

@@ -77,7 +77,7 @@ def test_the_page_of_a_paper_has_its_totals_and_a_table_for_each_place_with_the_
 def test_every_sentence_has_one_anchor_to_which_its_row_leads(made):
     page = ledger.page("fiez2019", made)
     anchors = re.findall(r'<a id="([^"]+)"', page)
-    assert anchors == [f"fiez2019_9-{name}" for name in ("a", "b", "c", "d", "ours")]
+    assert anchors == [f"fiez2019-9-{name}" for name in ("a", "b", "c", "d", "ours")]
     assert re.findall(r"\]\(#([^)]+)\)", page) == anchors[:-1]
 
 
@@ -130,7 +130,7 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     assert head == ["the paper says", "outcome", "text", "program", "measured"]
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
     assert [row[4] for row in rows] == ["0.5", "2 (x)", "0.9 [0.7, 1.1]", ""]
-    assert "](../figures/ledger/fiez2019.md#fiez2019_9-a)" in box
+    assert "](../figures/ledger/fiez2019.md#fiez2019-9-a)" in box
     said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1."
     assert box.endswith(said)
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."

@@ -82,31 +82,7 @@ def matching(wanted, ids):
 
 
 def page(tested: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """Return the coverage as Markdown: per paper a table of items with their claims, outcomes, errata and reasons.
-
-    Parameters
-    ----------
-    tested, claims : DataFrame
-        As `coverage.read` and `ledger.read` return them.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bandits_companion.claims import Claim, table
-    >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_demo/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
-    >>> found = table([Claim(entry, (0.5, 0.4, 0.6))])
-    >>> row = {"paper": "fiez2019", "item": "Figure 1", "claims": ["fiez2019_demo/a"], "errata": []}
-    >>> said = page(pd.DataFrame([row | {"not testable": [], "open": []}]), found)
-    >>> "[a](ledger/fiez2019.md#fiez2019-demo-a): holds by the text" in said
-    True
-    """
+    """Return the coverage as Markdown: for each paper a table of items with claims, outcomes, errata and reasons."""
     outcomes = dict.fromkeys(claims["id"].map(sentence), "finding") | sentences(claims)["outcome"].to_dict()
     parts = ["# What is tested"]
     for paper, rows in tested.groupby("paper", sort=False):

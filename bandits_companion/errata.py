@@ -87,29 +87,7 @@ def _listed(quote):
 
 
 def page(errata: pd.DataFrame, notebooks: str = "../notebooks") -> str:
-    """Return the errata as Markdown: counts, then for each paper and kind what is printed, what is correct, and why.
-
-    Parameters
-    ----------
-    errata : DataFrame
-        Errata as `errata.read` returns them.
-    notebooks : str, default "../notebooks"
-        Folder to which links to notebooks lead.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from bandits_companion.errata import read
-    >>> found = dict(paper="fiez2019", kind="error", place="Lemma 1", quote="5", correct="4", proof="count")
-    >>> _ = Path("errata.yaml").write_text(str([found]))
-    >>> page(read("errata.yaml")).splitlines()[-3:]
-    ['- *Printed:* “5”.', '- *Correct:* 4.', '- *Why:* count.']
-    """
+    """Return the errata as Markdown, with links to the folder `notebooks`: what is printed, what is correct, and why."""
     parts = ["# Errata", HOW_TO_READ, markdown(counts(errata).reset_index(names="paper"))]
     for paper in sorted(errata["paper"].unique(), key=position):
         parts.append(f"## {paper}")

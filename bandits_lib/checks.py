@@ -58,7 +58,8 @@ def check_arms(arms):
 
 def _check_units(arms):
     """Refuse columns whose sizes are so far apart that the rank rule sees fewer dimensions than there are."""
-    sizes = np.maximum(arms.max(axis=0), -arms.min(axis=0))
+    columns = np.ascontiguousarray(arms.T)
+    sizes = np.maximum(columns.max(axis=1), -columns.min(axis=1))
     large, small = int(np.argmax(sizes)), int(np.argmin(np.where(sizes > 0, sizes, np.inf)))
     if sizes[large] <= FAR_APART * sizes[small]:
         return

@@ -33,6 +33,7 @@ NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
+AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other keep the cores busy
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
     "fiez2019_3_theorems",
@@ -163,6 +164,13 @@ def fork_kernels_of(names) -> None:
         fork_kernels()
 
 
+def at_once(most: int, attempts: list[tuple]):
+    """Yield what became of each notebook, in the order in which they end; `most` of them run at a time."""
+    # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
+    parallel = joblib.Parallel(most, backend="threading", return_as="generator_unordered")
+    return parallel(joblib.delayed(attempt)(*each) for each in attempts)
+
+
 def side_by_side(function, names: list[str], *arguments) -> list[Played]:
     """As many kernels as cores, the ledger when all others are done; returns what became of each notebook."""
     played = []
@@ -172,9 +180,7 @@ def side_by_side(function, names: list[str], *arguments) -> list[Played]:
         print(f"{len(names)} notebooks, {cores} at a time; a line when one is done:", flush=True)
     others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
     for group in (others, [name for name in names if name == LEDGER]):
-        # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
-        parallel = joblib.Parallel(cores, backend="threading", return_as="generator_unordered")
-        for one in parallel(joblib.delayed(attempt)(function, name, *arguments) for name in group):
+        for one in at_once(cores, [(function, name, *arguments) for name in group]):
             print(f"{one.name:<40} {one.seconds:6.1f} s  {one.message}", flush=True)
             played.append(one)
     return played
@@ -216,7 +222,7 @@ def show_parameters(names: list[str]) -> bool:
 
 
 def paper_plan(paper: str, figure: str) -> dict[str, dict]:
-    """The entries of paper.yaml that belong to a paper or a figure, in the order of execution."""
+    """The entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
     entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
     if missing := set(known_names()) ^ set(entries):
         raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
@@ -231,6 +237,15 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
         known = sorted({name.split("_")[0] for name in entries} | {f for e in entries.values() for f in e["figures"]})
         raise ValueError(f"nothing belongs to paper {paper!r}, figure {figure!r}; known are {', '.join(known)}")
     return plan
+
+
+def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
+    """The notebooks of a plan, the longest first; those that read what others saved after these, the ledger last."""
+    longest_first = sorted(plan, key=lambda name: -plan[name]["minutes"])
+    groups: list[list[str]] = [[], [], []]
+    for name in longest_first:
+        groups[2 if name == LEDGER else int("claims_folder" in plan[name]["parameters"])].append(name)
+    return [group for group in groups if group]
 
 
 def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], folder: Path) -> dict[str, dict]:
@@ -265,19 +280,21 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     if seed is None:
         seals.begin(whole, seeds, log, redraw)
     fork_kernels_of(jobs)
+    started = time.perf_counter()
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
-    for name, given in jobs.items():
-        if name == LEDGER and seed is None and all_ran(played):  # its reports say how many runs ended
+    for group in paper_groups(plan):
+        if group == [LEDGER] and seed is None and all_ran(played):  # its reports say how many runs ended
             for one in whole:
                 seals.stamp(one, NOTEBOOKS, ROOT / "figures")
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
-        print(f"{name} ...", flush=True)
-        played.append(attempt(execute, name, given, executed, True))
-        print(f"{name:<40} {duration(played[-1].seconds / 60):>12}  {played[-1].message}", flush=True)
+        print(f"{', '.join(group)} ...", flush=True)
+        for one in at_once(AT_ONCE, [(execute, name, jobs[name], executed, True) for name in group]):
+            print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
+            played.append(one)
     beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
     said = "computed seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
-    print("\n" + notebook_runs.close(played, sum(one.seconds for one in played), run, page, "computed seeds"))
+    print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "computed seeds"))
     return all_ran(played)
 
 

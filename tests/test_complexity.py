@@ -16,7 +16,7 @@ from bandits_lib.complexity import (
 )
 from bandits_lib.design import Design, frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import xy_oracle, xy_static
-from bandits_lib.fixed_confidence._xy_static import separated
+from bandits_lib.fixed_confidence._xy_static import others_from, separated
 from bandits_lib.numerics.least_squares import LeastSquares
 
 
@@ -124,10 +124,10 @@ def test_the_code_counts_d_pulls_that_it_never_makes():
 def test_a_leader_is_separated_only_in_directions_that_were_measured():
     items = np.eye(3)
     fit = LeastSquares(np.array([9.0, 0.0, 0.0]), np.diag([1.0, 1.0, 0.0]))
-    assert separated(items, 0, fit, 1.0) == (False, np.inf)
+    assert separated(others_from(items, 0), fit, 1.0) == (False, np.inf)
     fit = LeastSquares(np.array([9.0, 0.0, 0.0]), np.diag([1.0, 1.0, 1.0]))
-    assert separated(items, 0, fit, 1.0) == (True, pytest.approx(np.sqrt(2)))
-    assert not separated(items, 0, fit, 9.0)[0]
+    assert separated(others_from(items, 0), fit, 1.0) == (True, pytest.approx(np.sqrt(2)))
+    assert not separated(others_from(items, 0), fit, 9.0)[0]
 
 
 def test_the_design_decides_what_the_oracle_needs():

@@ -15,6 +15,8 @@ from bandits_lib.design.certificate import Design, inverse_root, lower_bound, va
 from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.solvers import in_span, problem
+from bandits_lib.numerics import in_place
+from bandits_lib.numerics.kernels import along_all, compiled
 from bandits_lib.numerics.linear_algebra import (
     apply,
     cholesky,
@@ -31,6 +33,7 @@ from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
 FAR = 0.9  # of the largest squared norm: pairs above it are kept, or fewer
+CLEAR = 1e-8  # relative: numbers further apart than this are not one number up to rounding errors
 KEPT, ITEMS = 200_000, 10_000  # the most pairs that are kept, and the most items of which any are
 
 
@@ -184,22 +187,75 @@ class Remembered(Differences):
 
 def frank_wolfe(arms, directions, weights, stop, max_iter):
     """Weights (K,), the directions visited (n, r), and the value that the last step saw before it moved."""
-    matrix = information(arms, weights)
-    visited = []
+    matrix, columns, weights, room = information(arms, weights), transposed(arms), weights.copy(), np.empty(len(arms))
+    worst_of, visited = _worst_of_columns(directions) if _narrow(directions, arms) else directions.worst, []
     for k in range(1, max_iter + 1):
         across = inverse_triangle(cholesky(matrix)[0])
-        worst, value = directions.worst(transposed(across))
+        worst, value = worst_of(transposed(across))
         visited.append(worst)
-        vertex = argmax(apply(arms, apply(across, combine(worst, across))) ** 2)
+        vertex = farthest_along(arms, columns, apply(across, combine(worst, across)), room)
         step = 2 / (k + 2)
-        change = -step * weights
-        change[vertex] += step
-        small = total(change**2) < stop**2 * total(weights**2)
-        weights = weights + change
+        small = _moved(weights, vertex, step, stop**2, room)
         matrix = (1 - step) * matrix + step * np.outer(arms[vertex], arms[vertex])
         if small:
             break
     return weights, np.array(visited), value
+
+
+def _narrow(directions, arms):
+    return isinstance(directions, Listed) and arms.shape[1] < 8  # fewer terms than `inner` adds side by side
+
+
+def _worst_of_columns(directions):
+    """`Listed.worst` of these directions, by the same sums, for many calls."""
+    columns, squares, along = transposed(directions.rows), *np.empty((2, len(directions.rows)))
+
+    def worst(root):
+        row = longest(columns, root, squares, along)
+        return directions.rows[row], float(squares[row])
+
+    return worst
+
+
+@compiled
+def longest(columns, root, squares, along):
+    """argmax of |root y|^2 over the columns y of `columns` (r, n), into `squares` (n,); scratch: along (n,)."""
+    squares[:] = 0.0
+    for i in range(root.shape[0]):
+        along_all(columns, root[i], along)
+        for k in range(len(squares)):
+            squares[k] += along[k] * along[k]
+    return argmax(squares)
+
+
+@compiled
+def farthest_along(arms, columns, vector, squares):
+    """argmax of (x'vector)^2 over the arms x (K, r), the columns of `columns`; the squares are left in `squares`."""
+    if len(vector) < 8:  # the same sums as `apply`, side by side
+        along_all(columns, vector, squares)
+    else:
+        in_place.apply(arms, vector, squares)
+    for k in range(len(squares)):
+        squares[k] = squares[k] * squares[k]
+    return argmax(squares)
+
+
+@compiled
+def _moved(weights, vertex, step, small, change):
+    """Move `step` of the mass to the vertex, and whether this changes less than `small` of the squared length."""
+    for k in range(len(weights)):
+        change[k] = -step * weights[k]
+    change[vertex] += step
+    moved, whole = in_place.inner(change, change), small * in_place.inner(weights, weights)
+    if abs(moved - whole) <= CLEAR * whole:  # then the order of the sums decides
+        moved, whole = 0.0, 0.0
+        for k in range(len(weights)):
+            moved += change[k] * change[k]
+            whole += weights[k] * weights[k]
+        whole *= small
+    for k in range(len(weights)):
+        weights[k] += change[k]
+    return moved < whole
 
 
 def _running_bound(arms, weights, visited):

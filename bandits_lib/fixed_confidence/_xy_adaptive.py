@@ -9,8 +9,10 @@ rewards, so it is one batch. Departures and readings:
 - Widths have the phase index in their logarithm, and items that were dropped stay dropped (appendix F).
 - Items other than the arms are allowed, and M of them enter the logarithm in place of K.
 
-One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. A y whose norm is below what every arm leaves of the
-others is passed by; where pairs outnumber arms, a first pass takes those y only that raise what is least so far.
+One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. What the pull of each arm leaves is bounded from below by
+few y; the arm of the least bound is measured with every y, and the y that is worst then raises the bounds of all arms,
+until nothing does. No norm grows, so of many pairs only the longest are kept: where a pull leaves no more than the
+others, the pulls since the last inversion are made again with more pairs.
 """
 
 from math import log, sqrt
@@ -21,7 +23,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
+from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, lowest, shrink, shrink_squares, times
 from bandits_lib.numerics.least_squares import LeastSquares, eliminated_by, least_squares
 from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.span import basis, scaled_axes
@@ -30,21 +32,28 @@ from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Resul
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
-PASSED = 1e-11  # relative: norms that exceed what is left by less are passed by, well within a tie
+MANY = 300_000  # items times arms above which their products are computed when they are needed
+ALL = 2_000  # pairs up to which all are kept
+LONG = 1 / 8  # of the largest squared norm: others are not kept at first, and then those above less and less of it
+CLOSE = 1e-6  # relative: what a pull leaves must exceed the norms that are not kept by more
 
 
 @cached
 def pull_greedily(arms, items, counts, limits):
     """Pull 1 to `most` times, or until the value is below `target`: counts, largest squared norm, n, whether it is."""
     identity, target, per_pull, most = limits  # the identity counts as so many pulls before `counts` (K,); 0: none
-    counts, columns, n, below = counts.copy(), transposed(arms), identity + int(counts.sum()), False
+    columns, n, below, many = transposed(arms), identity + int(counts.sum()), False, len(items) ** 2 > 2 * ALL
     end = n + most
     while True:
-        norms = norms_of(arms, items, counts, identity > 0)
-        if below or n == end:
-            return counts, float(norms.pairs.max()), n, below
-        until = min(2 * n, n + REFRESH, end)
-        n, below = pull_until(norms, columns, counts, n, until, target * (1 - TIE), per_pull)
+        longer, known = LONG if many else 0.0, False
+        while not known:
+            norms, pulled = norms_of(arms, items, counts, identity > 0, longer), counts.copy()
+            if below or n == end:
+                return counts, float(norms.pairs.max()), n, below
+            until, shorter = min(2 * n, n + REFRESH, end), longer * (1 + CLOSE) * float(norms.pairs.max())
+            now, over, known = pull_until(norms, columns, pulled, n, until, target * (1 - TIE), per_pull, shorter)
+            longer = longer / 16 if longer > 1e-4 else 0.0
+        counts, n, below = pulled, now, over
 
 
 class Norms(NamedTuple):
@@ -52,137 +61,181 @@ class Norms(NamedTuple):
 
     inverse: np.ndarray  # (r, r), A^-1
     gram: np.ndarray  # (K, K), x'A^-1x of all arms, kept in place of A^-1; (0, 0) if there are many
-    pairs: np.ndarray  # (m(m-1)/2,), y'A^-1y of the differences of items i < j, row by row
-    tops: np.ndarray  # (m - 1,), the largest of each row
+    pairs: np.ndarray  # (p,), y'A^-1y of the differences of items i < j, row by row: of the pairs that are kept
+    second: np.ndarray  # (p,), j of each pair
+    ends: np.ndarray  # (m - 1,), number of pairs up to the end of each row i
+    tops: np.ndarray  # (m - 1,), the largest of each row, 0 if none is kept
     arms: np.ndarray  # (K,), x'A^-1x
-    across: np.ndarray  # (m, K), z'A^-1x of all items z and arms x
-    column: np.ndarray  # (m,), scratch: z'A^-1x of the arm pulled
-    step: np.ndarray  # (r,), scratch: A^-1 x of the arm pulled
-    along: np.ndarray  # (K,), scratch: x'A^-1 x of the arm pulled and all others
+    across: np.ndarray  # (m, K), z'A^-1x of all items z and arms x; (0, 0) if there are many
+    items: np.ndarray  # (r, m)
+    column: np.ndarray  # (m,), scratch: z'A^-1x of one arm
+    step: np.ndarray  # (r,), scratch: A^-1 x of one arm or pair
+    along: np.ndarray  # (K,), scratch: x'A^-1 y of an arm or pair y and all arms
     share: np.ndarray  # (K,), scratch: 1 / (1 + x'A^-1x)
-    left: np.ndarray  # (K,), scratch: the largest squared norm of a pair that one pull of each arm leaves
+    left: np.ndarray  # (K,), scratch: at most the largest squared norm of a pair that one pull of each arm leaves
     taken: np.ndarray  # (K,), scratch: what that pull takes from the worst pair
+    known: np.ndarray  # (K,), scratch: whether `left` is that norm itself
 
 
-def norms_of(arms, items, counts, ridge):
-    """The `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity."""
+def norms_of(arms, items, counts, ridge, longer):
+    """The `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity: pairs of squared
+    norm above `longer` times the largest."""
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
-    items, arms = product(items, root), product(arms, root)
+    columns, items, arms = transposed(items), product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
     gram = product(arms, turned) if K <= FEW * r else np.empty((0, 0))
-    pairs, tops, scratch = np.empty(m * (m - 1) // 2), np.empty(m - 1), map(np.empty, (m, r, K, K, K, K))
-    distances(items, pairs, tops)
-    inverse = product(root, transposed(root))
-    return Norms(inverse, gram, pairs, tops, squares(arms), product(items, turned), *scratch)
+    inverse, scratch = product(root, transposed(root)), map(np.empty, (m, r, K, K, K, K, K))
+    across = product(items, turned) if m * K <= MANY or len(gram) else np.empty((0, 0))
+    pairs, second, ends, tops = distances(items, longer)
+    return Norms(inverse, gram, pairs, second, ends, tops, squares(arms), across, columns, *scratch)
+
+
+@compiled
+def distances(points, longer):
+    """Squared distances of pairs i < j of points (m, r) above `longer` times the largest, row by row; j of each, the
+    end of each row and the largest in it."""
+    m, columns, n, top = len(points), transposed(points), 0, 0.0
+    row, pairs, second = np.empty(m), np.empty(m * (m - 1) // 2), np.empty(m * (m - 1) // 2, np.int64)
+    ends, tops = np.empty(m - 1, np.int64), np.zeros(m - 1)
+    if longer > 0:
+        for i in range(m - 1):
+            from_one(columns, i, row)
+            tops[i] = highest(row[i + 1 :])
+        top = highest(tops)
+    for i in range(m - 1):
+        if tops[i] > longer * top or longer == 0.0:
+            from_one(columns, i, row)
+            tops[i] = 0.0
+            for j in range(i + 1, m):
+                if row[j] > longer * top or longer == 0.0:
+                    pairs[n], second[n] = row[j], j
+                    tops[i] = max(tops[i], row[j])
+                    n += 1
+        else:
+            tops[i] = 0.0
+        ends[i] = n
+    return pairs[:n].copy(), second[:n].copy(), ends, tops
 
 
 @kernel
-def distances(points, pairs, tops):
-    """Squared distances of all pairs i < j of points (m, r), row by row, into `pairs`; of each row the largest."""
-    n = 0
-    for i in range(tops.shape[0]):
-        tops[i] = 0.0
-        for j in range(i + 1, points.shape[0]):
-            square = 0.0
-            for c in range(points.shape[1]):
-                square += (points[i, c] - points[j, c]) ** 2
-            pairs[n] = square
-            tops[i] = max(tops[i], square)
-            n += 1
+def from_one(columns, i, row):
+    """Squared distances of point i from all later ones, into `row` (m,); columns : (r, m), the points."""
+    for j in range(i + 1, row.shape[0]):
+        row[j] = 0.0
+    for c in range(columns.shape[0]):
+        own = columns[c, i]
+        for j in range(i + 1, row.shape[0]):
+            row[j] += (own - columns[c, j]) ** 2
 
 
 @kernel
-def pull_until(norms, columns, counts, n, until, target, per_pull):
-    """Greedy pulls until the value is below `target` or n at `until`: n, and whether the value is."""
+def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
+    """Greedy pulls until the value is below `target` or n at `until`: n, whether the value is, and True; or False at
+    a pull that leaves no more than `shorter`, for which pairs count that are not kept."""
     while n < until:
-        arm = least_worst(norms)
+        arm = least_worst(norms, columns)
+        if norms.left[lowest(norms.left)] <= shorter:
+            return n, False, False
         counts[arm] += 1
         n += 1
         add_pull(norms, columns, arm)
         top = highest(norms.tops)
         if (top / n if per_pull else top) < target:
-            return n, True
-    return n, False
+            return n, True, True
+    return n, False, True
 
 
 @inlined
-def least_worst(norms):
+def least_worst(norms, columns):
     """argmin over arms x of max over pairs y of y'(A + xx')^-1 y; of arms that tie, the one that `taken` says."""
-    left, taken, share = norms.left, norms.taken, norms.share
+    left, taken, share, known = norms.left, norms.taken, norms.share, norms.known
     i, j, square = worst_pair(norms)
+    along_pair(norms, columns, i, j)
     for k in range(share.shape[0]):
         share[k] = 1 / (1 + norms.arms[k])
-        along = norms.across[i, k] - norms.across[j, k]
-        taken[k] = along * along * share[k]
-        left[k] = square - taken[k]
-    if norms.pairs.shape[0] > share.shape[0]:  # of many pairs few are then left
-        raise_left(norms, False)
-    if norms.pairs.shape[0] > 1:
-        raise_left(norms, True)
-    return first_choice(left, taken)
+        taken[k] = norms.along[k] * norms.along[k] * share[k]
+        left[k], known[k] = square - taken[k], 0.0
+    k = lowest(left)
+    while known[k] == 0.0:
+        raise_left(norms, columns, k)
+        k = lowest(left)
+    least = left[k]
+    for k in range(left.shape[0]):
+        if known[k] == 0.0 and left[k] <= least + TIE * abs(least):
+            raise_left(norms, columns, k)
+        if left[k] > least + TIE * abs(least):
+            taken[k] = -1.0
+    return argmax(taken)
+
+
+@kernel
+def raise_left(norms, columns, arm):
+    """Make `left` of an arm what its pull leaves, and raise that of all others by the pair of which it is that."""
+    pairs, share, left, column = norms.pairs, norms.share, norms.left, norms.column
+    along_items(norms, columns, arm)
+    norms.known[arm], top, square, first, second = 1.0, left[arm], 0.0, -1, -1
+    for i in range(norms.tops.shape[0]):
+        if norms.tops[i] > top:
+            for n in range(norms.ends[i - 1] if i > 0 else 0, norms.ends[i]):
+                if pairs[n] > top:
+                    along = column[i] - column[norms.second[n]]
+                    after = pairs[n] - along * along * share[arm]
+                    if after > top:
+                        top, first, second, square = after, i, norms.second[n], pairs[n]
+    if first < 0:
+        return
+    along_pair(norms, columns, first, second)
+    for k in range(left.shape[0]):
+        after = square - norms.along[k] * norms.along[k] * share[k]
+        left[k] = after if after > left[k] else left[k]
+    left[arm] = top
+
+
+@inlined
+def along_items(norms, columns, arm):
+    """z'A^-1x of all items z and one arm x, into `column` (m,)."""
+    if norms.across.shape[0]:
+        for m in range(norms.column.shape[0]):
+            norms.column[m] = norms.across[m, arm]
+    else:
+        times(norms.inverse, columns, arm, norms.step)
+        along_all(norms.items, norms.step, norms.column)
+
+
+@inlined
+def along_pair(norms, columns, i, j):
+    """x'A^-1y of all arms x and the difference y of two items, into `along` (K,)."""
+    across, inverse, items, step = norms.across, norms.inverse, norms.items, norms.step
+    if across.shape[0]:
+        for k in range(norms.along.shape[0]):
+            norms.along[k] = across[i, k] - across[j, k]
+        return
+    for c in range(step.shape[0]):
+        step[c] = 0.0
+        for b in range(step.shape[0]):
+            step[c] += inverse[c, b] * (items[b, i] - items[b, j])
+    along_all(columns, step, norms.along)
 
 
 @inlined
 def worst_pair(norms):
     """Items i < j of the pair of largest squared norm, the first row by row of those that tie, and this norm."""
-    pairs, m, n, i = norms.pairs, norms.column.shape[0], 0, 0
+    pairs, i = norms.pairs, 0
     top = highest(norms.tops)
     floor = top - TIE * max(1e-300, abs(top))
     while norms.tops[i] < floor:
-        n += m - 1 - i
         i += 1
-    j = i + 1
+    n = norms.ends[i - 1] if i > 0 else 0
     while pairs[n] < floor:
         n += 1
-        j += 1
-    return i, j, pairs[n]
-
-
-@kernel
-def raise_left(norms, every):
-    """Raise `left` by the pairs above its least: by those that raise this least itself, or by `every` one."""
-    pairs, across, share, left = norms.pairs, norms.across, norms.share, norms.left
-    m, n = norms.column.shape[0], 0
-    least = lowest(left)
-    bar = left[least] + PASSED * abs(left[least])
-    for i in range(m - 1):
-        if norms.tops[i] > bar:
-            for j in range(i + 1, m):
-                square = pairs[n + j - i - 1]
-                if square > bar:
-                    along = across[i, least] - across[j, least]
-                    raises = square - along * along * share[least] > bar
-                    if every or raises:
-                        raise_all(left, across[i], across[j], share, square)
-                    if raises and pairs.shape[0] > left.shape[0]:
-                        least = lowest(left)
-                        bar = left[least] + PASSED * abs(left[least])
-        n += m - 1 - i
-
-
-@kernel
-def raise_all(left, one, other, share, square):
-    """What one pull of each arm leaves of a squared norm, into `left` (K,) where it is more."""
-    for k in range(left.shape[0]):
-        along = one[k] - other[k]
-        after = square - along * along * share[k]
-        left[k] = after if after > left[k] else left[k]
-
-
-@inlined
-def first_choice(left, taken):
-    """The arm of least `left` (K,); of arms that tie there, that of most `taken` (K,), which is overwritten."""
-    least = left[lowest(left)]
-    for k in range(left.shape[0]):
-        if left[k] > least + TIE * abs(least):
-            taken[k] = -1.0
-    return argmax(taken)
+    return i, norms.second[n], pairs[n]
 
 
 @inlined
 def add_pull(norms, columns, arm):
     """Sherman and Morrison, for one pull of `arm`; columns : (r, K), the arms."""
     gram, across, along, column, gain = norms.gram, norms.across, norms.along, norms.column, 1 + norms.arms[arm]
+    along_items(norms, columns, arm)
     if gram.shape[0]:
         for k in range(along.shape[0]):
             along[k] = gram[arm, k]
@@ -193,31 +246,31 @@ def add_pull(norms, columns, arm):
         shrink(norms.inverse, norms.step, 1.0, gain)
     shrink_squares(norms.arms, along, gain)
     for m in range(across.shape[0]):
-        column[m] = across[m, arm]
         if column[m] != 0.0:
             scaled = column[m] / gain
             for k in range(along.shape[0]):
                 across[m, k] -= scaled * along[k]
-    shrink_pairs(norms.pairs, norms.tops, column, gain)
+    shrink_pairs(norms.pairs, norms.second, norms.ends, norms.tops, column, gain)
 
 
 @kernel
-def shrink_pairs(pairs, tops, column, gain):
+def shrink_pairs(pairs, second, ends, tops, column, gain):
     """What the pull of x leaves of the squared norms, row by row; column : (m,), z'A^-1x of all items z."""
-    n, m = 0, column.shape[0]
-    for i in range(m - 1):
-        row = pairs[n : n + m - 1 - i]
-        shrink_row(row, column[i], column[i + 1 :], gain)
-        tops[i] = highest(row)
-        n += m - 1 - i
+    start = 0
+    for i in range(tops.shape[0]):
+        if ends[i] > start:
+            row = pairs[start : ends[i]]
+            shrink_row(row, column[i], column, second[start : ends[i]], gain)
+            tops[i] = highest(row)
+        start = ends[i]
 
 
 @kernel
-def shrink_row(row, own, others, gain):
-    """Take (own - others)^2 / gain from a row of squared norms."""
-    for j in range(row.shape[0]):
-        apart = own - others[j]
-        row[j] -= apart * apart / gain
+def shrink_row(row, own, column, second, gain):
+    """Take (own - other)^2 / gain from a row of squared norms; `second` : (n,), where the other is in `column`."""
+    for n in range(row.shape[0]):
+        apart = own - column[second[n]]
+        row[n] -= apart * apart / gain
 
 
 BATCH = 10**7  # pulls asked for at once: seconds to minutes of computation, between which max_pulls can end a run

@@ -18,7 +18,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, pull_until, separated
+from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, others_from, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, EACH, ENDS, Algorithm, Result, Row, rule
 
@@ -91,12 +91,13 @@ def xy_oracle(
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
     best = int(argmax(items @ theta_star))
+    differences = others_from(items, best)
 
     def decide(fit, t, _):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
-        won, width = separated(items, best, fit, radius)
+        won, width = separated(differences, fit, radius)
         if stop == "truth":
-            won = width < inf and leads(items, best, fit)
+            won = width < inf and leads(differences, fit)
         return (best if won else None), width
 
     lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
@@ -112,6 +113,6 @@ def rounds(design, sigma, M, delta):
         yield t, np.ceil(n * design.weights).astype(np.int64)
 
 
-def leads(items, best, fit):
-    """Whether `best` has a larger estimate than every other item."""
-    return bool(((items[best] - np.delete(items, best, axis=0)) @ fit.theta_hat > 0).all())
+def leads(differences, fit):
+    """Whether the best item has a larger estimate than every other, which it differs from by `differences`."""
+    return bool((differences @ fit.theta_hat > 0).all())

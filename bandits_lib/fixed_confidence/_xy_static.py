@@ -49,9 +49,14 @@ def drawn(design, growth, phases, rng):
         yield t, rng.multinomial(ceil(growth**t), weights)
 
 
-def separated(items, leader, fit, radius):
-    """Whether `leader` passes the test, and the largest width, infinite where the data do not span a difference."""
-    directions = items[leader] - np.delete(items, leader, axis=0)
+def others_from(items, leader):
+    """Differences (M - 1, d) of the leader from all other items."""
+    return items[leader] - np.delete(items, leader, axis=0)
+
+
+def separated(directions, fit, radius):
+    """Whether the leader, of these differences from the others, passes the test, and the largest width, infinite where
+    the data do not span a difference."""
     widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
 
@@ -130,7 +135,7 @@ def xy_static(
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
-        won, width = separated(items, leader, fit, radius) if radius < inf else (False, inf)
+        won, width = separated(others_from(items, leader), fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 
     unseen = 0

@@ -16,7 +16,8 @@ from bandits_lib.numerics.ties import argmax
 EPSILON = float(np.finfo(float).eps)
 MANY_ITEMS = 5_000  # above, elimination is against the leader only
 FIRST = 64  # leading items that are asked first
-BLOCK = 1_000  # rows of the pairwise comparison held at once
+BLOCK = 1_000  # rows of the pairwise comparison with the first held at once,
+NEIGHBOURS = 100  # and with all
 
 
 class LeastSquares(NamedTuple):
@@ -44,6 +45,8 @@ class LeastSquares(NamedTuple):
         if axes is None:
             values, vectors = np.linalg.eigh(self.inverse)
             axes = vectors[:, values > RANK_TOL**2 * values[-1]]
+        if axes.shape[0] == axes.shape[1]:
+            return np.ones(len(directions), dtype=bool)
         return outside(directions, axes) <= RANK_TOL * np.linalg.norm(directions, axis=1)
 
 
@@ -129,11 +132,22 @@ def eliminated_by(items, fit, radius, comparison=None):
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
     kept = gaps <= widths
     if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
-        for rivals in (np.argsort(gaps)[:FIRST], slice(None)):  # those that lead beat most, before all are asked
-            for rows in np.array_split(np.flatnonzero(kept), 1 + np.count_nonzero(kept) // BLOCK):
+        place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]
+        first, order = np.argsort(gaps)[:FIRST], np.argsort(place)
+        for size in (BLOCK, NEIGHBOURS):  # those that lead beat most, before all are asked that are near enough
+            for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
+                rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
                 beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
                 kept[rows] = ~beaten.any(axis=1)
     return kept, float(widths.max())
+
+
+def _near(gaps, rows, place, radius):
+    """Items not so far from all `rows` in one coordinate, `place`, in which these are sorted, that they beat none."""
+    if not len(rows):
+        return rows
+    away = np.maximum(np.maximum(place[rows[0]] - place, place - place[rows[-1]]), 0.0)
+    return np.flatnonzero(gaps[rows].max() - gaps > (1 - 1e-9) * radius * away)
 
 
 def basel_delta(delta, t):

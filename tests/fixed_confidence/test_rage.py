@@ -83,8 +83,10 @@ def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
     rng = np.random.default_rng(1)
     items = rng.standard_normal((200, 3))
     fit = LeastSquares(rng.standard_normal(3), np.diag([0.1, 2.0, 0.01]))
+    monkeypatch.setattr(numerics.least_squares, "NEIGHBOURS", 1_000)  # all are asked
     whole = eliminated_by(items, fit, 1.5, "pairs")[0]
-    monkeypatch.setattr(numerics.least_squares, "BLOCK", 7)
+    for name, size in (("BLOCK", 7), ("NEIGHBOURS", 3), ("FIRST", 2)):
+        monkeypatch.setattr(numerics.least_squares, name, size)
     np.testing.assert_array_equal(eliminated_by(items, fit, 1.5, "pairs")[0], whole)
     assert 1 < whole.sum() < 200
 

@@ -174,6 +174,29 @@ def test_a_long_phase_is_asked_for_in_batches_to_the_same_end(monkeypatch):
     assert not cut.stopped and 600 < cut.counts.sum() <= 1_000
 
 
+@pytest.mark.parametrize("given", [{}, CODE], ids=["text", "code"])
+@pytest.mark.parametrize("problem", [instances.many_arms(70, np.random.default_rng(3), "sd.09"), PROBLEMS["benchmark"]])
+def test_pairs_that_are_not_kept_and_products_that_are_not_stored_change_no_pull(monkeypatch, problem, given):
+    def counts(**limits):
+        cache_clear()
+        for name, value in limits.items():
+            monkeypatch.setattr(RULE, name, value)
+        run = play(xy_adaptive(problem.arms, delta=0.05, **given), problem, np.random.default_rng(0))
+        return [phase.counts.tolist() for phase in run.result.history]
+
+    whole, kept, pull_until = counts(ALL=10**9, MANY=10**9), {}, RULE.pull_until
+
+    def watched(norms, *given):
+        answer = pull_until(norms, *given)
+        kept.setdefault(answer[2], []).append(len(norms.pairs))
+        return answer
+
+    monkeypatch.setattr(RULE, "pull_until", watched)
+    assert counts(ALL=0, MANY=0, LONG=0.5) == whole
+    assert min(kept[True]) < len(problem.items) * (len(problem.items) - 1) // 2
+    assert kept[False], "no pull was made again"
+
+
 def test_remembered_phases_change_nothing(monkeypatch):
     problem = PROBLEMS["benchmark"]
     fresh = play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.history

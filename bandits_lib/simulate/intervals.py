@@ -13,6 +13,8 @@ which matters for 20 to 40 runs. tests/simulate/test_coverage_of_intervals.py si
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from math import inf, log
 from typing import Any, Literal
 
@@ -690,9 +692,12 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     held = ", ".join(table["algorithm"].unique())
     table = table[table["algorithm"].isin(list(names))]
     _check_stopped(table, value)
-    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
-    if lacking := [name for name in names if name not in rows.index.get_level_values("algorithm")]:
+    if lacking := set(names) - set(table["algorithm"]):
+        lacking = [name for name in names if name in lacking]
         raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
+    if not table.duplicated(["run", "algorithm"]).any():  # nothing to sum
+        return table.pivot(index="run", columns="algorithm", values=value)[list(names)]
+    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
     whole = rows["size"] == rows.groupby(level="algorithm")["size"].transform("max")
     return rows.loc[whole, "sum"].unstack("algorithm")[list(names)]
 
@@ -792,14 +797,31 @@ def _column(values, runs):
 
 def _weighted(values, seen, draws):
     """For each draw of weights: the weighted sums (draws, m, ...), the sums of the weights, the unseen run's weight."""
-    rng, more = np.random.default_rng(0), (1,) * (values.ndim - 1)
-    sums, whole = np.zeros((draws, *values.shape[1:])), seen.all()
-    weights = np.zeros((draws, *more) if whole else sums.shape)
-    for row, there in zip(values, seen, strict=True):
-        weight = rng.standard_exponential(draws).reshape(-1, *more)
-        sums += weight * np.where(there, row, 0.0)
+    stream, one, whole = _weights(draws), (1,) * (values.ndim - 1), seen.all()
+    sums = np.zeros((*values.shape[1:], draws))  # the long axis last: adding along short ones is slow
+    weights = np.zeros((*one, draws) if whole else sums.shape)
+    for row, there in zip(np.where(seen, values, 0.0)[..., None], seen[..., None], strict=True):
+        weight = next(stream)
+        sums += weight * row
         weights += weight if whole else weight * there
-    return sums, weights, rng.standard_exponential(draws).reshape(-1, *more)
+    first = (np.ascontiguousarray(np.moveaxis(found, -1, 0)) for found in (sums, weights))
+    return *first, next(stream).reshape(-1, *one)
+
+
+def _weights(draws):
+    """Yield the weights of one run after the other, the same ones in every call."""
+    kept, rng = _first_weights(draws)
+    yield from kept
+    rng = deepcopy(rng)
+    while True:
+        yield rng.standard_exponential(draws)
+
+
+@cache
+def _first_weights(draws):
+    """The weights of the first runs, and the generator of all others."""
+    rng = np.random.default_rng(0)
+    return [rng.standard_exponential(draws) for _ in range(64)], rng
 
 
 def _beyond(runs, further, unseen, direction):

@@ -451,8 +451,14 @@ def accuracy_trend(
 def _shares(table, first, second):
     """The share of right answers of `first`, or its lead over `second`, of each run that has all rows of both."""
     names = [first] if second is None else [first, second]
-    rows = table[table["algorithm"].isin(names)].groupby(["run", "algorithm"])["correct"].agg(["mean", "size"])
-    shares = rows.loc[rows["size"] == rows["size"].max(), "mean"].unstack("algorithm").reindex(columns=names).dropna()
+    found = {}
+    for name in names:
+        rows = table[table["algorithm"] == name]
+        runs, place, size = np.unique(rows["run"], return_inverse=True, return_counts=True)
+        means = np.bincount(place, rows["correct"], len(runs)) / size
+        found[name] = pd.DataFrame({"mean": means, "size": size}, index=pd.Index(runs, name="run"))
+    most = max(rows["size"].max() for rows in found.values())
+    shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in found.items()}).dropna()
     if shares.empty:
         held = ", ".join(table["algorithm"].unique())
         raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
@@ -692,8 +698,7 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     held = ", ".join(table["algorithm"].unique())
     table = table[table["algorithm"].isin(list(names))]
     _check_stopped(table, value)
-    if lacking := set(names) - set(table["algorithm"]):
-        lacking = [name for name in names if name in lacking]
+    if lacking := [name for name in names if name not in table["algorithm"].unique()]:
         raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
     if not table.duplicated(["run", "algorithm"]).any():  # nothing to sum
         return table.pivot(index="run", columns="algorithm", values=value)[list(names)]

@@ -13,7 +13,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -85,8 +84,7 @@ def save(
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
+    >>>     >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
     >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
@@ -112,6 +110,8 @@ def save(
 
 def draw_once(fig):
     """Let the screen and `save` share the drawing of a figure: the hook of paper.mplstyle for every new figure."""
+    from matplotlib import pyplot as plt  # numbers alone do not need it
+
     plt.uninstall_repl_displayhook()  # it draws each figure before IPython draws it for the screen
     draw = fig.canvas.print_figure
 

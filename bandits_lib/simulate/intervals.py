@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.special import ndtri, stdtrit
 
 DRAWS = 20_000  # of the weights, always the same ones: the same runs have the same interval
@@ -247,8 +247,8 @@ def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
     mean = float(values.mean())
     if len(values) < 2:
         return mean, np.nan, -np.inf, np.inf
-    se = float(stats.sem(values))
-    low, high = stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
+    se = float(scipy.stats.sem(values))
+    low, high = scipy.stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
     return mean, se, float(low), float(high)
 
 
@@ -274,7 +274,7 @@ def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interva
     """
     if trials == 0:
         return Interval(np.nan, 0.0, 1.0)
-    low, high = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    low, high = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
     return Interval(successes / trials, low, high, rate=1.0 if successes in (0, trials) else 0.5)
 
 

@@ -104,6 +104,7 @@ def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -
         kernel_name="python3",
         language="python",
         progress_bar=False,
+        request_save_on_cell_execute=progress,  # each save costs as much as the last one
         stderr_file=sys.stderr if progress else None,
         **KERNEL,
     )

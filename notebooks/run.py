@@ -35,12 +35,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
-    "fiez2019_3_theorems",
+    "jedra2020_5_many_arms",
+    "jedra2020_3_track_and_stop",
     "jedra2020_4_sphere",
-    "azizi2022_8_3_randomised",
-    "fiez2019_2_rounding",
-    "fiez2019_5f_click_through",
-    "azizi2022_E2_real_data",
+    "companion_your_own_arms",
+    "weltz2023_3_head",
+    "fiez2019_5b_many_arms",
 )  # first, or one of them would end alone
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it

@@ -20,6 +20,7 @@ from bandits_lib.figures import parameters as parameters_of
 from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+SMALL = CHECKOUT / "build"  # where notebooks write if nobody says otherwise
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
 UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
@@ -91,7 +92,7 @@ def save(
     """
     about, path = provenance(parameters, notebook) | {"alt": alt}, _place(figure, out)
     save_table(estimates, path.with_suffix(".csv"))
-    small = Path(out).resolve() == CHECKOUT / "build"
+    small = Path(out).resolve() == SMALL
     for kind, undated in UNDATED.items():
         if small and kind == "pdf":
             path.with_suffix(".pdf").unlink(missing_ok=True)  # of another run

@@ -18,9 +18,9 @@ FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
 LONG = """
     tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/companion/test_users.py
     tests/numerics/test_kernel_cache.py tests/test_processors.py tests/test_reliability.py tests/test_jupyterlab.py
-    tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_4_sphere.ipynb
-    notebooks/fiez2019_3_theorems.ipynb notebooks/azizi2022_8_3_randomised.ipynb tests/simulate/test_monte_carlo.py
-    tests/lab/test_log.py notebooks/fiez2019_2_rounding.ipynb tests/plain/test_fixed_confidence.py
+    tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_5_many_arms.ipynb
+    notebooks/jedra2020_3_track_and_stop.ipynb notebooks/jedra2020_4_sphere.ipynb tests/simulate/test_monte_carlo.py
+    tests/lab/test_log.py notebooks/companion_your_own_arms.ipynb tests/plain/test_fixed_confidence.py
 """.split()
 
 

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from multiprocessing import forkserver, get_context, parent_process
 from threading import Thread
 
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 NAME = "bandits-lib-forked"
@@ -26,6 +27,14 @@ def fork_kernels():
     factory = KernelProvisionerFactory.instance()
     factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:ForkedProvisioner", KernelProvisionerFactory.GROUP_NAME)
     factory.default_provisioner_name = NAME
+
+
+class UninterruptedEnd(AsyncKernelManager):
+    """A manager that ends kernels without an interrupt, which a kernel may catch and report after its last cell."""
+
+    async def _async_interrupt_kernel(self):
+        if not self.shutting_down:
+            await super()._async_interrupt_kernel()
 
 
 class ForkedProvisioner(LocalProvisioner):

@@ -11,7 +11,6 @@ from html import escape
 from math import inf, log
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -85,6 +84,8 @@ class Standings(NamedTuple):
 
     def plot(self, ax=None, *, most=50):
         """Draw how far the `most` best items are behind the leader; blue dots are in play, grey crosses are out."""
+        import matplotlib.pyplot as plt
+
         order = self.table.sort_values("behind", kind="stable")
         shown = order.iloc[: max(1, most)]
         if ax is None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
@@ -83,10 +83,10 @@ def _free(arms, sample, scale, k):
 
 def detectable(df, noise_df, level):
     """Return the noncentrality at which the F test rejects with probability POWER, or inf above MOST."""
-    critical, high = stats.f.isf(level, df, noise_df), 1.0
+    critical, high = scipy.stats.f.isf(level, df, noise_df), 1.0
 
     def beyond(noncentrality):
-        return stats.ncf.sf(critical, df, noise_df, noncentrality) - POWER
+        return scipy.stats.ncf.sf(critical, df, noise_df, noncentrality) - POWER
 
     while beyond(high) < 0:
         high *= 2
@@ -302,7 +302,7 @@ def diagnose(
             "leverage": leverage,
             "visible": np.where(free > 0, reach * scale / np.sqrt(free), inf),
         }
-    p_value = float(stats.f.sf(F, df, noise_df)) if testable else nan
+    p_value = float(scipy.stats.f.sf(F, df, noise_df)) if testable else nan
     whole = reach / sqrt(weights.sum())
     table = pd.DataFrame(columns, index=labels)
     return Diagnosis(table, noise, low, high, noise_df, assumed, F, p_value, df, whole, level)
@@ -398,7 +398,7 @@ def _tested(arms, log, sigma):
 def _against_sigma(arms, sample, sigma, df):
     """The p-value of the misfit for noise of at most sigma."""
     means, fitted = fit(in_units(arms), sample, np.full(len(arms), sigma))[:2]
-    return float(stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / sigma**2, df))
+    return float(scipy.stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / sigma**2, df))
 
 
 def _made_up(log):

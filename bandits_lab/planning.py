@@ -20,16 +20,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import joblib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
+import scipy
 from scipy.optimize import nnls
-from scipy.stats import binomtest
 
 from bandits_lab.arms import Arms
 from bandits_lab.experiment import PLAYED
@@ -51,6 +48,9 @@ from bandits_lib.protocol import OWN, PULLS, Loop, Played, Result
 from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
+
+if TYPE_CHECKING:  # pictures take a second to load
+    from matplotlib.axes import Axes
 
 NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # in each half the one to try first comes first
 
@@ -326,7 +326,7 @@ def row_of(rows):
     mean, _, low, high = student_interval(rows["pulls"])
     ended = int(rows["stopped"].sum())
     wrong = ended - int(rows["correct"].sum())
-    exact = binomtest(wrong, ended).proportion_ci(0.95, method="exact") if ended else (0.0, 1.0)
+    exact = scipy.stats.binomtest(wrong, ended).proportion_ci(0.95, method="exact") if ended else (0.0, 1.0)
     pulls = {"pulls": mean, "low": low, "high": high}
     pulls["nine_in_ten"] = float(np.quantile(rows["pulls"].to_numpy(float), QUANTILE, method="higher"))
     rates = {"wrong": wrong / ended if ended else np.nan, "wrong_low": float(exact[0]), "wrong_high": float(exact[1])}
@@ -406,6 +406,8 @@ def _whole(number):
 
 def draw(plan, ax=None):
     """A `Plan` as a picture: a row per rule, pulls on a logarithmic axis, the rest in words beside it."""
+    import matplotlib.pyplot as plt
+
     table = plan.table
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
@@ -431,7 +433,7 @@ def draw(plan, ax=None):
     ax.set_yticklabels(table.index)
     low, high = ax.get_xlim()
     if high / low < 30:  # numbers also where the axis covers less than a decade
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_minor_formatter(plt.NullFormatter())
         ticks = [digit * 10.0**k for k in range(-1, 20) for digit in (1, 2, 5)]
         ax.set_xticks([tick for tick in ticks if low <= tick <= high])
     ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:,.0f}")
@@ -465,7 +467,7 @@ class Plan(NamedTuple):
         head = f"Measurements of {rules} on a logarithmic axis, with the mean, its"
         return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers."""
         return draw(self, ax)
 

@@ -36,22 +36,26 @@ FEW = 3  # notebooks with kernels of their own; more are forked from one process
 AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other keep the cores busy
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
-    "fiez2019_3_theorems",
+    "jedra2020_5_many_arms",
+    "jedra2020_3_track_and_stop",
     "jedra2020_4_sphere",
-    "azizi2022_8_3_randomised",
-    "fiez2019_2_rounding",
-    "fiez2019_5f_click_through",
-    "azizi2022_E2_real_data",
+    "companion_your_own_arms",
+    "weltz2023_3_head",
+    "fiez2019_5b_many_arms",
 )  # first, or one of them would end alone
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning,
-QUIET = ["--log-level=ERROR"]  # and with one about encryption, which is of no use on one machine
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning
 
-from bandits_companion import claims_table, notebook_runs, seals
+from bandits_companion import claims_table, forked_kernels, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 from bandits_lib.files import atomic_write
+
+KERNEL = {
+    "kernel_manager_class": forked_kernels.UninterruptedEnd,
+    "extra_arguments": ["--log-level=ERROR"],  # encryption, of which kernels warn, is of no use on one machine
+}
 
 # --- which notebooks, with which parameters
 
@@ -101,8 +105,9 @@ def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -
         kernel_name="python3",
         language="python",
         progress_bar=False,
+        request_save_on_cell_execute=progress,  # each save costs as much as the last one
         stderr_file=sys.stderr if progress else None,
-        extra_arguments=QUIET,
+        **KERNEL,
     )
     return "done"
 
@@ -113,7 +118,7 @@ def refresh(name: str) -> str:
     before = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(before, as_version=4)
     nbclient.NotebookClient(
-        notebook, kernel_name="python3", record_timing=False, coalesce_streams=True, extra_arguments=QUIET
+        notebook, kernel_name="python3", record_timing=False, coalesce_streams=True, **KERNEL
     ).execute()
     strip(notebook)
     after = nbformat.writes(notebook) + "\n"
@@ -159,9 +164,7 @@ def attempt(function, name: str, *arguments) -> Played:
 
 def fork_kernels_of(names) -> None:
     if len(names) > FEW:
-        from bandits_companion.forked_kernels import fork_kernels
-
-        fork_kernels()
+        forked_kernels.fork_kernels()
 
 
 def at_once(most: int, attempts: list[tuple]):

@@ -20,6 +20,7 @@ from bandits_lib.figures import parameters as parameters_of
 from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+SMALL = CHECKOUT / "build"  # where notebooks write if nobody says otherwise
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
 UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
@@ -60,6 +61,8 @@ def save(
 ) -> None:
     """Write <out>/figures/<figure>.csv (estimates), .png, .pdf, _runs.csv (the raw rows) and, last, .json.
 
+    In build/, the folder of small runs, the png is what the screen shows, and there is no pdf.
+
     Parameters
     ----------
     fig, figure : matplotlib.figure.Figure, str
@@ -82,22 +85,54 @@ def save(
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
+    >>>     >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
     >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
     """
     about, path = provenance(parameters, notebook) | {"alt": alt}, _place(figure, out)
     save_table(estimates, path.with_suffix(".csv"))
+    small = Path(out).resolve() == SMALL
     for kind, undated in UNDATED.items():
+        if small and kind == "pdf":
+            path.with_suffix(".pdf").unlink(missing_ok=True)  # of another run
+            continue
         picture = BytesIO()
-        fig.savefig(picture, format=kind, metadata=undated)
+        if small:
+            picture.write(_on_screen(fig))
+        else:
+            fig.savefig(picture, format=kind, metadata=undated)
         atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
     if runs is not None:
         kept = runs.drop(columns="seconds", errors="ignore")
         save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
     _save_about(about, path)
+
+
+def draw_once(fig):
+    """Let the screen and `save` share the drawing of a figure: the hook of paper.mplstyle for every new figure."""
+    from matplotlib import pyplot as plt  # numbers alone do not need it
+
+    plt.uninstall_repl_displayhook()  # it draws each figure before IPython draws it for the screen
+    draw = fig.canvas.print_figure
+
+    def print_figure(file, **options):
+        if [options.get(name) for name in ("format", "dpi", "bbox_inches")] == ["png", fig.dpi, "tight"]:
+            file.write(_on_screen(fig, draw))
+        else:
+            draw(file, **options)
+
+    fig.canvas.print_figure = print_figure
+
+
+def _on_screen(fig, draw=None):
+    """The png that a notebook shows of a figure, drawn again only if the figure has changed."""
+    if fig.stale or not hasattr(fig, "on_screen"):
+        picture = BytesIO()
+        draw = draw or fig.canvas.print_figure
+        draw(picture, format="png", dpi=fig.dpi, bbox_inches="tight", metadata=UNDATED["png"])
+        fig.on_screen, fig.stale = picture.getvalue(), False
+    return fig.on_screen
 
 
 def save_data(

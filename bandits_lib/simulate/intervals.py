@@ -13,13 +13,15 @@ which matters for 20 to 40 runs. tests/simulate/test_coverage_of_intervals.py si
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from math import inf, log
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.special import ndtri, stdtrit
 
 DRAWS = 20_000  # of the weights, always the same ones: the same runs have the same interval
@@ -245,8 +247,8 @@ def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
     mean = float(values.mean())
     if len(values) < 2:
         return mean, np.nan, -np.inf, np.inf
-    se = float(stats.sem(values))
-    low, high = stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
+    se = float(scipy.stats.sem(values))
+    low, high = scipy.stats.t.interval(level, len(values) - 1, mean, se) if se else (mean, mean)
     return mean, se, float(low), float(high)
 
 
@@ -272,7 +274,7 @@ def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interva
     """
     if trials == 0:
         return Interval(np.nan, 0.0, 1.0)
-    low, high = stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    low, high = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
     return Interval(successes / trials, low, high, rate=1.0 if successes in (0, trials) else 0.5)
 
 
@@ -449,8 +451,14 @@ def accuracy_trend(
 def _shares(table, first, second):
     """The share of right answers of `first`, or its lead over `second`, of each run that has all rows of both."""
     names = [first] if second is None else [first, second]
-    rows = table[table["algorithm"].isin(names)].groupby(["run", "algorithm"])["correct"].agg(["mean", "size"])
-    shares = rows.loc[rows["size"] == rows["size"].max(), "mean"].unstack("algorithm").reindex(columns=names).dropna()
+    found = {}
+    for name in names:
+        rows = table[table["algorithm"] == name]
+        runs, place, size = np.unique(rows["run"], return_inverse=True, return_counts=True)
+        means = np.bincount(place, rows["correct"], len(runs)) / size
+        found[name] = pd.DataFrame({"mean": means, "size": size}, index=pd.Index(runs, name="run"))
+    most = max(rows["size"].max() for rows in found.values())
+    shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in found.items()}).dropna()
     if shares.empty:
         held = ", ".join(table["algorithm"].unique())
         raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
@@ -690,9 +698,11 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     held = ", ".join(table["algorithm"].unique())
     table = table[table["algorithm"].isin(list(names))]
     _check_stopped(table, value)
-    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
-    if lacking := [name for name in names if name not in rows.index.get_level_values("algorithm")]:
+    if lacking := [name for name in names if name not in table["algorithm"].unique()]:
         raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
+    if not table.duplicated(["run", "algorithm"]).any():  # nothing to sum
+        return table.pivot(index="run", columns="algorithm", values=value)[list(names)]
+    rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
     whole = rows["size"] == rows.groupby(level="algorithm")["size"].transform("max")
     return rows.loc[whole, "sum"].unstack("algorithm")[list(names)]
 
@@ -792,14 +802,31 @@ def _column(values, runs):
 
 def _weighted(values, seen, draws):
     """For each draw of weights: the weighted sums (draws, m, ...), the sums of the weights, the unseen run's weight."""
-    rng, more = np.random.default_rng(0), (1,) * (values.ndim - 1)
-    sums, whole = np.zeros((draws, *values.shape[1:])), seen.all()
-    weights = np.zeros((draws, *more) if whole else sums.shape)
-    for row, there in zip(values, seen, strict=True):
-        weight = rng.standard_exponential(draws).reshape(-1, *more)
-        sums += weight * np.where(there, row, 0.0)
+    stream, one, whole = _weights(draws), (1,) * (values.ndim - 1), seen.all()
+    sums = np.zeros((*values.shape[1:], draws))  # the long axis last: adding along short ones is slow
+    weights = np.zeros((*one, draws) if whole else sums.shape)
+    for row, there in zip(np.where(seen, values, 0.0)[..., None], seen[..., None], strict=True):
+        weight = next(stream)
+        sums += weight * row
         weights += weight if whole else weight * there
-    return sums, weights, rng.standard_exponential(draws).reshape(-1, *more)
+    first = (np.ascontiguousarray(np.moveaxis(found, -1, 0)) for found in (sums, weights))
+    return *first, next(stream).reshape(-1, *one)
+
+
+def _weights(draws):
+    """Yield the weights of one run after the other, the same ones in every call."""
+    kept, rng = _first_weights(draws)
+    yield from kept
+    rng = deepcopy(rng)
+    while True:
+        yield rng.standard_exponential(draws)
+
+
+@cache
+def _first_weights(draws):
+    """The weights of the first runs, and the generator of all others."""
+    rng = np.random.default_rng(0)
+    return [rng.standard_exponential(draws) for _ in range(64)], rng
 
 
 def _beyond(runs, further, unseen, direction):

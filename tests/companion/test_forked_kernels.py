@@ -1,5 +1,6 @@
 """Kernels forked from one process behave as kernels of their own."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -8,6 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from jupyter_client.manager import AsyncKernelManager
+
+from bandits_companion.forked_kernels import UninterruptedEnd
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nothing to do: kernels are forked on Linux")
 
@@ -78,6 +82,37 @@ def test_it_can_be_interrupted_and_ended(told):
 
 def test_another_path_to_modules_takes_a_kernel_of_its_own(told):
     assert told[-1][0] == "False"
+
+
+CAUGHT = """
+import time
+from pathlib import Path
+Path("begun").touch()
+try:
+    time.sleep(5)
+except KeyboardInterrupt:
+    Path("interrupted").touch()
+"""
+
+
+@pytest.mark.parametrize("manager, interrupted", [(UninterruptedEnd, False), (AsyncKernelManager, True)])
+def test_a_kernel_that_ends_is_not_interrupted(tmp_path, manager, interrupted):
+    """What an interrupt finds in its last answer it prints as an error."""
+
+    async def end_while_busy():
+        kernel = manager(kernel_name="python3")
+        await kernel.start_kernel(cwd=str(tmp_path))
+        client = kernel.client()
+        client.start_channels()
+        await client.wait_for_ready(timeout=120)
+        client.execute(CAUGHT)
+        while not (tmp_path / "begun").exists():
+            await asyncio.sleep(0.05)
+        client.stop_channels()
+        await kernel.shutdown_kernel()
+
+    asyncio.run(end_while_busy())
+    assert (tmp_path / "interrupted").exists() == interrupted
 
 
 def test_it_ends_with_the_process_that_asked_for_it(told):

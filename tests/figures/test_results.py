@@ -1,5 +1,6 @@
 """What a notebook saves: files that say what they came from, that can be redrawn, and that carry no date."""
 
+import functools
 import json
 import shlex
 import subprocess
@@ -10,6 +11,8 @@ import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
+from IPython.core.pylabtools import print_figure
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from bandits_lib import results, style
 
@@ -203,3 +206,23 @@ def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp
     (home / "paper.yaml").touch()
     assert results._notebooks_for(home.parent) == results._notebooks_for(copy.parent) == home
     assert results._notebooks_for(home) is results._notebooks_for(copy) is results._notebooks_for(tmp_path) is None
+
+
+def test_a_small_run_saves_what_the_screen_shows_and_draws_it_once(notebook, tmp_path, monkeypatch):
+    drawings, draw = [], FigureCanvasAgg.print_png
+    counted = functools.wraps(draw)(lambda *given, **how: drawings.append(given) or draw(*given, **how))
+    monkeypatch.setattr(FigureCanvasAgg, "print_png", counted)
+    monkeypatch.setattr(results, "SMALL", tmp_path)
+    told = {"estimates": pd.DataFrame({"x": [1]}), "parameters": USED, "notebook": notebook, "alt": "words"}
+    with plt.rc_context():
+        style.use()
+        fig, ax = plt.subplots()
+    shown, once = print_figure(fig, "png"), len(drawings)
+    plt.close(fig)
+    results.save(fig, "p/fig_1", tmp_path, **told)
+    saved = tmp_path / "figures" / "p" / "fig_1.png"
+    assert saved.read_bytes() == shown and len(drawings) == once
+    assert not saved.with_suffix(".pdf").exists()
+    ax.set_xlabel("another label")
+    results.save(fig, "p/fig_1", tmp_path, **told)
+    assert saved.read_bytes() != shown and len(drawings) == 2 * once

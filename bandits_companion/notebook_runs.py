@@ -45,14 +45,23 @@ class Run(NamedTuple):
     scale: str  # such as "at small parameters"
 
 
-def save(page, run, failed=()):
-    """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures."""
+def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
+    """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
+
+    With `said`, {figure: sentence}, the page holds these figures alone, in the order of their numbers. `left_out` is as
+    `failed`, of notebooks that were not run.
+    """
     page, failed, found = Path(page), dict(failed), figures(run)
-    notebooks = [_notebook(name, run, page.parent) for name in sorted({name for name, _ in found} | set(failed))]
+    if said is not None:
+        found = sorted(((name, file) for name, file in found if named(file) in said), key=lambda pair: pair[1].stem)
+    names = [name for name, _ in found]
+    names = sorted({*names, *failed}) if said is None else [*dict.fromkeys([*names, *failed])]
+    notebooks = [_notebook(name, run, page.parent) for name in names]
     for notebook in notebooks:
         own = [_figure(file, run, page.parent) for name, file in found if name == notebook["name"]]
         notebook["figures"] = sorted(own, key=lambda figure: _place(figure["name"], notebook["code"]))
     words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
+    words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
     words["ledger"] = _link(run.beside / "ledger", page.parent) if run.beside else None
@@ -72,6 +81,11 @@ def figures(run):
     """Return (notebook, json beside the figure) of every figure below <out>/figures."""
     described = sorted((run.out / "figures").glob("*/*.json"))
     return [(drawn_by(file), file) for file in described if file.with_suffix(".png").exists()]
+
+
+def named(described):
+    """Return the name of a figure, "<paper>/<figure>", from the json beside it."""
+    return f"{described.parent.name}/{described.stem}"
 
 
 def drawn_by(described):
@@ -115,7 +129,7 @@ def _place(name, code):
 
 def _figure(described, run, here):
     """Return what the page says of a figure and of the same figure at the papers' scale."""
-    name = f"{described.parent.name}/{described.stem}"
+    name = named(described)
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
     shown_large = _picture(large, here) if large and large.exists() else None

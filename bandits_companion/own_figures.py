@@ -10,7 +10,7 @@ import pandas as pd
 
 from bandits_companion import notebook_runs
 from bandits_lib.figures import style
-from bandits_lib.simulate.own_rule import NEEDS, OWN, TIMES
+from bandits_lib.simulate.own_rule import NEEDS, OWN
 
 YARDSTICK = re.compile(r"oracle|_told$|^one static stage$")  # what no rule could be
 
@@ -23,7 +23,7 @@ def needs(notebook):
         return None
     calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
     calls = [call for call in calls if ast.unparse(call.func) == "own_rule.played"]
-    told = {ast.literal_eval(key) for call in calls for key in call.args[2].keys}
+    told = {key for call in calls for key in re.findall(r"'(\w+)':", ast.unparse(call.args[2]))}
     told |= {keyword.arg for call in calls for keyword in call.keywords}
     return [name for name in NEEDS if name in told]
 
@@ -39,7 +39,7 @@ def sentences(run, asked):
 
 
 def sentence(estimates, budget):
-    """Say how a reader's rule does beside the best of the papers' rules, over the settings in which it always stopped."""
+    """Say how a reader's rule does beside the best of the papers' rules, where none of its runs was cut off."""
     settings = list(estimates.columns[: estimates.columns.get_loc("algorithm")])
     cut = estimates["not_stopped"].fillna(0) if "not_stopped" in estimates else 0
     estimates = estimates.assign(cut=cut, setting=estimates[settings].astype(str).agg(", ".join, axis=1))
@@ -48,7 +48,6 @@ def sentence(estimates, budget):
     words = ""
     if mine["cut"].any():
         words = f"was cut off in {mine['cut'].sum():.0f} of {mine['runs'].sum():.0f} runs"
-        words += f", at {TIMES} times the longest run of the papers' rules"
         if ended.empty:
             return f"Your rule {words}."
         words = f" In other settings it {words}."

@@ -212,15 +212,24 @@ def say_what_runs_leaves(names: list[str]) -> None:
             print(f"{name}: -p runs leaves {left}; `run.py parameters {name}` lists them", flush=True)
 
 
+def seen_from_notebooks(place: str) -> str:
+    """The place of a rule, whose file lies in notebooks/ or is named as seen from the current folder."""
+    file, _, name = place.rpartition(":")
+    if file and Path(file).is_file() and not (NOTEBOOKS / file).is_file():
+        return f"{Path(os.path.relpath(file, NOTEBOOKS)).as_posix()}:{name}"
+    return place
+
+
 def own(place: str, given: dict, names: list[str]) -> bool:
     """A rule of the reader's own in every figure that compares rules, and a page of these figures."""
     from bandits_companion import own_figures
     from bandits_lib.simulate import own_rule
 
-    rule = own_rule.load(place, delta=None, budget=None, **dict.fromkeys(["sigma"]))
+    rule = own_rule.load(place, delta=None, budget=None)
     asked = {name: own_figures.needs(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
-    if none := [name for name in names and asked if asked[name] is None]:
-        raise ValueError(f"{', '.join(none)} draws no figure in which a rule of your own could stand")
+    if names and None in asked.values():
+        none = next(name for name, needs in asked.items() if needs is None)
+        raise ValueError(f"{none} draws no figure in which a rule of your own could stand")
     asked = {name: needs for name, needs in asked.items() if needs is not None}
     left_out = {name: why for name, needs in asked.items() if (why := own_rule.misfit(rule, needs))}
     known = {name: parameters_of(name) for name in asked if name not in left_out}
@@ -233,7 +242,7 @@ def own(place: str, given: dict, names: list[str]) -> bool:
     for name, job in jobs.items():
         check_parameters(name, job)
     played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
-    failed = {one.name: one.error.removeprefix("RuntimeError: ").removeprefix("ValueError: ") for one in played if one.error}
+    failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", "at small parameters")
     said = own_figures.sentences(run, asked)
     heading = f"{place} in every figure that compares rules"
@@ -375,6 +384,8 @@ def main() -> int:
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
     args = parser.parse_args()
+    if args.command == "own":
+        args.rule = seen_from_notebooks(args.rule)
     os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval
     try:
         if args.command == "figures":

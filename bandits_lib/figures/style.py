@@ -20,8 +20,8 @@ PALETTE = sns.color_palette("colorblind", 10).as_hex()
 APART = 0.08  # of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
-UPWARDS = Outline([(-0.2, 0), (-0.2, 0.6), (-0.5, 0.6), (0, 1), (0.5, 0.6), (0.2, 0.6), (0.2, 0), (-0.2, 0)])
-RIGHTWARDS = Outline(UPWARDS.vertices[:, ::-1])
+ARROW = [(-0.2, 0), (-0.2, 0.6), (-0.5, 0.6), (0, 1), (0.5, 0.6), (0.2, 0.6), (0.2, 0), (-0.2, 0)]
+UPWARDS, RIGHTWARDS = Outline(ARROW), Outline([(y, x) for x, y in ARROW])
 
 
 class Look(NamedTuple):
@@ -201,7 +201,8 @@ def use() -> None:
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
 
-    Where runs were cut off stands a hollow arrow upwards from the mean of the pulls that were made.
+    Where runs were cut off stands a hollow arrow upwards, from the mean of the pulls that were made or, if that is
+    lower, from the highest interval.
 
     Parameters
     ----------
@@ -232,9 +233,14 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
         for _, row in points[points["mean"].isna()].reset_index(x).iterrows():
-            cut_off(ax, (row[x], row["low"]), row, name)
+            cut_off(ax, (row[x], least_drawn(estimates, row)), row, name)
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
+
+
+def least_drawn(estimates, row):
+    """Return the pulls at which it is drawn that the mean of a row is larger: few enough not to squeeze the others."""
+    return np.nanmin([row["low"] or np.nan, estimates.loc[estimates["mean"].notna(), "high"].max()])
 
 
 def cut_off(ax, at, estimates, name, outline=UPWARDS):

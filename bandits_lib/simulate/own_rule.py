@@ -43,7 +43,7 @@ NEEDS = {  # an argument that a rule must have to stand in a figure, and why
     "budget": "has a fixed budget",
     "items": "ranks items that are not its arms",
 }
-TIMES = 20  # the longest run of the papers' rules: where a run of a reader's rule is cut off
+LIMIT, TIMES = 10**9, 20  # pulls, and runs as long as the longest of the papers' rules: where a run is cut off
 EMPTY = 1000  # requests without a pull, one after the other, that are taken for a rule that never stops
 
 
@@ -219,8 +219,8 @@ def played(
     items : bool, default False
         Whether the figure ranks items that are not the arms.
     beside : pandas.DataFrame, optional
-        Runs of the papers' rules. A run that has not stopped after 20 times the pulls of the longest of them is cut
-        off. With a budget a rule that asks for more than its budget is refused.
+        Runs of the papers' rules. A run is cut off at a billion pulls, or at 20 times the pulls of the longest of
+        these where that is more. With a budget a rule that asks for more than its budget is refused.
     **options
         Further arguments of `monte_carlo`.
 
@@ -248,16 +248,18 @@ def played(
     """
     if not place:
         return None
-    rule = load(place, delta=None, budget=None, **{name: None for name in told if name not in NEEDS})
+    unknown: dict[str, Any] = dict.fromkeys(["delta", "budget", *told])
+    rule = load(place, **unknown)
     if fault := misfit(rule, [name for name in NEEDS if name in told or (name == "items" and items)]):
         raise ValueError(fault)
-    longest = None if beside is None else TIMES * beside["pulls"].max()
+    limit = LIMIT if beside is None else max(LIMIT, TIMES * beside["pulls"].max())
     tables = []
     for setting, make in problems.items() if isinstance(problems, dict) else [(None, problems)]:
         values = {name: value(setting) if callable(value) else value for name, value in told.items()}
-        mine = rule._replace(given=rule.given | {name: values[name] for name in values if name in rule.given})
+        given = rule.given | {name: value for name, value in values.items() if name in rule.given}
+        mine: dict[str, Any] = {OWN: rule._replace(given=given)}
         alone = make if by is None else {setting: make}
-        tables.append(monte_carlo({OWN: mine}, alone, by=by, max_pulls=values.get("budget", longest), **options))
+        tables.append(monte_carlo(mine, alone, by=by, max_pulls=values.get("budget", limit), **options))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_lib.figures.style import RIGHTWARDS, cut_off, drawn, least_drawn, look
+from bandits_lib.figures.style import cut_off, drawn, look
 
 
 def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
@@ -43,7 +43,7 @@ def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
         if np.isnan(e["mean"]):
-            cut_off(ax, (least_drawn(estimates, e) / unit, row), e, name, RIGHTWARDS)
+            cut_off(ax, row, estimates, e, name, unit)
             continue
         bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
         ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)

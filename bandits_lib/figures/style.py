@@ -233,24 +233,26 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
         for _, row in points[points["mean"].isna()].reset_index(x).iterrows():
-            cut_off(ax, (row[x], least_drawn(estimates, row)), row, name)
+            cut_off(ax, row[x], estimates, row, name)
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
 
 
-def least_drawn(estimates, row):
-    """Return the pulls at which it is drawn that the mean of a row is larger: few enough not to squeeze the others."""
-    return np.nanmin([row["low"] or np.nan, estimates.loc[estimates["mean"].notna(), "high"].max()])
+def cut_off(ax, place, estimates, row, name, unit=None):
+    """Draw that the mean pulls of a row are larger than is drawn, and how many of its runs were cut off.
 
-
-def cut_off(ax, at, estimates, name, outline=UPWARDS):
-    """Draw that the mean pulls of an algorithm lie beyond a point, with how many of its runs were cut off."""
+    The arrow points upwards, or to the right along an axis of pulls / `unit`.
+    """
+    highest = estimates.loc[estimates["mean"].notna(), "high"].max()
+    least = np.nanmin([row["low"] or np.nan, highest])
+    at, outline, where = (place, least), UPWARDS, {"xytext": (0, 13), "ha": "center", "va": "bottom"}
+    if unit is not None:
+        at, outline, where = (least / unit, place), RIGHTWARDS, {"xytext": (-3, 0), "ha": "right", "va": "center"}
+    else:
+        ax.margins(y=0.2)  # for the words
     color = look(name).colour
     ax.plot(*([value] for value in at), ls="none", marker=outline, ms=14, mfc="none", mec=color, clip_on=False)
-    words = f"cut off {estimates['not_stopped']:.0f}/{estimates['runs']:.0f}"
-    where = {"xytext": (0, 16), "ha": "center", "va": "bottom"}
-    if outline is RIGHTWARDS:
-        where = {"xytext": (-3, 0), "ha": "right", "va": "center"}
+    words = f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
     ax.annotate(words, at, textcoords="offset points", fontsize=7, color=color, **where)
 
 

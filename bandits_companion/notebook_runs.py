@@ -178,7 +178,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
         atomic_write(page / LIST, listed(claims, run.scale), parents=True)
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
-    lines = [f"{_count(len(played), 'notebook')} in {duration(seconds / 60)}, {_count(drawn, 'figure')}, {run.scale}"]
+    lines = [f"{count(len(played), 'notebook')} in {duration(seconds / 60)}, {count(drawn, 'figure')}, {run.scale}"]
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
     if not claims.empty:
         lines += _sentences(claims, run, compared)
@@ -187,7 +187,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
 
 
-def _count(number, word):
+def count(number, word):
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 

@@ -249,7 +249,7 @@ def own(place: str, given: dict, names: list[str]) -> bool:
     notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)
     for name, words in [*left_out.items(), *failed.items(), *said.items()]:
         print(f"{name}: {words}")
-    print(f"open build/own/index.html: {len(said)} figures with {place}")
+    print(f"open build/own/index.html: {notebook_runs.count(len(said), 'figure')} with {place}")
     return not failed
 
 

@@ -1,8 +1,10 @@
 """The end of a run of notebooks: a page of all figures, a list of all claims, and the totals.
 
-For `make lab`: copies of the notebooks that are renewed until the reader changes them.
+For `make lab`: copies of the notebooks that are renewed until the reader changes them. For `run.py own`: what a
+notebook asks of a reader's rule, and how the rule does in a figure.
 """
 
+import ast
 import hashlib
 import json
 import os
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment
 
@@ -22,6 +25,7 @@ from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS
 from bandits_lib.files import atomic_write
+from bandits_lib.simulate.own_rule import NEEDS, OWN
 
 PARTS = {
     "fiez2019": "Fiez et al. 2019: RAGE",
@@ -48,9 +52,7 @@ class Run(NamedTuple):
 def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
 
-    With `said`, {figure: sentence}, the page holds these figures alone, in the order of their numbers. `left_out` is as
-    `failed`, of notebooks that were not run.
-    """
+    With `said`, {figure: sentence}, it holds these alone, by number; `left_out` is as `failed`, of what was not run."""
     page, failed, found = Path(page), dict(failed), figures(run)
     if said is not None:
         found = sorted(((name, file) for name, file in found if named(file) in said), key=lambda pair: pair[1].stem)
@@ -269,3 +271,63 @@ def copy(root, lab):
 
 def _hash(file):
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else None
+
+
+# --- a reader's rule in every figure that compares rules
+
+YARDSTICK = re.compile(r"oracle|_told$|^one static stage$")  # what no rule could be
+
+
+def needs_of(notebook):
+    """Return the arguments that a rule must have to stand in a notebook's figures, None if no rule can."""
+    cells = json.loads(Path(notebook).read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    if "own_rule.played" not in code:
+        return None
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func) == "own_rule.played"]
+    told = {key for call in calls for key in re.findall(r"'(\w+)':", ast.unparse(call.args[2]))}
+    told |= {keyword.arg for call in calls for keyword in call.keywords}
+    return [name for name in NEEDS if name in told]
+
+
+def sentences_of(run, asked):
+    """Return {figure: how the reader's rule does} for the figures of a run that hold it."""
+    found = {}
+    for name, described in figures(run):
+        estimates = pd.read_csv(described.with_suffix(".csv"))
+        if "algorithm" in estimates and (estimates["algorithm"] == OWN).any():
+            found[named(described)] = sentence_of(estimates, "budget" in asked[name])
+    return found
+
+
+def sentence_of(estimates, budget):
+    """Say how a reader's rule does beside the best of the papers' rules, where none of its runs was cut off."""
+    from bandits_lib.figures import style  # which takes a second to load
+
+    settings = list(estimates.columns[: estimates.columns.get_loc("algorithm")])
+    cut = estimates["not_stopped"].fillna(0) if "not_stopped" in estimates else 0
+    estimates = estimates.assign(cut=cut, setting=estimates[settings].astype(str).agg(", ".join, axis=1))
+    mine = estimates[estimates["algorithm"] == OWN]
+    ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
+    words = ""
+    if mine["cut"].any():
+        words = f"was cut off in {mine['cut'].sum():.0f} of {mine['runs'].sum():.0f} runs"
+        if ended.empty:
+            return f"Your rule {words}."
+        words = f" In other settings it {words}."
+    values = ended.pivot(index="setting", columns="algorithm", values="error_rate" if budget else "mean")
+    means = (values if budget else np.log(values)).mean(skipna=False)
+    best = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].idxmin()
+    over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
+    if budget:
+        return (
+            f"Your rule names a wrong arm in {means[OWN]:.1%} of the runs (mean {over}), and {style.label(best)},"
+            f" the best of the papers' rules, in {means[best]:.1%}."
+        )
+    wrong = ended.loc[ended["algorithm"] == OWN, "error_rate"].mean()
+    return (
+        f"Your rule takes {np.exp(means[OWN]):,.0f} pulls and {style.label(best)}, the best of the papers' rules,"
+        f" {np.exp(means[best]):,.0f} (geometric mean {over} of the mean pulls); it names a wrong arm in {wrong:.1%} of"
+        f" its runs.{words}"
+    )

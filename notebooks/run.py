@@ -53,6 +53,7 @@ from bandits_companion import claims_table, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 from bandits_lib.files import atomic_write
+from bandits_lib.simulate import own_rule
 
 # --- which notebooks, with which parameters
 
@@ -222,11 +223,8 @@ def seen_from_notebooks(place: str) -> str:
 
 def own(place: str, given: dict, names: list[str]) -> bool:
     """A rule of the reader's own in every figure that compares rules, and a page of these figures."""
-    from bandits_companion import own_figures
-    from bandits_lib.simulate import own_rule
-
     rule = own_rule.load(place, delta=None, budget=None)
-    asked = {name: own_figures.needs(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
+    asked = {name: notebook_runs.needs_of(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
     if names and None in asked.values():
         none = next(name for name, needs in asked.items() if needs is None)
         raise ValueError(f"{none} draws no figure in which a rule of your own could stand")
@@ -244,7 +242,7 @@ def own(place: str, given: dict, names: list[str]) -> bool:
     played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
     failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", "at small parameters")
-    said = own_figures.sentences(run, asked)
+    said = notebook_runs.sentences_of(run, asked)
     heading = f"{place} in every figure that compares rules"
     notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)
     for name, words in [*left_out.items(), *failed.items(), *said.items()]:

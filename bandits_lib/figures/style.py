@@ -239,10 +239,7 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
 
 def cut_off(ax, place, estimates, row, name, unit=None):
-    """Draw that the mean pulls of a row are larger than is drawn, and how many of its runs were cut off.
-
-    The arrow points upwards, or to the right along an axis of pulls / `unit`.
-    """
+    """Draw an arrow upwards, or to the right along an axis of pulls / `unit`, and how many runs were cut off."""
     highest = estimates.loc[estimates["mean"].notna(), "high"].max()
     least = np.nanmin([row["low"] or np.nan, highest])
     at, outline, where = (place, least), UPWARDS, {"xytext": (0, 13), "ha": "center", "va": "bottom"}

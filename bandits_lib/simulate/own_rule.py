@@ -217,7 +217,7 @@ def played(
     by : str or list of str, optional
         As for `monte_carlo`.
     items : bool, default False
-        Whether the figure ranks items that are not the arms.
+        Whether the figure ranks (M, d) items that are not the arms.
     beside : pandas.DataFrame, optional
         Runs of the papers' rules. A run is cut off at a billion pulls, or at 20 times the pulls of the longest of
         these where that is more. With a budget a rule that asks for more than its budget is refused.

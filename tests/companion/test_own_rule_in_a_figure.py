@@ -199,11 +199,15 @@ def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
         (9, OWN, 10, 200, 0.3, 0),
     ]
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=False)
-    assert said == ("Your rule takes 100 pulls and RAGE, the best of the papers' rules, 200 (geometric mean over 2 settings"
-                    " of the mean pulls); it names a wrong arm in 20.0% of its runs.")  # fmt: skip
+    assert said == (
+        "Your rule takes 100 pulls and RAGE, the best of the papers' rules, 200 (geometric mean over 2 settings of the"
+        " mean pulls); it names a wrong arm in 20.0% of its runs."
+    )
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=True)
-    assert said == ("Your rule names a wrong arm in 20.0% of the runs (mean over 2 settings), and RAGE, the best of the"
-                    " papers' rules, in 0.0%.")  # fmt: skip
+    assert said == (
+        "Your rule names a wrong arm in 20.0% of the runs (mean over 2 settings), and RAGE, the best of the papers'"
+        " rules, in 0.0%."
+    )
 
 
 def test_settings_with_runs_that_were_cut_off_enter_no_mean_of_a_sentence():

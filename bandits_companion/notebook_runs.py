@@ -307,7 +307,8 @@ def sentence_of(estimates, budget):
 
     settings = list(estimates.columns[: estimates.columns.get_loc("algorithm")])
     cut = estimates["not_stopped"].fillna(0) if "not_stopped" in estimates else 0
-    estimates = estimates.assign(cut=cut, setting=estimates[settings].astype(str).agg(", ".join, axis=1))
+    setting = [str(key) for key in estimates[settings].itertuples(index=False, name=None)]
+    estimates = estimates.assign(cut=cut, setting=setting)
     mine = estimates[estimates["algorithm"] == OWN]
     ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
     words = ""
@@ -318,16 +319,15 @@ def sentence_of(estimates, budget):
         words = f" In other settings it {words}."
     values = ended.pivot(index="setting", columns="algorithm", values="error_rate" if budget else "mean")
     means = (values if budget else np.log(values)).mean(skipna=False)
-    best = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].idxmin()
+    rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()
+    if rivals.empty:
+        return f"No other rule stopped in all settings of your rule.{words}"
+    best, least = f"the best of the papers' rules ({style.label(rivals.idxmin())})", rivals.min()
     over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
     if budget:
-        return (
-            f"Your rule names a wrong arm in {means[OWN]:.1%} of the runs (mean {over}), and {style.label(best)},"
-            f" the best of the papers' rules, in {means[best]:.1%}."
-        )
+        return f"Your rule names a wrong arm in {means[OWN]:.1%} of the runs, and {best} in {least:.1%} (mean {over})."
     wrong = ended.loc[ended["algorithm"] == OWN, "error_rate"].mean()
     return (
-        f"Your rule takes {np.exp(means[OWN]):,.0f} pulls and {style.label(best)}, the best of the papers' rules,"
-        f" {np.exp(means[best]):,.0f} (geometric mean {over} of the mean pulls); it names a wrong arm in {wrong:.1%} of"
-        f" its runs.{words}"
+        f"Your rule takes {np.exp(means[OWN]):,.0f} pulls, and {best} {np.exp(least):,.0f} (geometric mean {over} of"
+        f" the mean pulls); it names a wrong arm in {wrong:.1%} of its runs.{words}"
     )

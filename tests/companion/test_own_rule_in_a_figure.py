@@ -147,7 +147,7 @@ def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project
     budget = "my_rule.py:mine asked for more pulls than its budget of 60"
     assert f"\ntoy2019_c_items: {items}\n" in said and f"\ntoy2019_a_budget: {budget}\n" in said
     assert "toy2019_d_none" not in said and "Traceback" not in said
-    sentence = "Your rule takes 173 pulls and RAGE, the best of the papers' rules,"
+    sentence = "Your rule takes 173 pulls, and the best of the papers' rules (RAGE)"
     assert f"\ntoy2019/toy2019_b_delta: {sentence}" in said
     assert said.endswith("\nopen build/own/index.html: 1 figure with ../my_rule.py:mine\n")
     drawn = project / "build" / "own" / "figures" / "toy2019"
@@ -200,21 +200,26 @@ def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
     ]
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=False)
     assert said == (
-        "Your rule takes 100 pulls and RAGE, the best of the papers' rules, 200 (geometric mean over 2 settings of the"
+        "Your rule takes 100 pulls, and the best of the papers' rules (RAGE) 200 (geometric mean over 2 settings of the"
         " mean pulls); it names a wrong arm in 20.0% of its runs."
     )
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=True)
     assert said == (
-        "Your rule names a wrong arm in 20.0% of the runs (mean over 2 settings), and RAGE, the best of the papers'"
-        " rules, in 0.0%."
+        "Your rule names a wrong arm in 20.0% of the runs, and the best of the papers' rules (RAGE) in 0.0% (mean over"
+        " 2 settings)."
     )
+    said = notebook_runs.sentence_of(estimates_of(rows[2], rows[5]).drop(columns="d"), budget=False)
+    assert said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (LinGapE) 90 (geometric mean")
 
 
 def test_settings_with_runs_that_were_cut_off_enter_no_mean_of_a_sentence():
     rage = [(d, "rage", 10, 100.0, 0.0, 0) for d in (5, 9)]
     cut = (9, OWN, 10, np.nan, np.nan, 7)
     said = notebook_runs.sentence_of(estimates_of(*rage, (5, OWN, 10, 50, 0.0, 0), cut), budget=False)
-    assert said.startswith("Your rule takes 50 pulls and RAGE") and "in the one setting" in said
+    assert (
+        said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (RAGE)")
+        and "in the one setting" in said
+    )
     assert said.endswith(" In other settings it was cut off in 7 of 20 runs.")
     said = notebook_runs.sentence_of(estimates_of(*rage, cut), budget=False)
     assert said == "Your rule was cut off in 7 of 10 runs."

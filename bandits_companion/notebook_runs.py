@@ -55,7 +55,7 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     With `said`, {figure: sentence}, it holds these alone, by number; `left_out` is as `failed`, of what was not run."""
     page, failed, found = Path(page), dict(failed), figures(run)
     if said is not None:
-        found = sorted(((name, file) for name, file in found if named(file) in said), key=lambda pair: pair[1].stem)
+        found = sorted((pair for pair in found if named(pair[1]) in said), key=_in_papers_order)
     names = [name for name, _ in found]
     names = sorted({*names, *failed}) if said is None else [*dict.fromkeys([*names, *failed])]
     notebooks = [_notebook(name, run, page.parent) for name in names]
@@ -83,6 +83,14 @@ def figures(run):
     """Return (notebook, json beside the figure) of every figure below <out>/figures."""
     described = sorted((run.out / "figures").glob("*/*.json"))
     return [(drawn_by(file), file) for file in described if file.with_suffix(".png").exists()]
+
+
+def _in_papers_order(pair):
+    """Sort (notebook, json beside the figure) by paper and by number; figures without one follow by notebook."""
+    name, described = pair
+    papers, numbered = [*PARTS], NUMBERED.fullmatch(described.stem)
+    paper = papers.index(described.parent.name) if described.parent.name in papers else len(papers)
+    return paper, not numbered, described.stem if numbered else name
 
 
 def named(described):
@@ -294,7 +302,7 @@ def needs_of(notebook):
 def sentences_of(run, asked):
     """Return {figure: how the reader's rule does} for the figures of a run that hold it."""
     found = {}
-    for name, described in figures(run):
+    for name, described in sorted(figures(run), key=_in_papers_order):
         estimates = pd.read_csv(described.with_suffix(".csv"))
         if "algorithm" in estimates and (estimates["algorithm"] == OWN).any():
             found[named(described)] = sentence_of(estimates, "budget" in asked[name])

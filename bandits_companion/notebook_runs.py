@@ -1,8 +1,10 @@
 """The end of a run of notebooks: a page of all figures, a list of all claims, and the totals.
 
-For `make lab`: copies of the notebooks that are renewed until the reader changes them.
+For `make lab`: copies of the notebooks that are renewed until the reader changes them. For `run.py own`: what a
+notebook asks of a reader's rule, and how the rule does in a figure.
 """
 
+import ast
 import hashlib
 import json
 import os
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment
 
@@ -22,6 +25,7 @@ from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS
 from bandits_lib.files import atomic_write
+from bandits_lib.simulate.own_rule import NEEDS, OWN
 
 PARTS = {
     "fiez2019": "Fiez et al. 2019: RAGE",
@@ -45,14 +49,21 @@ class Run(NamedTuple):
     scale: str  # such as "at small parameters"
 
 
-def save(page, run, failed=()):
-    """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures."""
+def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
+    """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
+
+    With `said`, {figure: sentence}, it holds these alone, by number; `left_out` is as `failed`, of what was not run."""
     page, failed, found = Path(page), dict(failed), figures(run)
-    notebooks = [_notebook(name, run, page.parent) for name in sorted({name for name, _ in found} | set(failed))]
+    if said is not None:
+        found = sorted((pair for pair in found if named(pair[1]) in said), key=_in_papers_order)
+    names = [name for name, _ in found]
+    names = sorted({*names, *failed}) if said is None else [*dict.fromkeys([*names, *failed])]
+    notebooks = [_notebook(name, run, page.parent) for name in names]
     for notebook in notebooks:
         own = [_figure(file, run, page.parent) for name, file in found if name == notebook["name"]]
         notebook["figures"] = sorted(own, key=lambda figure: _place(figure["name"], notebook["code"]))
     words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
+    words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
     words["ledger"] = _link(run.beside / "ledger", page.parent) if run.beside else None
@@ -72,6 +83,19 @@ def figures(run):
     """Return (notebook, json beside the figure) of every figure below <out>/figures."""
     described = sorted((run.out / "figures").glob("*/*.json"))
     return [(drawn_by(file), file) for file in described if file.with_suffix(".png").exists()]
+
+
+def _in_papers_order(pair):
+    """Sort (notebook, json beside the figure) by paper and by number; figures without one follow by notebook."""
+    name, described = pair
+    papers, numbered = [*PARTS], NUMBERED.fullmatch(described.stem)
+    paper = papers.index(described.parent.name) if described.parent.name in papers else len(papers)
+    return paper, not numbered, described.stem if numbered else name
+
+
+def named(described):
+    """Return the name of a figure, "<paper>/<figure>", from the json beside it."""
+    return f"{described.parent.name}/{described.stem}"
 
 
 def drawn_by(described):
@@ -115,7 +139,7 @@ def _place(name, code):
 
 def _figure(described, run, here):
     """Return what the page says of a figure and of the same figure at the papers' scale."""
-    name = f"{described.parent.name}/{described.stem}"
+    name = named(described)
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
     shown_large = _picture(large, here) if large and large.exists() else None
@@ -164,7 +188,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
         atomic_write(page / LIST, listed(claims, run.scale), parents=True)
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
-    lines = [f"{_count(len(played), 'notebook')} in {duration(seconds / 60)}, {_count(drawn, 'figure')}, {run.scale}"]
+    lines = [f"{count(len(played), 'notebook')} in {duration(seconds / 60)}, {count(drawn, 'figure')}, {run.scale}"]
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
     if not claims.empty:
         lines += _sentences(claims, run, compared)
@@ -173,7 +197,7 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
 
 
-def _count(number, word):
+def count(number, word):
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -255,3 +279,63 @@ def copy(root, lab):
 
 def _hash(file):
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else None
+
+
+# --- a reader's rule in every figure that compares rules
+
+YARDSTICK = re.compile(r"oracle|_told$|^one static stage$")  # what no rule could be
+
+
+def needs_of(notebook):
+    """Return the arguments that a rule must have to stand in a notebook's figures, None if no rule can."""
+    cells = json.loads(Path(notebook).read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    if "own_rule.played" not in code:
+        return None
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func) == "own_rule.played"]
+    told = {key for call in calls for key in re.findall(r"'(\w+)':", ast.unparse(call.args[2]))}
+    told |= {keyword.arg for call in calls for keyword in call.keywords}
+    return [name for name in NEEDS if name in told]
+
+
+def sentences_of(run, asked):
+    """Return {figure: how the reader's rule does} for the figures of a run that hold it."""
+    found = {}
+    for name, described in sorted(figures(run), key=_in_papers_order):
+        estimates = pd.read_csv(described.with_suffix(".csv"))
+        if "algorithm" in estimates and (estimates["algorithm"] == OWN).any():
+            found[named(described)] = sentence_of(estimates, "budget" in asked[name])
+    return found
+
+
+def sentence_of(estimates, budget):
+    """Say how a reader's rule does beside the best of the papers' rules, where none of its runs was cut off."""
+    from bandits_lib.figures import style  # which takes a second to load
+
+    settings = list(estimates.columns[: estimates.columns.get_loc("algorithm")])
+    cut = estimates["not_stopped"].fillna(0) if "not_stopped" in estimates else 0
+    setting = [str(key) for key in estimates[settings].itertuples(index=False, name=None)]
+    estimates = estimates.assign(cut=cut, setting=setting)
+    mine = estimates[estimates["algorithm"] == OWN]
+    ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
+    words = ""
+    if mine["cut"].any():
+        words = f"was cut off in {mine['cut'].sum():.0f} of {mine['runs'].sum():.0f} runs"
+        if ended.empty:
+            return f"Your rule {words}."
+        words = f" In other settings it {words}."
+    values = ended.pivot(index="setting", columns="algorithm", values="error_rate" if budget else "mean")
+    means = (values if budget else np.log(values)).mean(skipna=False)
+    rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()
+    if rivals.empty:
+        return f"No other rule stopped in all settings of your rule.{words}"
+    best, least = f"the best of the papers' rules ({style.label(rivals.idxmin())})", rivals.min()
+    over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
+    if budget:
+        return f"Your rule names a wrong arm in {means[OWN]:.1%} of the runs, and {best} in {least:.1%} (mean {over})."
+    wrong = ended.loc[ended["algorithm"] == OWN, "error_rate"].mean()
+    return (
+        f"Your rule takes {np.exp(means[OWN]):,.0f} pulls, and {best} {np.exp(least):,.0f} (geometric mean {over} of"
+        f" the mean pulls); it names a wrong arm in {wrong:.1%} of its runs.{words}"
+    )

@@ -24,7 +24,9 @@ from bandits_companion.verdicts import OUTCOMES
 from bandits_lib.figures import parameters
 from bandits_lib.figures.results import ELSEWHERE, git, library_hash
 from bandits_lib.files import append, atomic_write, locked
+from bandits_lib.simulate.own_rule import OWN
 
+FIRST_WITH_OWN = "fiez2019_5a_benchmark"  # its `own` = "" was hashed before other notebooks had one; it decides nothing
 LOG = ("paper", "begun", "state", "commit", "seed", "library", "redrawn", "outcomes")
 
 
@@ -37,7 +39,9 @@ def deciding(paper: str, notebooks: str | PathLike) -> dict:
         if name.startswith(f"{paper}_"):
             cell = {key: known.default for key, known in parameters.read(folder / f"{name}.ipynb").items()}
             used = cell | plan[name]["parameters"]
-            settings[name] = {key: value for key, value in used.items() if key not in (*ELSEWHERE, "seed")}
+            settings[name] = {key: value for key, value in used.items() if key not in (*ELSEWHERE, "seed", OWN)}
+    if FIRST_WITH_OWN in settings:
+        settings[FIRST_WITH_OWN][OWN] = ""
     claims = {
         id: [e.kind, *e.rule, e.error, e.factor, e.loser, e.winner, bool(e.slack), e.sampled]
         for id, e in read(folder / "claims.yaml").items()

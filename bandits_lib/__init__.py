@@ -35,6 +35,7 @@ SHORT = {  # modules that notebooks call by one name
     "heteroskedastic": "papers.heteroskedastic",
     "instances": "papers",
     "intervals": "simulate.intervals",
+    "own_rule": "simulate.own_rule",
     "results": "figures.results",
     "style": "figures.style",
 }

@@ -1,4 +1,4 @@
-"""Two short rules, as a file of your own may hold them; companion_your_own_rule.ipynb plays them beside others."""
+"""Two short rules, as a file of your own may hold them; `run.py own example_rule.py:uniform_glr` plays one of them."""
 
 from math import ceil, log
 

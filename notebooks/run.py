@@ -1,6 +1,7 @@
 """Execute the notebooks of this folder without opening them.
 
 python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/index.html and below
+python notebooks/run.py own FILE.py:FUNCTION [-p runs 5]   a rule of your own in all figures of rules -> build/own
 python notebooks/run.py parameters [NAME ...]              what -p may be given, and which rules `runs` moves
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
@@ -14,6 +15,7 @@ python notebooks/run.py lab                                JupyterLab on a copy 
 import argparse
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -51,6 +53,7 @@ from bandits_companion import claims_table, forked_kernels, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib.figures import parameters  # after the threads: NumPy reads them
 from bandits_lib.files import atomic_write
+from bandits_lib.simulate import own_rule
 
 KERNEL = {
     "kernel_manager_class": forked_kernels.UninterruptedEnd,
@@ -158,7 +161,7 @@ def attempt(function, name: str, *arguments) -> Played:
         message, error = function(name, *arguments), ""
     except Exception as failure:
         error = notebook_runs.last_line(failure)
-        message = f"FAILED  {error}" if function is execute else f"FAILED\n{failure}"  # no executed copy tells more
+        message = f"FAILED\n{failure}" if function is refresh else f"FAILED  {error}"  # no executed copy tells more
     return Played(name, time.perf_counter() - start, message, error)
 
 
@@ -217,6 +220,44 @@ def say_what_runs_leaves(names: list[str]) -> None:
     for name in names:
         if left := parameters.unmoved(parameters_of(name)):
             print(f"{name}: -p runs leaves {left}; `run.py parameters {name}` lists them", flush=True)
+
+
+def seen_from_notebooks(place: str) -> str:
+    """The place of a rule, whose file lies in notebooks/ or is named as seen from the current folder."""
+    file, _, name = place.rpartition(":")
+    if file and Path(file).is_file() and not (NOTEBOOKS / file).is_file():
+        return f"{Path(os.path.relpath(file, NOTEBOOKS)).as_posix()}:{name}"
+    return place
+
+
+def own(place: str, given: dict, names: list[str]) -> bool:
+    """A rule of the reader's own in every figure that compares rules, and a page of these figures."""
+    rule = own_rule.load(place, delta=None, budget=None)
+    asked = {name: notebook_runs.needs_of(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
+    if names and None in asked.values():
+        none = next(name for name, needs in asked.items() if needs is None)
+        raise ValueError(f"{none} draws no figure in which a rule of your own could stand")
+    asked = {name: needs for name, needs in asked.items() if needs is not None}
+    left_out = {name: why for name, needs in asked.items() if (why := own_rule.misfit(rule, needs))}
+    known = {name: parameters_of(name) for name in asked if name not in left_out}
+    if unknown := [key for key in given if known and not any(key in of_notebook for of_notebook in known.values())]:
+        raise ValueError(f"no notebook that plays {rule.place} has a parameter {unknown[0]}")
+    folder = ROOT / "build" / "own"
+    shutil.rmtree(folder, ignore_errors=True)
+    given = {"n_jobs": 1, **given, "own": place, "out": "../build/own"}
+    jobs = {name: {key: value for key, value in given.items() if key in known[name]} for name in known}
+    for name, job in jobs.items():
+        check_parameters(name, job)
+    played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
+    failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
+    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", "at small parameters")
+    said = notebook_runs.sentences_of(run, asked)
+    heading = f"{place} in every figure that compares rules"
+    notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)
+    for name, words in [*left_out.items(), *failed.items(), *said.items()]:
+        print(f"{name}: {words}")
+    print(f"open build/own/index.html: {notebook_runs.count(len(said), 'figure')} with {place}")
+    return not failed
 
 
 def show_parameters(names: list[str]) -> bool:
@@ -343,7 +384,13 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     small = commands.add_parser("figures")
     small.add_argument("names", nargs="*", metavar="NAME")
-    small.add_argument("-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters")
+    mine = commands.add_parser("own")
+    mine.add_argument("rule", metavar="FILE.py:FUNCTION")
+    mine.add_argument("--notebooks", nargs="+", default=[], metavar="NAME")
+    for parser_of in (small, mine):
+        parser_of.add_argument(
+            "-p", nargs=2, action="append", default=[], metavar=("PARAMETER", "VALUE"), dest="parameters"
+        )
     large = commands.add_parser("paper")
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
@@ -355,10 +402,15 @@ def main() -> int:
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
     args = parser.parse_args()
+    if args.command == "own":
+        args.rule = seen_from_notebooks(args.rule)
     os.chdir(NOTEBOOKS)  # where kernels start, as in JupyterLab and under nbval
     try:
         if args.command == "figures":
             success = figures(args.names, {name: parameters.typed(value) for name, value in args.parameters})
+        elif args.command == "own":
+            given = {name: parameters.typed(value) for name, value in args.parameters}
+            success = own(args.rule, given, args.notebooks)
         elif args.command == "paper":
             success = paper(args.paper, args.figure, args.scheduler, args.seed, args.redraw)
         elif args.command == "parameters":

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_lib.figures.style import drawn, look
+from bandits_lib.figures.style import cut_off, drawn, look
 
 
 def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
     """Draw the mean pulls of each rule, one bar a row, with its 95 % interval; the paler part is burn-in.
+
+    A rule of which runs were cut off has a hollow arrow at the end of the other bars.
 
     Parameters
     ----------
@@ -40,6 +42,9 @@ def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
     """
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
+        if np.isnan(e["mean"]):
+            cut_off(ax, row, estimates, e, name, unit)
+            continue
         bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
         ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
         ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)

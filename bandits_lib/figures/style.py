@@ -10,6 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
+from matplotlib.path import Path as Outline
 from numpy.typing import ArrayLike
 
 from bandits_lib import fixed_budget, fixed_confidence, variance
@@ -19,6 +20,8 @@ PALETTE = sns.color_palette("colorblind", 10).as_hex()
 APART = 0.08  # of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
+ARROW = [(-0.2, 0), (-0.2, 0.6), (-0.5, 0.6), (0, 1), (0.5, 0.6), (0.2, 0.6), (0.2, 0), (-0.2, 0)]
+UPWARDS, RIGHTWARDS = Outline(ARROW), Outline([(y, x) for x, y in ARROW])
 
 
 class Look(NamedTuple):
@@ -105,6 +108,9 @@ LOOKS = {  # a rule under its own name has the label of its decorator
 }
 
 
+YOURS = {"own": Look("your rule", OWN[0], "*")}  # the rule of a notebook's parameter `own`
+
+
 def look(name: str) -> Look:
     """Return the label, the colour and the marker of a rule.
 
@@ -126,6 +132,8 @@ def look(name: str) -> Look:
     >>> look("rage").label, look("my_rule").label
     ('RAGE', 'my_rule')
     """
+    if name in YOURS:
+        return YOURS[name]
     if name not in LOOKS:
         taken = {known.colour for known in LOOKS.values()}
         hues = (to_hex(tuple(hsv_to_rgb((0.618 * k % 1, 0.9, 0.6)))) for k in count(1))  # each far from those before
@@ -152,7 +160,7 @@ def label(name: str) -> str:
     >>> label("xy_static"), label(50)
     ('XY-static', 50)
     """
-    return LOOKS[name].label if name in LOOKS else name
+    return look(name).label if name in (*LOOKS, *YOURS) else name
 
 
 def drawn(name: str) -> dict[str, Any]:
@@ -193,7 +201,8 @@ def use() -> None:
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
 
-    Where runs were cut off stands an arrow upwards from the mean of the pulls that were made.
+    Where runs were cut off stands a hollow arrow upwards, from the mean of the pulls that were made or, if that is
+    lower, from the highest interval.
 
     Parameters
     ----------
@@ -223,20 +232,25 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread = np.abs(points[["low", "high"]].to_numpy().T - mean)
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
-        for place, least in points["low"][points["mean"].isna()].items():
-            cut_off(ax, place[points.index.names.index(x)], least, name)
+        for _, row in points[points["mean"].isna()].reset_index(x).iterrows():
+            cut_off(ax, row[x], estimates, row, name)
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
 
 
-def cut_off(ax, place, least, name):
-    """Draw that the mean pulls of an algorithm, of which runs were cut off, lie above `least`."""
-    color = drawn(name)["color"]
-    ax.plot([place], [least], ls="none", marker="_", color=color)
-    arrow = {"arrowstyle": "<-", "color": color}
-    ax.annotate(
-        "cut off", (place, least), (0, 22), textcoords="offset points", ha="center", fontsize=7, arrowprops=arrow
-    )
+def cut_off(ax, place, estimates, row, name, unit=None):
+    """Draw an arrow upwards, or to the right along an axis of pulls / `unit`, and how many runs were cut off."""
+    highest = estimates.loc[estimates["mean"].notna(), "high"].max()
+    least = np.nanmin([row["low"] or np.nan, highest])
+    at, outline, where = (place, least), UPWARDS, {"xytext": (0, 13), "ha": "center", "va": "bottom"}
+    if unit is not None:
+        at, outline, where = (least / unit, place), RIGHTWARDS, {"xytext": (-3, 0), "ha": "right", "va": "center"}
+    else:
+        ax.margins(y=0.2)  # for the words
+    color = look(name).colour
+    ax.plot(*([value] for value in at), ls="none", marker=outline, ms=14, mfc="none", mec=color, clip_on=False)
+    words = f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
+    ax.annotate(words, at, textcoords="offset points", fontsize=7, color=color, **where)
 
 
 def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:

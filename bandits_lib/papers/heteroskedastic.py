@@ -287,7 +287,7 @@ def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *
     Parameters
     ----------
     table : pandas.DataFrame
-        Runs, of `monte_carlo` with the measure `burnt`.
+        Runs, of `monte_carlo` with the measure `burnt`; runs without it have no burn-in.
     problems : dict
         {setting: LinearBandit}.
     by, delta : str, float
@@ -299,7 +299,7 @@ def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *
         As `summary` returns it, with columns burn_in and lower_bound.
     """
     found = summary(table, by)
-    found["burn_in"] = table.groupby([by, "algorithm"])["burn_in"].mean()
+    found["burn_in"] = table.fillna({"burn_in": 0}).groupby([by, "algorithm"])["burn_in"].mean()
     floors = (lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, delta=delta) for p in problems.values())
     found["lower_bound"] = found.index.get_level_values(by).map(dict(zip(problems, floors, strict=True)))
     return found

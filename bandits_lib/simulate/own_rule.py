@@ -2,7 +2,7 @@
 
 `load("my_rule.py:mine")` keeps the text of the file. So a process or a dask worker without the file runs the same text,
 and the hash of an experiment sees every change of it. Requests and recommendations are checked; each error is one
-sentence.
+sentence. `played` gives the runs that a figure draws beside those of the papers' rules.
 """
 
 import ast
@@ -15,16 +15,18 @@ import sys
 import sysconfig
 import traceback
 import types
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import Loop, Result, Run, checked_batch
 from bandits_lib.simulate.fingerprint import LIBRARIES, PACKAGES
+from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
 PURELIB = sysconfig.get_path("purelib")
@@ -35,6 +37,13 @@ TOLD = {  # what a rule may be told of the problem, by the name of its argument
     "theta_bound": lambda problem: float(np.linalg.norm(problem.theta)),
     "theta_star": lambda problem: problem.theta,
 }
+OWN = "own"  # what a reader's rule is called among the rules of a figure
+NEEDS = {  # an argument that a rule must have to stand in a figure, and why
+    "delta": "has a fixed confidence",
+    "budget": "has a fixed budget",
+    "items": "ranks items that are not its arms",
+}
+LIMIT, TIMES = 10**9, 20  # pulls, and runs as long as the longest of the papers' rules: where a run is cut off
 EMPTY = 1000  # requests without a pull, one after the other, that are taken for a rule that never stops
 
 
@@ -81,7 +90,13 @@ class OwnRule(NamedTuple):
                     f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
                     " pulls at a time, or give it more seconds (max_seconds)"
                 )
-            reply = yield request
+            try:
+                reply = yield request
+            except GeneratorExit:  # `play` cuts a run off
+                if self.given.get("budget") is None:
+                    raise
+                told = self.given["budget"]
+                raise RuntimeError(f"{self.place} asked for more pulls than its budget of {told:,}") from None
 
     def _step(self, step):
         """The next request of the rule, its end, or its own error in one sentence."""
@@ -169,6 +184,83 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
     parameters = inspect.signature(found).parameters
     _check_arguments(rule, parameters)
     return rule._replace(given={key: value for key, value in given.items() if key in parameters})
+
+
+def misfit(rule: OwnRule, needs: Iterable[str]) -> str:
+    """Return in a sentence why a rule cannot stand in a figure that tells it `needs`, or "" if it can."""
+    parameters = inspect.signature(rule.function).parameters
+    lacking = next((name for name in needs if name not in parameters), None)
+    return f"{rule.place} has no argument `{lacking}`, and this figure {NEEDS[lacking]}" if lacking else ""
+
+
+def played(
+    place: str,
+    problems: LinearBandit | Callable | dict,
+    told: dict[str, Any],
+    *,
+    by: str | list[str] | None = None,
+    items: bool = False,
+    beside: pd.DataFrame | None = None,
+    **options: Any,
+) -> pd.DataFrame | None:
+    """Return the runs of a reader's rule on the problems of a figure, or None without a rule.
+
+    Parameters
+    ----------
+    place : str
+        As for `load`, or "" for no rule.
+    problems : LinearBandit, callable, or dict of these
+        As for `monte_carlo`.
+    told : dict
+        What the rules of the figure are told: `delta` or `budget`, and `sigma` if it is not the problem's. A function
+        of the setting gives each setting a value of its own.
+    by : str or list of str, optional
+        As for `monte_carlo`.
+    items : bool, default False
+        Whether the figure ranks (M, d) items that are not the arms.
+    beside : pandas.DataFrame, optional
+        Runs of the papers' rules. A run is cut off at a billion pulls, or at 20 times the pulls of the longest of
+        these where that is more. With a budget a rule that asks for more than its budget is refused.
+    **options
+        Further arguments of `monte_carlo`.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        Runs of the algorithm "own"; pandas.concat leaves out None.
+
+    Raises
+    ------
+    ValueError
+        As for `load`, and if the rule lacks an argument that the figure needs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bandits_lib import instances
+    >>> head = "from bandits_lib import Result\\n\\n"
+    >>> body = "def first(arms, *, delta):\\n    yield [1] * len(arms)\\n    return Result(0)\\n"
+    >>> _ = Path("my_rule.py").write_text(head + body)
+    >>> problems = {d: instances.benchmark(d) for d in (2, 3)}
+    >>> runs = played("my_rule.py:first", problems, {"delta": 0.05}, by="d", runs=2)
+    >>> runs[["d", "algorithm", "pulls"]].drop_duplicates().to_numpy().tolist()
+    [[2, 'own', 3], [3, 'own', 4]]
+    """
+    if not place:
+        return None
+    unknown: dict[str, Any] = dict.fromkeys(["delta", "budget", *told])
+    rule = load(place, **unknown)
+    if fault := misfit(rule, [name for name in NEEDS if name in told or (name == "items" and items)]):
+        raise ValueError(fault)
+    limit = LIMIT if beside is None else max(LIMIT, TIMES * beside["pulls"].max())
+    tables = []
+    for setting, make in problems.items() if isinstance(problems, dict) else [(None, problems)]:
+        values = {name: value(setting) if callable(value) else value for name, value in told.items()}
+        given = rule.given | {name: value for name, value in values.items() if name in rule.given}
+        mine: dict[str, Any] = {OWN: rule._replace(given=given)}
+        alone = make if by is None else {setting: make}
+        tables.append(monte_carlo(mine, alone, by=by, max_pulls=values.get("budget", limit), **options))
+    return pd.concat(tables, ignore_index=True)
 
 
 def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:

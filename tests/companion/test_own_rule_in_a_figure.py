@@ -1,7 +1,7 @@
-"""One line more in a notebook's dictionary of rules, and the rule is in its figure, its tables and its csv."""
+"""A reader's rule in the figures of the papers, by a parameter of a notebook and by one command for all of them."""
 
+import importlib.util
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,50 +12,217 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
+from bandits_companion import notebook_runs
 from bandits_lib.figures import bars
 from bandits_lib.figures.style import look
+from bandits_lib.simulate.own_rule import OWN
 from bandits_lib.simulate.profiles import performance_profile, probability_of_improvement
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 RULE = (NOTEBOOKS / "example_rule.py").read_text(encoding="utf-8").replace("uniform_glr", "mine")
+spec = importlib.util.spec_from_file_location("run", NOTEBOOKS / "run.py")
+run = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run)
 TINY = {"runs": 2, "lingape_runs": 2, "dims": [2, 3], "angle": 0.3, "code_runs": 2, "gamma_runs": 1}
 
 
-def with_line(name, line, beside):
-    """A notebook with an import, and a line before another one of its dictionary of rules."""
+def executed(name, values):
+    """Execute a notebook of this project with other values of its parameters."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    (cell,) = (cell for cell in notebook.cells if cell.cell_type == "code" and beside in cell.source)
-    indent = re.search(rf"^( *){re.escape(beside)}", cell.source, re.MULTILINE)[1]
-    longer = cell.source.replace(beside, f"{line}\n{indent}{beside}")
-    cell.source = f"from bandits_lib.simulate import own_rule\n{longer}"
-    return notebook
-
-
-def executed(notebook, values):
     (parameters,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
-    parameters.source += "".join(f"\n{name} = {value!r}" for name, value in values.items())
+    parameters.source += "".join(f"\n{key} = {value!r}" for key, value in values.items())
     nbclient.NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": NOTEBOOKS}}).execute()
 
 
-def test_figure_1a_takes_a_rule_named_mine_and_one_named_oracle(tmp_path):
-    (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(len(arms) - 1)"))  # wrong
-    line = f'"oracle": own_rule.load({str(NOTEBOOKS / "example_rule.py:uniform_glr")!r}, delta=delta),'
-    notebook = with_line("fiez2019_5a_benchmark", line, '"rage": lambda p, rng: rage(')
-    executed(notebook, TINY | {"out": str(tmp_path), "own": str(tmp_path / "my_rule.py:mine")})
+def test_figure_1a_holds_a_rule_that_is_wrong_and_no_claim_counts_it(tmp_path):
+    (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(len(arms) - 1)"))
+    executed("fiez2019_5a_benchmark", TINY | {"out": str(tmp_path), "own": str(tmp_path / "my_rule.py:mine")})
     figures = tmp_path / "figures"
     drawn = pd.read_csv(figures / "fiez2019" / "fig_1a.csv")
-    assert set(drawn.loc[drawn["algorithm"].isin(["mine", "oracle"]), "options"]) == {"text", "code"}
+    assert set(drawn.loc[drawn["algorithm"] == OWN, "options"]) == {"text", "code"}
     runs = pd.read_csv(figures / "fiez2019" / "fig_1a_runs.csv")
-    assert {"mine", "oracle", "rage", "lingape"} <= set(runs["algorithm"])
-    mine = runs[runs["algorithm"] == "mine"]
+    mine = runs[runs["algorithm"] == OWN]
     assert len(mine) == TINY["runs"] * len(TINY["dims"]) and not mine["correct"].any()
     assert (figures / "fiez2019" / "fig_1a.png").stat().st_size > 10_000
     said = pd.read_csv(figures / "claims" / "fiez2019_5a_benchmark.csv").set_index("id")["estimate"]
     kept = pd.read_csv(NOTEBOOKS.parent / "figures" / "claims" / "fiez2019_5a_benchmark.csv")
     assert set(said.index) == set(kept["id"])
-    wrong = runs[(runs["algorithm"] != "mine") & ~runs["correct"]]
+    wrong = runs[(runs["algorithm"] != OWN) & ~runs["correct"]]
     assert said["fiez2019_5a_benchmark/wrong_answers"] == len(wrong), "claims count the paper's rules alone"
+
+
+CONFIDENCE = [*(f"fiez2019_5{name}" for name in ("a_benchmark", "b_many_arms", "c_sphere", "e_multivariate")),
+              "fiez2019_5f_click_through", "jedra2020_3_track_and_stop", "jedra2020_5_many_arms",
+              *(f"weltz2023_5{name}" for name in ("a_signal_to_noise", "b_benchmark", "c_multivariate"))]  # fmt: skip
+BUDGET = [*(f"azizi2022_8_{name}" for name in ("1_adaptive", "2_static", "3_randomised", "4_logistic")),
+          "azizi2022_E2_real_data", "azizi2022_E3_od_linbai"]  # fmt: skip
+
+
+def test_notebooks_with_figures_of_rules_take_a_rule_of_their_kind():
+    asked = {path.stem: notebook_runs.needs_of(path) for path in NOTEBOOKS.glob("*.ipynb")}
+    expected = dict.fromkeys(CONFIDENCE, ["delta"]) | dict.fromkeys(BUDGET, ["budget"])
+    expected["fiez2019_5d_transductive"] = ["delta", "items"]
+    assert {name: needs for name, needs in asked.items() if needs is not None} == expected
+    told = {run.parameters_of(name).get("own") for name in asked if name in expected}
+    assert len(told) == 1 and told.pop().default == "", "all with the same comment"
+    assert not [name for name in asked if name not in expected and "own" in run.parameters_of(name)]
+
+
+# --- the command, on notebooks made up here
+
+DRAWS = """import matplotlib.pyplot as plt
+import pandas as pd
+from bandits_lib import instances, monte_carlo, own_rule, results, style, summary
+from bandits_lib.fixed_budget import gse
+from bandits_lib.fixed_confidence import rage
+
+problems = {d: instances.benchmark(d, angle=1.0) for d in (2, 3)}
+how = {"by": "d", "runs": runs, "seed": seed}
+"""
+PLAYS = {
+    "toy2019_b_delta": """
+table = monte_carlo({"rage": lambda p, rng: rage(p.arms, delta=0.1)}, problems, **how)
+yours = own_rule.played(own, problems, {"delta": 0.1}, beside=table, **how)
+""",
+    "toy2019_a_budget": """
+table = monte_carlo({"gse_lin_fwg": lambda p, rng: gse(p.arms, budget=60, design="fwg")}, problems, **how)
+yours = own_rule.played(own, problems, {"budget": 60}, **how)
+""",
+    "toy2019_c_items": """
+table = None
+yours = own_rule.played(own, problems, {"delta": 0.1}, items=True, **how)
+""",
+    "toy2019_d_none": "table = yours = None\n",
+}
+SAVES = """
+estimates = summary(pd.concat([table, yours]), by="d")
+fig, ax = plt.subplots()
+style.sample_complexity(ax, estimates, "d")
+results.save(fig, f"toy2019/{name}", out, estimates=estimates, parameters=globals(), notebook=name, alt="Pulls.")
+"""
+CELL = 'runs = 3  # few\nseed = 0\nn_jobs = 1\nscheduler = ""\nout = "../build"'
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with toy notebooks, of which run.py of this process takes charge."""
+    (tmp_path / "notebooks").mkdir()
+    for name, plays in PLAYS.items():
+        own = "" if name.endswith("none") else '\nown = ""  # yours'
+        cells = [nbformat.v4.new_markdown_cell(f"# Toy {name}"), nbformat.v4.new_code_cell(CELL + own)]
+        cells[1].metadata["tags"] = ["parameters"]
+        cells.append(nbformat.v4.new_code_cell(f"name = {name!r}\n{DRAWS}{plays}{SAVES}"))
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / f"{name}.ipynb")
+    monkeypatch.setattr(run, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path)  # and back afterwards: main() changes folder
+    return tmp_path
+
+
+def main(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["run.py", "own", *arguments])
+    return run.main()
+
+
+BOTH = """import numpy as np
+from bandits_lib import Result
+
+
+def mine(arms, *, delta, budget):
+    sample = yield np.full(len(arms), 50 if budget is None else budget)
+    return Result(int(np.argmax(sample.sums)))
+"""
+
+
+def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project, monkeypatch, capsys):
+    """One figure is drawn; in one the rule asks for more than its budget; one ranks items; one compares no rules."""
+    (project / "my_rule.py").write_text(BOTH)  # seen from the current folder
+    (project / "build" / "own" / "figures" / "toy2019").mkdir(parents=True)
+    (project / "build" / "own" / "figures" / "toy2019" / "old.json").write_text("of another rule")
+    assert main(monkeypatch, "my_rule.py:mine", "-p", "runs", "4") == 1
+    said = capsys.readouterr().out
+    items = "my_rule.py:mine has no argument `items`, and this figure ranks items that are not its arms"
+    budget = "my_rule.py:mine asked for more pulls than its budget of 60"
+    assert f"\ntoy2019_c_items: {items}\n" in said and f"\ntoy2019_a_budget: {budget}\n" in said
+    assert "toy2019_d_none" not in said and "Traceback" not in said
+    sentence = "Your rule takes 173 pulls, and the best of the papers' rules (RAGE)"
+    assert f"\ntoy2019/toy2019_b_delta: {sentence}" in said
+    assert said.endswith("\nopen build/own/index.html: 1 figure with ../my_rule.py:mine\n")
+    drawn = project / "build" / "own" / "figures" / "toy2019"
+    table = pd.read_csv(drawn / "toy2019_b_delta.csv").set_index(["algorithm", "d"])
+    assert table.loc[OWN, "mean"].tolist() == [150, 200] and (table["runs"] == 4).all()
+    assert sorted(file.suffix for file in drawn.iterdir()) == [".csv", ".json", ".pdf", ".png"]
+    page = BeautifulSoup((project / "build" / "own" / "index.html").read_text(encoding="utf-8"), "html.parser")
+    assert page.h1.get_text() == "../my_rule.py:mine in every figure that compares rules"
+    (figure,) = page.select("article.drawn")
+    assert figure.strong.get_text().startswith(sentence)
+    assert (project / "build" / "own" / figure.img["src"]).exists()
+    failed, left_out = (page.find(id=name).find_parent("section").li.get_text() for name in ("failed", "left-out"))
+    assert (failed, left_out) == (f"toy2019_a_budget: {budget}", f"toy2019_c_items: {items}")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["your_rule.py:mine"], "run.py: there is no file your_rule.py in the folder notebooks/; beside it lies no"),
+        (["my_rule.py:yours"], "run.py: my_rule.py has no function yours; it has mine"),
+        (["my_rule.py"], 'run.py: a rule is named "<file>.py:<function>"'),
+        (
+            ["my_rule.py:mine", "--notebooks", "toy2019_d_none"],
+            "run.py: toy2019_d_none draws no figure in which",
+        ),
+        (["my_rule.py:mine", "--notebooks", "toy2019_z"], "run.py: no notebook toy2019_z; there are"),
+        (["my_rule.py:mine", "-p", "rums", "4"], "run.py: no notebook that plays my_rule.py:mine has a parameter rums"),
+        (["my_rule.py:mine", "-p", "runs", "0.5"], "run.py: toy2019_a_budget: runs = 0.5 is not a whole number"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_played(project, monkeypatch, arguments, message):
+    (project / "my_rule.py").write_text(BOTH)
+    with pytest.raises(SystemExit) as end:
+        main(monkeypatch, *arguments)
+    assert str(end.value.code).startswith(message) and not (project / "build").exists()
+
+
+def estimates_of(*rows):
+    columns = ["d", "algorithm", "runs", "mean", "error_rate", "not_stopped"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
+    rows = [(5, "rage", 10, 100, 0.0, 0), (5, "xy_oracle", 10, 10, 0.0, 0), (5, "lingape", 10, 90, 0.0, 0)]
+    rows += [
+        (9, "rage", 10, 400, 0.0, 0),
+        (9, "xy_oracle", 10, 10, 0.0, 0),
+        (5, OWN, 10, 50, 0.1, 0),
+        (9, OWN, 10, 200, 0.3, 0),
+    ]
+    said = notebook_runs.sentence_of(estimates_of(*rows), budget=False)
+    assert said == (
+        "Your rule takes 100 pulls, and the best of the papers' rules (RAGE) 200 (geometric mean over 2 settings of the"
+        " mean pulls); it names a wrong arm in 20.0% of its runs."
+    )
+    said = notebook_runs.sentence_of(estimates_of(*rows), budget=True)
+    assert said == (
+        "Your rule names a wrong arm in 20.0% of the runs, and the best of the papers' rules (RAGE) in 0.0% (mean over"
+        " 2 settings)."
+    )
+    said = notebook_runs.sentence_of(estimates_of(rows[2], rows[5]).drop(columns="d"), budget=False)
+    assert said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (LinGapE) 90 (geometric mean")
+
+
+def test_settings_with_runs_that_were_cut_off_enter_no_mean_of_a_sentence():
+    rage = [(d, "rage", 10, 100.0, 0.0, 0) for d in (5, 9)]
+    cut = (9, OWN, 10, np.nan, np.nan, 7)
+    said = notebook_runs.sentence_of(estimates_of(*rage, (5, OWN, 10, 50, 0.0, 0), cut), budget=False)
+    assert (
+        said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (RAGE)")
+        and "in the one setting" in said
+    )
+    assert said.endswith(" In other settings it was cut off in 7 of 20 runs.")
+    said = notebook_runs.sentence_of(estimates_of(*rage, cut), budget=False)
+    assert said == "Your rule was cut off in 7 of 10 runs."
 
 
 def headless(folder, *parameters):

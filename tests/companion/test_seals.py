@@ -101,6 +101,7 @@ def test_what_decides_changes_the_seed_of_its_paper_alone(folder, changed):
     [
         {"plan": {"checkpoint": "b"}},
         {"plan": {"delta": 0.05}},
+        {"plan": {"own": "my_rule.py:mine"}},
         {"quote": "is less"},
         {"whole": "It is below."},
         {"place": "Figure 2"},
@@ -127,6 +128,14 @@ def test_defaults_of_the_parameters_cell_are_settings_and_its_seed_is_none(folde
     ):
         path.write_text(text.replace(old, new))
         assert (seed(folder) == before) == same, new
+
+
+def test_a_rule_of_the_readers_decides_nothing_and_stands_where_it_was_hashed_first():
+    """Figure 1a had `own` before the sealed runs; it is hashed as if it alone had it."""
+    for paper in PAPERS:
+        settings = seals.deciding(paper, ROOT / "notebooks")["settings"]
+        with_own = {name: values["own"] for name, values in settings.items() if "own" in values}
+        assert with_own == ({"fiez2019_5a_benchmark": ""} if paper == "fiez2019" else {})
 
 
 def test_a_finding_and_what_is_untestable_decide_nothing(folder):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from bandits_lib import bars, style
+from bandits_lib import bars, own_rule, style, summary
 
 matplotlib.use("agg")
 
@@ -146,3 +146,66 @@ def test_a_bound_is_pulls_against_the_setting():
     fig, ax = plt.subplots()
     np.testing.assert_array_equal(dashed(style.bound(ax, [2, 4], [100, 300])).get_xydata(), [[2, 100], [4, 300]])
     plt.close(fig)
+
+
+# --- runs that were cut off
+
+
+def estimates_of(**pulls):
+    """Estimates at d = 5 of runs of each rule; where pulls are negative, the run was cut off after so many."""
+    rows = [(5, name, abs(n), n > 0) for name, made in pulls.items() for n in made]
+    table = pd.DataFrame(rows, columns=["d", "algorithm", "pulls", "stopped"])
+    return summary(table.assign(correct=table["stopped"]), by=["d"])
+
+
+def arrows(ax):
+    """(place, outline, colour) of the hollow arrows of a panel."""
+    lines = [line for line in ax.lines if line.get_marker() in (style.UPWARDS, style.RIGHTWARDS)]
+    assert all(line.get_markerfacecolor() == "none" and line.get_linestyle() == "None" for line in lines)
+    return [(line.get_xydata()[0].tolist(), line.get_marker(), line.get_markeredgecolor()) for line in lines]
+
+
+@pytest.mark.parametrize("made", [600, 10**9])
+def test_runs_that_were_cut_off_are_a_hollow_arrow_and_enter_no_mean(made):
+    found = estimates_of(rage=[1000, 3000], own=[200, -made])
+    fig, ax = plt.subplots()
+    style.sample_complexity(ax, found, "d")
+    rage, own = (container.lines[0].get_ydata() for container in ax.containers)
+    assert rage.tolist() == [2000] and np.isnan(own).all()
+    highest = found.loc[(5, "rage"), "high"]
+    assert arrows(ax) == [([5, min((200 + made) / 2, highest)], style.UPWARDS, style.look("own").colour)]
+    assert [text.get_text() for text in ax.texts] == ["cut off 1/2"]
+    assert ax.get_legend_handles_labels()[1] == ["RAGE", "your rule"]
+    plt.close(fig)
+
+
+def test_a_rule_that_was_cut_off_before_its_first_pull_has_an_arrow_too():
+    fig, ax = plt.subplots()
+    style.sample_complexity(ax, estimates_of(rage=[1000, 3000], own=[-0, -0]), "d")
+    (((_, height), *_),) = arrows(ax)
+    assert height > 2000 and ax.texts[0].get_text() == "cut off 2/2"
+    plt.close(fig)
+
+
+def test_among_bars_the_arrow_points_along_the_pulls():
+    fig, ax = plt.subplots()
+    bars.pulls(ax, estimates_of(rage=[1000, 3000], own=[-(10**9), 10]).loc[5].assign(burn_in=0.0), unit=1e3)
+    (((length, row), outline, _),) = arrows(ax)
+    assert row == 1 and length > 2 and outline is style.RIGHTWARDS
+    assert [text.get_text() for text in ax.texts] == ["cut off 1/2"]
+    assert [bar.get_width() for bar in ax.patches] == [0, 2], "only RAGE has a bar"
+    plt.close(fig)
+
+
+def test_without_runs_that_were_cut_off_there_is_no_arrow(estimates):
+    fig, (one, two) = plt.subplots(2)
+    style.sample_complexity(one, estimates, "d")
+    bars.pulls(two, estimates.loc[5].assign(burn_in=1.0))
+    assert not arrows(one) + arrows(two) and not [*one.texts, *two.texts]
+    plt.close(fig)
+
+
+def test_a_readers_rule_looks_the_same_in_every_figure():
+    before = dict(style.LOOKS)
+    assert style.look(own_rule.OWN) == ("your rule", style.OWN[0], "*") and style.label(own_rule.OWN) == "your rule"
+    assert style.LOOKS == before, "or the rules that have no look would get another one"

@@ -152,6 +152,97 @@ def test_a_rule_that_never_stops_is_cut_off_and_told_in_the_rehearsal(written):
         own_rule.rehearse(mine, EASY, np.random.default_rng(0), 1_000)
 
 
+# --- in the figures of notebooks
+
+SIZES = {d: instances.benchmark(d, angle=1.0) for d in (2, 3)}
+
+
+def test_without_a_rule_nothing_is_played():
+    assert own_rule.played("", SIZES, {"delta": 0.1}, by="d") is None
+    assert pd.concat([pd.DataFrame({"x": [1]}), None]).shape == (1, 1)
+
+
+def test_a_rule_is_played_on_the_streams_of_the_others_and_told_what_the_figure_says(written, capsys):
+    written("def mine(arms, *, delta, sigma, budget):\n    print(delta, sigma, budget)\n" + BODY)
+    told, how = {"delta": lambda d: d / 10, "sigma": 0.5}, {"by": "d", "runs": 2, "streams": "own", "seed": 4}
+    rows = own_rule.played("my_rule.py:mine", SIZES, told, **how)
+    assert capsys.readouterr().out.splitlines() == 2 * ["0.2 0.5 None"] + 2 * ["0.3 0.5 None"]
+    others = monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.2, budget=1)}, SIZES, **how)
+    assert rows["algorithm"].unique() == [own_rule.OWN]
+    same = ["d", "run", "pulls", "recommendation"]
+    pd.testing.assert_frame_equal(rows[same], others[same])
+
+
+def test_a_run_is_cut_off_at_the_limit_or_at_twenty_times_the_longest_of_the_others(written, monkeypatch):
+    written("def mine(arms, *, delta):\n    while True:\n        yield [1] * len(arms)\n")
+    monkeypatch.setattr(own_rule, "LIMIT", 700)
+    for longest, limit in ((10, 700), (50, 1000)):
+        beside = pd.DataFrame({"pulls": [1, longest]})
+        rows = own_rule.played("my_rule.py:mine", EASY, {"delta": 0.1}, beside=beside, runs=1)
+        assert not rows["stopped"].any() and limit - 3 < rows["pulls"].item() <= limit
+
+
+LOOP = """from typing import NamedTuple
+
+from numba import njit
+
+from bandits_lib.protocol import Loop
+
+
+class State(NamedTuple):
+    counts: np.ndarray
+
+
+@njit
+def choose(state):
+    return 0
+
+
+@njit
+def update(state, arm, reward):
+    state.counts[arm] += 1
+
+
+def mine(arms, *, budget):
+    yield Loop(choose, update, State(np.zeros(len(arms), np.int64)))
+    return Result(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["def mine(arms, *, budget):\n    yield [budget] * len(arms)\n    return Result(0)\n", LOOP]
+)
+def test_a_rule_that_asks_for_more_than_its_budget_is_told_so(written, text):
+    written(text)
+    with pytest.raises(RuntimeError, match="^my_rule.py:mine asked for more pulls than its budget of 1,000$"):
+        own_rule.played("my_rule.py:mine", EASY, {"budget": 1000}, runs=1)
+
+
+def test_the_whole_budget_may_be_spent(written):
+    written("def mine(arms, *, budget):\n    yield [budget, 0, 0]\n    return Result(0)\n")
+    assert own_rule.played("my_rule.py:mine", EASY, {"budget": 9}, runs=1)["pulls"].tolist() == [9]
+
+
+@pytest.mark.parametrize(
+    "arguments, told, items, message",
+    [
+        ("delta", {"budget": 3}, False, "has no argument `budget`, and this figure has a fixed budget"),
+        ("budget", {"delta": 0.1}, False, "has no argument `delta`, and this figure has a fixed confidence"),
+        ("delta", {"delta": 0.1}, True, "has no argument `items`, and this figure ranks items that are not its arms"),
+        ("delta, budget, items", {"delta": 0.1}, True, None),
+        ("delta, budget, items", {"budget": 30}, False, None),
+    ],
+)
+def test_a_rule_stands_in_the_figures_whose_kind_its_arguments_say(written, arguments, told, items, message):
+    written(f"def mine(arms, *, {arguments}):\n" + BODY)
+    play_it = lambda: own_rule.played("my_rule.py:mine", EASY, told, items=items, runs=1)  # noqa: E731
+    if message is None:
+        assert play_it()["stopped"].all()
+    else:
+        with pytest.raises(ValueError, match=f"^my_rule.py:mine {re.escape(message)}$"):
+            play_it()
+
+
 # --- the rules of the example
 
 

@@ -1,0 +1,149 @@
+"""Every parameter of every notebook does what its comment says: with another value the notebook shows something else.
+
+The cells run in this process at few runs, without drawing. What a notebook shows is its csv files and the values and
+printed text of its cells, as far as they are the same in every run.
+"""
+
+import ast
+import functools
+import io
+import re
+import shutil
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import distributed
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from bandits_lib.figures import parameters
+from bandits_lib.figures.results import ELSEWHERE
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+EACH = [(notebook, name) for notebook, known in PARAMETERS.items() for name in known]
+RUNS = re.compile(r"runs|\w+_runs|\w+_instances|instances_per_size|draws|arm_sets")  # how often something is drawn
+FEW = 3
+
+# Values of the small run where FEW draws, or the notebook's own value, are too few or take too long.
+SMALL: dict[str, dict] = {
+    "fiez2019_2_rounding": {"draws": 10},
+}
+
+def other_claims(folder):
+    """A copy of the saved claims without those of a notebook, and of runs without the last of each file."""
+    figures = NOTEBOOKS.parent / "figures"
+    shutil.copytree(figures / "claims", folder / "claims", ignore=shutil.ignore_patterns("fiez2019_5a_benchmark.csv"))
+    (folder / "azizi2022").mkdir()
+    for runs in (figures / "azizi2022").glob("*_runs.csv"):
+        (folder / "azizi2022" / runs.name).write_text("".join(runs.read_text().splitlines(keepends=True)[:-1]))
+    return str(folder / "claims")
+
+
+def fewer_arms(folder):
+    """A copy of the example without its last arm."""
+    lines = (NOTEBOOKS / "example_arms.csv").read_text().splitlines(keepends=True)
+    (folder / "arms.csv").write_text("".join(lines[:-1]))
+    return str(folder / "arms.csv")
+
+
+def other_rule(folder):
+    """A rule that pulls all arms equally often, once."""
+    text = "from bandits_lib import Result\n\n\ndef mine(arms):\n    sample = yield [100] * len(arms)\n"
+    (folder / "rule.py").write_text(text + "    return Result(int((arms @ (arms.T @ sample.sums)).argmax()))\n")
+    return f"{folder / 'rule.py'}:mine"
+
+
+def other_clicks(folder):
+    """A click log in the format of R6A, with 400 records."""
+    rng, lines = np.random.default_rng(0), []
+    for _ in range(400):
+        groups = (
+            f"|{name} " + " ".join(f"{i}:{value:.6f}" for i, value in enumerate(rng.dirichlet(np.ones(5)), start=2))
+            for name in ("user", "1")
+        )
+        lines.append(f"1241160900 1 {rng.integers(2)} {' '.join(f'{group} 1:1.000000' for group in groups)}\n")
+    (folder / "log").write_text("".join(lines))
+    return str(folder / "log")
+
+
+# Other values where the next number or a shorter list will not do; a function makes a file or folder.
+OTHER = {
+    "claims_folder": other_claims,
+    "rule": other_rule,
+    "budget_rule": other_rule,
+    "own": other_rule,
+    ("azizi2022_8_1_adaptive", "sizes"): [8, 32],  # peace_runs and coin_shares have a number for each
+    ("azizi2022_8_1_adaptive", "peace_runs"): [FEW, FEW + 1],
+    ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],
+    ("companion_your_own_arms", "arms_csv"): fewer_arms,
+    ("fiez2019_5b_many_arms", "table_sizes"): [2500],
+    ("fiez2019_5f_click_through", "click_log"): other_clicks,
+}
+
+
+def few(default):
+    return [min(FEW, number) for number in default] if isinstance(default, list) else min(FEW, default)
+
+
+def small(notebook):
+    """{name: value} of the small run that others are compared with."""
+    drawn = {name: few(known.default) for name, known in PARAMETERS[notebook].items() if RUNS.fullmatch(name)}
+    return drawn | SMALL.get(notebook, {})
+
+
+def other_value(notebook, name, folder):
+    """Another value of a parameter than in the small run."""
+    for key in ((notebook, name), name):
+        if key in OTHER:
+            return OTHER[key](folder) if callable(OTHER[key]) else OTHER[key]
+    value = small(notebook).get(name, PARAMETERS[notebook][name].default)
+    if isinstance(value, list):
+        return value[:-1] or [2 * value[0]]
+    return value + 1 if isinstance(value, int) else value * 1.25
+
+
+@functools.cache
+def cells(notebook):
+    """(code without its last expression, that expression or None, tags) of each cell."""
+    found = []
+    for number, cell in enumerate(nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", 4).cells):
+        if cell.cell_type == "code":
+            tree, last, where = ast.parse(cell.source), None, f"{notebook}, cell {number}"
+            if isinstance(tree.body[-1], ast.Expr) and not cell.source.rstrip().endswith(";"):
+                last = compile(ast.Expression(tree.body.pop().value), where, "eval")
+            found.append((compile(tree, where, "exec"), last, cell.metadata.get("tags", [])))
+    return found
+
+
+def text_of(value):
+    """What a cell shows of a value, without what differs from run to run."""
+    if isinstance(value, pd.DataFrame | pd.Series):
+        return value.to_csv()
+    data = getattr(value, "data", None)  # of Markdown and HTML
+    return re.sub(r" at 0x\w+", "", data if isinstance(data, str) else repr(value))
+
+
+def shown(notebook, given, folder):
+    """{csv file or cell: text} of a notebook that runs with some parameters in place of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given = {"out": str(folder), **small(notebook), **given}
+    texts, space = {}, {"__name__": "__main__", "display": lambda value: print(text_of(value))}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(NOTEBOOKS)
+        patch.setattr(Figure, "savefig", lambda *args, **options: None)  # most of the time, and no number
+        for number, (code, last, tags) in enumerate(cells(notebook)):
+            with redirect_stdout(io.StringIO()) as printed:
+                exec(code, space)
+                value = eval(last, space) if last else None
+            if "parameters" in tags:
+                space.update(given)
+            if "nbval-ignore-output" not in tags:
+                texts[f"cell {number}"] = printed.getvalue() + ("" if value is None else text_of(value))
+    plt.close("all")
+    written = Path(given["out"])
+    return texts | {file.relative_to(written).as_posix(): file.read_text() for file in written.rglob("*.csv")}

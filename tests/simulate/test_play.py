@@ -177,7 +177,11 @@ WRONG = {
     "below coins": (known(0.39), COINS, "be at least the standard deviation of the rewards, 0.4; got 0.39"),
     "below one coin": (known([0.2, 0.5]), COINS, r"got \[0.2, 0.5\]"),
     "by default": (lambda problem: gse(problem.arms, budget=60), NOISY, "gse has another .*got 1.0"),
-    "upper bound too small": (enclosed(0.5, 1.9), NOISY, "sigma_min and sigma_max must enclose 0.5 to 2; got 0.5 and 1.9"),
+    "upper bound too small": (
+        enclosed(0.5, 1.9),
+        NOISY,
+        "sigma_min and sigma_max must enclose 0.5 to 2; got 0.5 and 1.9",
+    ),
     "lower bound too large": (enclosed(0.6, 2.0), NOISY, "got 0.6 and 2.0"),
     "one arm": (known(1.0), ALONE, "the rewards, 2; got 1.0"),
 }

@@ -34,6 +34,7 @@ SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
 }
 
+
 def other_claims(folder):
     """A copy of the saved claims without those of a notebook, and of runs without the last of each file."""
     figures = NOTEBOOKS.parent / "figures"

@@ -12,7 +12,6 @@ import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
-import distributed
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
@@ -21,7 +20,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from bandits_lib.figures import parameters
-from bandits_lib.figures.results import ELSEWHERE
+from bandits_lib.figures.results import ELSEWHERE  # noqa: F401
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
@@ -30,8 +29,21 @@ RUNS = re.compile(r"runs|\w+_runs|\w+_instances|instances_per_size|draws|arm_set
 FEW = 3
 
 # Values of the small run where FEW draws, or the notebook's own value, are too few or take too long.
+COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
+    "weltz2023_3_head": {
+        "budgets": [5_000, 20_000],
+        "d": 5,
+        "dims": [3, 4, 5],
+        "budget": 20_000,
+        "n_arms": 400,
+        "subsets": 100,
+        "sizes": [100, 200],
+        "size_d": 4,
+    },
+    **dict.fromkeys(("weltz2023_5a_signal_to_noise", "weltz2023_5b_benchmark", "weltz2023_5c_multivariate"), COVERAGE),
+    "weltz2023_4_level_sets": COVERAGE,
 }
 
 
@@ -78,6 +90,9 @@ OTHER = {
     "rule": other_rule,
     "budget_rule": other_rule,
     "own": other_rule,
+    **{(notebook, "deltas"): [0.9] for notebook in PARAMETERS if notebook.startswith("azizi2022")},  # never the best
+    ("azizi2022_8_2_static", "variances"): [10.0, 1.0, 3.0],  # the first two are those of the claims
+    ("azizi2022_8_2_static", "gaps"): [0.03, 0.1, 0.3],
     ("azizi2022_8_1_adaptive", "sizes"): [8, 32],  # peace_runs and coin_shares have a number for each
     ("azizi2022_8_1_adaptive", "peace_runs"): [FEW, FEW + 1],
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],
@@ -97,15 +112,19 @@ def small(notebook):
     return drawn | SMALL.get(notebook, {})
 
 
+def larger(number):
+    return number + 1 if isinstance(number, int) else number * 1.25
+
+
 def other_value(notebook, name, folder):
     """Another value of a parameter than in the small run."""
     for key in ((notebook, name), name):
         if key in OTHER:
             return OTHER[key](folder) if callable(OTHER[key]) else OTHER[key]
     value = small(notebook).get(name, PARAMETERS[notebook][name].default)
-    if isinstance(value, list):
-        return value[:-1] or [2 * value[0]]
-    return value + 1 if isinstance(value, int) else value * 1.25
+    if not isinstance(value, list):
+        return larger(value)
+    return value[:-1] if len(value) > 2 else [*value[:-1], larger(value[-1])]
 
 
 @functools.cache

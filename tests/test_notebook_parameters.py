@@ -33,7 +33,6 @@ COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
     "weltz2023_3_head": {
-        "budgets": [5_000, 20_000],
         "d": 5,
         "dims": [3, 4, 5],
         "budget": 20_000,
@@ -93,6 +92,8 @@ OTHER = {
     **{(notebook, "deltas"): [0.9] for notebook in PARAMETERS if notebook.startswith("azizi2022")},  # never the best
     ("azizi2022_8_2_static", "variances"): [10.0, 1.0, 3.0],  # the first two are those of the claims
     ("azizi2022_8_2_static", "gaps"): [0.03, 0.1, 0.3],
+    ("azizi2022_8_3_randomised", "sizes"): [8, 32, 64],  # the claims compare those up to d(d + 1)/2 with those beyond
+    ("azizi2022_8_3_randomised", "d"): 9,
     ("azizi2022_8_1_adaptive", "sizes"): [8, 32],  # peace_runs and coin_shares have a number for each
     ("azizi2022_8_1_adaptive", "peace_runs"): [FEW, FEW + 1],
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],

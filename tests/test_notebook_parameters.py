@@ -12,6 +12,7 @@ import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import distributed
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
@@ -19,12 +20,19 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from bandits_lib import data
 from bandits_lib.figures import parameters
-from bandits_lib.figures.results import ELSEWHERE  # noqa: F401
+from bandits_lib.figures.results import ELSEWHERE
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-EACH = [(notebook, name) for notebook, known in PARAMETERS.items() for name in known]
+UNUSED = "unused"  # how the comment of a parameter begins that no cell reads
+EACH = [
+    (notebook, name)
+    for notebook, known in PARAMETERS.items()
+    for name in known
+    if name not in ELSEWHERE and not known[name].comment.startswith(UNUSED)
+]
 RUNS = re.compile(r"runs|\w+_runs|\w+_instances|instances_per_size|draws|arm_sets")  # how often something is drawn
 FEW = 3
 
@@ -34,7 +42,7 @@ SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
     "weltz2023_3_head": {
         "d": 5,
-        "dims": [3, 4, 5],
+        "dims": [3, 4, 6],
         "budget": 20_000,
         "n_arms": 400,
         "subsets": 100,
@@ -83,13 +91,23 @@ def other_clicks(folder):
     return str(folder / "log")
 
 
+def other_data(folder):
+    """A file of the motor in the folder of the data."""
+    numbers = np.random.default_rng(0).random((100, 4))
+    pd.DataFrame(numbers, columns=["ambient", "coolant", "motor_speed", "pm"]).to_csv(folder / data.MOTOR[0])
+    return "real"
+
+
 # Other values where the next number or a shorter list will not do; a function makes a file or folder.
 OTHER = {
     "claims_folder": other_claims,
+    "event_delta": 0.9,
+    "coverage_runs": 400,  # one more finds the same burn-in
     "rule": other_rule,
     "budget_rule": other_rule,
     "own": other_rule,
-    **{(notebook, "deltas"): [0.9] for notebook in PARAMETERS if notebook.startswith("azizi2022")},  # never the best
+    **{(notebook, "deltas"): [0.9] for notebook, name in EACH if name == "deltas" and "azizi2022" in notebook},
+    ("azizi2022_E2_real_data", "source"): other_data,
     ("azizi2022_8_2_static", "variances"): [10.0, 1.0, 3.0],  # the first two are those of the claims
     ("azizi2022_8_2_static", "gaps"): [0.03, 0.1, 0.3],
     ("azizi2022_8_3_randomised", "sizes"): [8, 32, 64],  # the claims compare those up to d(d + 1)/2 with those beyond
@@ -156,6 +174,8 @@ def shown(notebook, given, folder):
     texts, space = {}, {"__name__": "__main__", "display": lambda value: print(text_of(value))}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(NOTEBOOKS)
+        patch.setenv("BANDITS_DATA", str(folder.parent))
+        patch.setattr(data, "automobile_file", lambda: None)  # or it would be fetched
         patch.setattr(Figure, "savefig", lambda *args, **options: None)  # most of the time, and no number
         for number, (code, last, tags) in enumerate(cells(notebook)):
             with redirect_stdout(io.StringIO()) as printed:
@@ -168,3 +188,82 @@ def shown(notebook, given, folder):
     plt.close("all")
     written = Path(given["out"])
     return texts | {file.relative_to(written).as_posix(): file.read_text() for file in written.rglob("*.csv")}
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory):
+    """small_run(notebook): what the small run shows."""
+    return functools.cache(lambda notebook: shown(notebook, {}, tmp_path_factory.mktemp(notebook)))
+
+
+def check_that_it_moves(notebook, name, small_run, folder):
+    """Fail unless another value shows something else."""
+    value = other_value(notebook, name, folder)
+    assert shown(notebook, {name: value}, folder / "out") != small_run(notebook), f"{name} = {value!r} changes nothing"
+
+
+@pytest.mark.parametrize(("notebook", "name"), EACH)
+def test_every_parameter_has_another_value_that_the_notebook_takes(notebook, name, tmp_path):
+    known, value = PARAMETERS[notebook], other_value(notebook, name, tmp_path)
+    assert value != small(notebook).get(name, known[name].default)
+    parameters.check(notebook, known, {name: value, **small(notebook)})
+
+
+@pytest.mark.parametrize("notebook", PARAMETERS)
+def test_every_parameter_is_read_by_a_cell_or_called_unused(notebook):
+    read = set()
+    for cell in nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", 4).cells:
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+            names = (node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name))
+            read |= {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    for name, known in PARAMETERS[notebook].items():
+        assert (name in read) != known.comment.startswith(UNUSED), name
+
+
+def test_the_tables_name_parameters_that_there_are():
+    named = [(notebook, name) for notebook, values in SMALL.items() for name in values]
+    named += [key for key in OTHER if isinstance(key, tuple)]
+    assert not [(notebook, name) for notebook, name in named if name not in PARAMETERS[notebook]]
+    assert not {key for key in OTHER if isinstance(key, str)} - {name for _, name in EACH}
+
+
+@pytest.mark.parametrize("name", [name for notebook, name in EACH if notebook == "companion_start_here"])
+def test_another_value_changes_the_start_page(name, small_run, tmp_path):
+    check_that_it_moves("companion_start_here", name, small_run, tmp_path)
+
+
+def test_a_value_that_changes_nothing_is_found(monkeypatch, small_run, tmp_path):
+    monkeypatch.setitem(OTHER, ("companion_start_here", "runs"), FEW)  # its own value in the small run
+    with pytest.raises(AssertionError, match="runs = 3 changes nothing"):
+        check_that_it_moves("companion_start_here", "runs", small_run, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("notebook", "name"), EACH)
+def test_another_value_changes_what_the_notebook_shows(notebook, name, small_run, tmp_path):
+    check_that_it_moves(notebook, name, small_run, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """The address of a dask scheduler with a worker in this process."""
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as found:
+        yield found.scheduler_address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", PARAMETERS)
+def test_processes_a_checkpoint_and_another_folder_change_nothing(notebook, small_run, tmp_path):
+    given = {"n_jobs": 2, "checkpoint": f"{tmp_path / 'kept'}/", "out": str(tmp_path / "elsewhere")}
+    known = PARAMETERS[notebook]
+    given = {name: value for name, value in given.items() if name in known}
+    for _ in range(2):  # the second run reads the checkpoint
+        assert shown(notebook, given, tmp_path / "out") == small_run(notebook)
+    read = "checkpoint" in known and not known["checkpoint"].comment.startswith(UNUSED)
+    assert read == (tmp_path / "kept").exists() and not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", PARAMETERS)
+def test_a_dask_scheduler_changes_nothing(notebook, cluster, small_run, tmp_path):
+    assert shown(notebook, {"scheduler": cluster}, tmp_path) == small_run(notebook)

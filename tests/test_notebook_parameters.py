@@ -267,3 +267,13 @@ def test_processes_a_checkpoint_and_another_folder_change_nothing(notebook, smal
 @pytest.mark.parametrize("notebook", PARAMETERS)
 def test_a_dask_scheduler_changes_nothing(notebook, cluster, small_run, tmp_path):
     assert shown(notebook, {"scheduler": cluster}, tmp_path) == small_run(notebook)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", [notebook for notebook, name in EACH if name == "sigma2"])
+def test_the_variance_reaches_every_panel(notebook, small_run, tmp_path):
+    louder, base = shown(notebook, {"sigma2": 1.0}, tmp_path), small_run(notebook)
+    (file,) = (name for name in base if re.search(r"/fig_\d\.csv$", name))
+    for options, rows in pd.read_csv(io.StringIO(base[file])).groupby("options"):
+        others = pd.read_csv(io.StringIO(louder[file])).query("options == @options")
+        assert not rows.reset_index(drop=True).equals(others.reset_index(drop=True)), options

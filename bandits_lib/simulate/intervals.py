@@ -452,7 +452,7 @@ def _shares(table, first, second):
     rows = table[table["algorithm"].isin(names)].groupby(["run", "algorithm"])["correct"].agg(["mean", "size"])
     shares = rows.loc[rows["size"] == rows["size"].max(), "mean"].unstack("algorithm").reindex(columns=names).dropna()
     if shares.empty:
-        held = ", ".join(table["algorithm"].unique())
+        held = ", ".join(table["algorithm"].unique()) or "no row: are there too few settings?"
         raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
     return shares[first] if second is None else shares[first] - shares[second]
 

@@ -40,6 +40,14 @@ FEW = 3
 COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
     "fiez2019_2_rounding": {"draws": 10},
+    "fiez2019_5a_benchmark": {"dims": [3, 5, 7], "angle": 0.1},
+    "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400]},
+    "fiez2019_5c_sphere": {"sizes": [40, 80, 120], "solver_size": 40},
+    "fiez2019_5d_transductive": {"text_dims": [10, 20, 30], "code_dims": [10, 20]},
+    "fiez2019_5f_click_through": {"max_pulls": 30_000},
+    "jedra2020_3_track_and_stop": {"logs": [100, 300, 1000], "pac_pulls": 100},
+    "jedra2020_4_sphere": {"dims": [2, 4, 8], "epsilons": [0.16, 0.11, 0.08]},
+    "jedra2020_5_many_arms": {"sizes": [100, 200], "published_sizes": [100, 200], "wide_sizes": [200, 400]},
     "weltz2023_3_head": {
         "d": 5,
         "dims": [3, 4, 6],

@@ -125,6 +125,7 @@ OTHER = {
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],
     ("companion_your_own_arms", "arms_csv"): fewer_arms,
     ("fiez2019_5b_many_arms", "table_sizes"): [2500],
+    ("weltz2023_3_head", "dims"): [3, 4, 7],  # the claims need one of at least 6
     ("fiez2019_5f_click_through", "click_log"): other_clicks,
 }
 

@@ -272,20 +272,21 @@ def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
 @each_for_items
 def test_one_item_is_answered_at_once(make):
     problem = LinearBandit(ARMS, items=[[1.0, 2.0, 3.0]], theta=THETA)
-    run = play(fresh(make, problem), problem, np.random.default_rng(0))
+    run = play(fresh(make, problem), problem, np.random.default_rng(0), misspecified=True)
     assert run.stopped and run.result.recommendation == 0 and run.counts.sum() == 0
 
 
 @each
 def test_one_arm_for_one_item(make):
-    run = play(make(np.ones((1, 3)), None, np.random.default_rng(0)), LinearBandit(np.ones((1, 3)), theta=THETA), None)
+    problem = LinearBandit(np.ones((1, 3)), theta=THETA)
+    run = play(make(problem.arms, None, np.random.default_rng(0)), problem, None, misspecified=True)
     assert run.result.recommendation == 0 and run.counts.sum() == 0
 
 
 @each_on_arms
 def test_arms_that_do_not_span_the_space(make, problem):
     problem = LinearBandit(ARMS[:2], theta=problem.theta, link=problem.link, noise=problem.noise)
-    run = play(fresh(make, problem), problem, np.random.default_rng(0))
+    run = play(fresh(make, problem), problem, np.random.default_rng(0), misspecified=True)
     assert run.result.recommendation == 0
 
 

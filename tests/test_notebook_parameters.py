@@ -47,7 +47,7 @@ SMALL: dict[str, dict] = {
     "fiez2019_5f_click_through": {"max_pulls": 30_000},
     "jedra2020_3_track_and_stop": {"logs": [100, 300, 1000], "pac_pulls": 100},
     "jedra2020_4_sphere": {"dims": [2, 4, 8], "epsilons": [0.16, 0.11, 0.08]},
-    "jedra2020_5_many_arms": {"sizes": [100, 200], "published_sizes": [100, 200], "wide_sizes": [200, 400]},
+    "jedra2020_5_many_arms": {"wide_sizes": [200, 400]},
     "weltz2023_3_head": {
         "d": 5,
         "dims": [3, 4, 6],

@@ -127,6 +127,11 @@ OTHER = {
     ("fiez2019_5b_many_arms", "table_sizes"): [2500],
     ("weltz2023_3_head", "dims"): [3, 4, 7],  # the claims need one of at least 6
     ("fiez2019_5f_click_through", "click_log"): other_clicks,
+    **{
+        (f"fiez2019_{name}", f"{rules}_runs"): FEW - 1
+        for name in ("5e_multivariate", "5f_click_through")
+        for rules in ("lingape", "variant")
+    },  # at most `runs`
 }
 
 

@@ -47,7 +47,7 @@ SMALL: dict[str, dict] = {
     "fiez2019_5f_click_through": {"max_pulls": 30_000},
     "jedra2020_3_track_and_stop": {"logs": [100, 300, 1000], "pac_pulls": 100},
     "jedra2020_4_sphere": {"dims": [2, 4, 8], "epsilons": [0.16, 0.11, 0.08]},
-    "jedra2020_5_many_arms": {"wide_sizes": [200, 400]},
+    "jedra2020_5_many_arms": {"sizes": [300, 1000], "published_sizes": [1000], "wide_sizes": [200, 400]},
     "weltz2023_3_head": {
         "d": 5,
         "dims": [3, 4, 6],
@@ -120,6 +120,7 @@ OTHER = {
     ("azizi2022_8_2_static", "gaps"): [0.03, 0.1, 0.3],
     ("azizi2022_8_3_randomised", "sizes"): [8, 32, 64],  # the claims compare those up to d(d + 1)/2 with those beyond
     ("azizi2022_8_3_randomised", "d"): 9,
+    ("jedra2020_3_track_and_stop", "arm_sets"): FEW + 2,  # the fourth is of the kind of the first
     ("azizi2022_8_1_adaptive", "sizes"): [8, 32],  # peace_runs and coin_shares have a number for each
     ("azizi2022_8_1_adaptive", "peace_runs"): [FEW, FEW + 1],
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],

@@ -27,11 +27,11 @@ from bandits_lib.figures.results import ELSEWHERE
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
 UNUSED = "unused"  # how the comment of a parameter begins that no cell reads
-EACH = [
+EACH = [  # cost_runs changes seconds alone
     (notebook, name)
     for notebook, known in PARAMETERS.items()
     for name in known
-    if name not in ELSEWHERE and not known[name].comment.startswith(UNUSED)
+    if name not in (*ELSEWHERE, "cost_runs") and not known[name].comment.startswith(UNUSED)
 ]
 RUNS = re.compile(r"runs|\w+_runs|\w+_instances|instances_per_size|draws|arm_sets")  # how often something is drawn
 FEW = 3

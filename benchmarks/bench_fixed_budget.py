@@ -73,7 +73,7 @@ def twin_gse(problem, budget, rng):
 
 def runs_of_ours(problem, budget):
     for seed in range(RUNS):
-        play(gse(problem.arms, budget=budget, design="fwg"), problem, np.random.default_rng(seed))
+        play(gse(problem.arms, budget=budget, sigma=problem.sigma, design="fwg"), problem, np.random.default_rng(seed))
 
 
 def runs_of_twin(problem, budget):

@@ -103,7 +103,7 @@ def twin_bayes_gap(problem, budget):
 
 
 def run_peace(problem, budget, seed, **options):
-    rule = peace(problem.arms, budget=budget, rng=np.random.default_rng(seed), **options)
+    rule = peace(problem.arms, budget=budget, sigma=SIGMA, rng=np.random.default_rng(seed), **options)
     return play(rule, problem, np.random.default_rng(1_000 + seed)).result.recommendation
 
 

@@ -207,7 +207,7 @@ def figures(names: list[str], given: dict) -> bool:
     out = given.get("out", "../build")
     check_out(out)
     if "runs" in given and len(selected) <= FEW:
-        say_what_runs_leaves(selected)
+        say_what_runs_leaves(selected, given)
     executed = ROOT / "build" / "notebooks"
     played = side_by_side(execute, selected, given, executed)
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", "at small parameters")
@@ -216,9 +216,9 @@ def figures(names: list[str], given: dict) -> bool:
     return all_ran(played)
 
 
-def say_what_runs_leaves(names: list[str]) -> None:
+def say_what_runs_leaves(names: list[str], given: dict) -> None:
     for name in names:
-        if left := parameters.unmoved(parameters_of(name)):
+        if left := parameters.unmoved(parameters_of(name), given):
             print(f"{name}: -p runs leaves {left}; `run.py parameters {name}` lists them", flush=True)
 
 

@@ -119,6 +119,7 @@ BUDGETED = {  # each is told how many pulls it has
     "peps": lambda budget, arms, items, rng: peps(arms, items, budget=budget, trace=300, rng=rng),
 }
 BINARY = {"bounded_rage", "bounded_rage (short phases)"}  # rewards in [0, 1]
+WEIGHTED = {"xy_oracle (weighted)"}  # noise of each arm
 LOGISTIC = {"gse (logistic)", "ucb_glm", "ucb_glm (squared)"}  # rewards 0 and 1
 BUDGET = 2_000
 ALGORITHMS |= {name: partial(make, BUDGET) for name, make in BUDGETED.items()}
@@ -127,9 +128,12 @@ ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])
 EASY = LinearBandit(ARMS, theta=THETA)
 EASY_LOGISTIC = LinearBandit(ARMS, theta=4 * THETA, link="logistic")
 EASY_BINARY = LinearBandit(ARMS, theta=THETA, noise="bernoulli")
+SPREAD = np.linspace(0.5, 1.5, len(ARMS))  # the noise of each arm, for the rule that is given it
+EASY_WEIGHTED = LinearBandit(ARMS, theta=THETA, sigma=SPREAD)
 SPHERE = LinearBandit(np.eye(3), theta=THETA)
 ITEMS = [[0.0, 0.3, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
 TRANSDUCTIVE = LinearBandit(ARMS, items=ITEMS, theta=THETA)
+TRANSDUCTIVE_WEIGHTED = LinearBandit(ARMS, items=ITEMS, theta=THETA, sigma=SPREAD)
 TRANSDUCTIVE_BINARY = LinearBandit(ARMS, items=ITEMS, theta=THETA, noise="bernoulli")
 
 
@@ -145,15 +149,18 @@ def function(name):
 
 def easy(name):
     """A problem with rewards of the kind that the algorithm takes."""
-    return EASY_LOGISTIC if name in LOGISTIC else EASY_BINARY if name in BINARY else EASY
+    if name in LOGISTIC:
+        return EASY_LOGISTIC
+    return EASY_BINARY if name in BINARY else EASY_WEIGHTED if name in WEIGHTED else EASY
+
+
+def transductive(name):
+    """The same with items that are not the arms."""
+    return TRANSDUCTIVE_BINARY if name in BINARY else TRANSDUCTIVE_WEIGHTED if name in WEIGHTED else TRANSDUCTIVE
 
 
 ON_ARMS = {name: (make, easy(name)) for name, make in ALGORITHMS.items()}
-ON_ITEMS = {
-    f"{name}, items": (make, TRANSDUCTIVE_BINARY if name in BINARY else TRANSDUCTIVE)
-    for name, make in ALGORITHMS.items()
-    if ranks_items(name)
-}
+ON_ITEMS = {f"{name}, items": (make, transductive(name)) for name, make in ALGORITHMS.items() if ranks_items(name)}
 IN_THE_WORLD = ON_ARMS | {name: (make, SPHERE) for name, make in ON_THE_SPHERE.items()}
 FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
 
@@ -265,20 +272,21 @@ def test_an_easy_instance_is_answered_in_20_of_20_seeds(make, problem):
 @each_for_items
 def test_one_item_is_answered_at_once(make):
     problem = LinearBandit(ARMS, items=[[1.0, 2.0, 3.0]], theta=THETA)
-    run = play(fresh(make, problem), problem, np.random.default_rng(0))
+    run = play(fresh(make, problem), problem, np.random.default_rng(0), misspecified=True)
     assert run.stopped and run.result.recommendation == 0 and run.counts.sum() == 0
 
 
 @each
 def test_one_arm_for_one_item(make):
-    run = play(make(np.ones((1, 3)), None, np.random.default_rng(0)), LinearBandit(np.ones((1, 3)), theta=THETA), None)
+    problem = LinearBandit(np.ones((1, 3)), theta=THETA)
+    run = play(make(problem.arms, None, np.random.default_rng(0)), problem, None, misspecified=True)
     assert run.result.recommendation == 0 and run.counts.sum() == 0
 
 
 @each_on_arms
 def test_arms_that_do_not_span_the_space(make, problem):
     problem = LinearBandit(ARMS[:2], theta=problem.theta, link=problem.link, noise=problem.noise)
-    run = play(fresh(make, problem), problem, np.random.default_rng(0))
+    run = play(fresh(make, problem), problem, np.random.default_rng(0), misspecified=True)
     assert run.result.recommendation == 0
 
 

@@ -68,6 +68,7 @@ def played(names, runs, monkeypatch, control=False):
             runs=runs,
             correct=right,
             max_pulls=3_000 if name in ORACLES else 10**8,
+            misspecified=control,
             progress=False,
         )
         for name in names

@@ -299,13 +299,15 @@ def test_a_failing_notebook_is_named_and_the_others_still_run(project, main, cap
 def test_figures_elsewhere_says_where_and_what_runs_leaves(project, main, capsys):
     write_notebook(project / "notebooks", "two2020_1", "1")
     path = project / "notebooks" / "two2020_1.ipynb"
-    text = path.read_text(encoding="utf-8").replace("seed = 0", "seed = 0\\nlingape_runs = 2")
+    text = path.read_text(encoding="utf-8").replace("seed = 0", "seed = 0\\nlingape_runs = 2\\nfew_runs = 2")
     path.write_text(text, encoding="utf-8")
     elsewhere = project.parent / f"{project.name}_elsewhere"
-    assert main("figures", "two2020_1", "-p", "runs", "5", "-p", "out", str(elsewhere)) == 0
+    assert main("figures", "two2020_1", "-p", "runs", "5", "-p", "few_runs", "3", "-p", "out", str(elsewhere)) == 0
     said = capsys.readouterr().out
     assert f"figures, claims and index.html go to {elsewhere}, outside this repository" in said
     assert "two2020_1: -p runs leaves lingape_runs as it is" in said
+    run.say_what_runs_leaves(["two2020_1"], dict.fromkeys(["lingape_runs", "few_runs"], 3))
+    assert not capsys.readouterr().out, "all of them were given"
     assert (elsewhere / "index.html").exists() and not (project / "build" / "index.html").exists()
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LARGEST = sys.float_info.max
+LEAST = {"coin_shares": 0.0, "min_gap": 0.0, "threshold": -LARGEST}  # of the decimal numbers that need not be positive
+OF_EACH = ("peace_runs", "coin_shares")  # one number for each element of another list
 
 
 class Parameter(NamedTuple):
@@ -78,7 +80,11 @@ def _fault_of_number(name, value, default, least):
         return None if 0 < value < 1 else "is not between 0 and 1"
     if name == "n_jobs":
         return None if value else "is not a number of processes"
-    return f"is not {least:d} or more" if whole and value < least else None
+    if whole:
+        return f"is not {least:d} or more" if value < least else None
+    if name not in LEAST:
+        return "is not positive" if value <= 0 else None
+    return f"is below {LEAST[name]:g}" if value < LEAST[name] else None
 
 
 def _yaml(text):
@@ -103,6 +109,8 @@ def _fault_of_list(name, value, default):
             return f"has the element {element!r}, which does not have {len(like)} numbers"
         if fault := _fault(name, element, like, least=not name.endswith("_runs")):
             return f"has the element {element!r}, which {fault}"
+    if name not in OF_EACH and (again := [element for k, element in enumerate(value) if element in value[:k]]):
+        return f"has the element {again[0]!r} twice"
     return None
 
 
@@ -114,8 +122,8 @@ def listing(notebook, known):
     return "\n".join([notebook, *lines, *([f"-p runs N leaves {left}."] if (left := unmoved(known)) else [])])
 
 
-def unmoved(known):
-    """Which numbers of runs `runs` does not set: "a_runs and b_runs as they are", "" if there are none."""
-    *others, last = [name for name in known if name.endswith("_runs")] or [""]
+def unmoved(known, given=()):
+    """Which numbers of runs neither `runs` nor `given` sets: "a_runs and b_runs as they are", "" if there are none."""
+    *others, last = [name for name in known if name.endswith("_runs") and name not in given] or [""]
     names = f"{', '.join(others)} and {last}" if others else last
     return names and f"{names} as {'they are' if others else 'it is'}"

@@ -379,7 +379,8 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
     told = {"make": make_oracle, "truth": problem, "delta": delta}
     oracles = {name: {name: partial(_told_the_truth, **told, **how)} for name, how in ORACLES.items()}
     worlds = {name: published_noise(problem, how["noise"]) for name, how in ORACLES.items()}
-    table = pd.concat([monte_carlo(oracles.get, worlds, by="world", **options).assign(burn_in=0), rules])
+    played = monte_carlo(oracles.get, worlds, by="world", misspecified=True, **options)
+    table = pd.concat([played.assign(burn_in=0), rules])
     order = list(algorithms(lengths, delta=delta))
     table = table.drop(columns="world")
     return table.sort_values("algorithm", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
@@ -391,7 +392,7 @@ def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
     of_h_rage = {name: partial(_after_a_burn_in, length=length, **told) for name, length in lengths.items()}
     players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **told)}, "own": of_h_rage}
     worlds = {noise: published_noise(problem, noise) if mistaken else problem for noise in players}
-    table = monte_carlo(players.get, worlds, by="world", **options)
+    table = monte_carlo(players.get, worlds, by="world", misspecified=mistaken, **options)
     burnt = table["algorithm"].map(lengths).fillna(0).astype(np.int64)
     return table.assign(pulls=table["pulls"] + burnt, burn_in=burnt)
 

@@ -460,7 +460,7 @@ def _shares(table, first, second):
     most = max(rows["size"].max() for rows in found.values())
     shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in found.items()}).dropna()
     if shares.empty:
-        held = ", ".join(table["algorithm"].unique())
+        held = ", ".join(table["algorithm"].unique()) or "no row: are there too few settings?"
         raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
     return shares[first] if second is None else shares[first] - shares[second]
 

@@ -351,6 +351,7 @@ def monte_carlo(
     correct: Callable = best_item,
     measure: Callable | None = None,
     max_pulls: int | None = None,
+    misspecified: bool = False,
     checkpoint: str | os.PathLike | None = None,
     scheduler: str | None = None,
     progress: bool = True,
@@ -384,6 +385,8 @@ def monte_carlo(
         Function (problem, Run) -> {column: number} for further columns.
     max_pulls : int, optional
         Number of pulls at which a run is stopped, by default none.
+    misspecified : bool, default False
+        Whether rules may have another noise level than the problem; `play` says when the two differ.
     checkpoint : path or str, optional
         A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
         everything that decides the rows, the library's source included, but not of files that a rule reads. A file
@@ -405,7 +408,8 @@ def monte_carlo(
     ------
     ValueError
         For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, a problem that
-        `correct` refuses, and own streams for settings that are no numbers, strings or tuples of these.
+        `correct` refuses, a rule with another noise level than the problem, and own streams for settings that are no
+        numbers, strings or tuples of these.
 
     Examples
     --------
@@ -429,7 +433,7 @@ def monte_carlo(
         players = dict(algorithms(setting) if callable(algorithms) else algorithms)
         of_setting = (seed, _number(setting)) if streams == "own" and by is not None else seed
         tasks.append((players, make, of_setting, correct, measure, max_pulls))
-    played = _rows(tasks, runs, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
+    played = _rows(tasks, runs, misspecified, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
     tables = []
     for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
         values = (setting,) if isinstance(by, str) else setting
@@ -455,14 +459,14 @@ def _value(setting):
     )
 
 
-def _rows(tasks, runs, checkpoint, progress, **where):
+def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
     """The rows of all runs for each task; one queue for all tasks, so no worker waits for the end of a setting."""
     for players, *_ in tasks:
         if not players or runs < 1:
             raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
-    left = [(k, r, *task) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
+    left = [(k, r, *task, misspecified) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
     played = in_parallel(one_run, left, **where)
     if progress:  # a bar that is not shown still takes a lock that forked processes share
         played = tqdm(played, total=len(left), **BAR)
@@ -482,7 +486,7 @@ def _threads():
     return ThreadpoolController()
 
 
-def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls):
+def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls, misspecified):
     """Return the numbers of the task and the run, and its rows as plain JSON values, which a checkpoint keeps."""
     whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
@@ -494,7 +498,7 @@ def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls
         for name, make in algorithms.items():
             rule, rewards = np.random.default_rng(rule_seed), np.random.default_rng(reward_seed)
             start = perf_counter()
-            run = play(make(problem, rule), problem, rewards, max_pulls)
+            run = play(make(problem, rule), problem, rewards, max_pulls, misspecified=misspecified)
             row = {"algorithm": name, "run": r, "pulls": int(run.counts.sum())}
             row |= _verdict(problem, run, correct) | {"seconds": perf_counter() - start}
             rows.append(row | ({} if measure is None else measure(problem, run)))

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from bandits_lib.checks import check_sigma
 from bandits_lib.numerics.kernels import kernel
 from bandits_lib.problem import LinearBandit
-from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Run, checked_batch
+from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Rule, Run, checked_batch
 
 PACKAGE = __name__.partition(".")[0]
 OVER, CUT_OFF, PAUSED = 0, 1, 2
 FIRST_CHUNK = 64  # pulls
+BELOW = 1 - 1e-9  # by how much a standard deviation may be missed, for rounding errors
 SECONDS = 0.1  # a chunk takes about as long; Python hears an interrupt between two chunks
 
 choose: Any = None  # every copy of _loop has its own three
@@ -29,7 +31,14 @@ update: Any = None
 draw: Any = None
 
 
-def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, max_pulls: int | None = None) -> Run:
+def play(
+    algorithm: Algorithm,
+    problem: LinearBandit,
+    rng: np.random.Generator,
+    max_pulls: int | None = None,
+    *,
+    misspecified: bool = False,
+) -> Run:
     """Simulate `algorithm` on `problem` until it returns or `max_pulls` come first.
 
     Parameters
@@ -42,6 +51,11 @@ def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, 
         Draws the rewards, nothing else.
     max_pulls : int, optional
         Number of pulls at which the run is cut off; by default none.
+    misspecified : bool, default False
+        Whether the rule may have another noise level than the problem. By default, `sigma` must be the standard
+        deviation of each arm, or the largest for all arms, and `sigma_min` and `sigma_max` must enclose them. An upper
+        bound is enough for rewards 0 and 1, whose standard deviation is sqrt(p (1 - p)), so 0.5 always is one.
+        Every sigma is right for rewards without noise. Only the arguments of a rule made by `@rule` are known.
 
     Returns
     -------
@@ -51,7 +65,7 @@ def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, 
     Raises
     ------
     ValueError
-        For a request that is neither a Loop nor (K,) non-negative integers.
+        For a request that is neither a Loop nor (K,) non-negative integers, and for another noise level.
 
     Examples
     --------
@@ -61,6 +75,8 @@ def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, 
     >>> play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
+    if isinstance(algorithm, Rule) and not misspecified:
+        check_noise(algorithm, problem)
     limit = NO_LIMIT if max_pulls is None else int(max_pulls)
     counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
     reply = None
@@ -83,6 +99,33 @@ def play(algorithm: Algorithm, problem: LinearBandit, rng: np.random.Generator, 
         if not finished:
             algorithm.close()
             return Run(None, counts, False)
+
+
+def check_noise(rule, problem):
+    """Refuse a rule whose sigma, sigma_min or sigma_max contradicts the noise of the problem."""
+    given, bernoulli = rule.arguments, problem.noise == "bernoulli"
+    noise = np.sqrt(problem.means * (1 - problem.means)) if bernoulli else problem.sigma
+    low, high = noise.min(), noise.max()
+    sigma, least, most = (given.get(name) for name in ("sigma", "sigma_min", "sigma_max"))
+    if sigma is not None and high > 0:
+        of_arms = check_sigma(sigma, len(noise))
+        enough = (of_arms >= noise * BELOW).all()
+        if not (enough if bernoulli else _same(of_arms, noise) or _same(of_arms, high)):
+            must = "be at least" if bernoulli else "be"
+            _refuse(rule, f"sigma must {must} the standard deviation of the rewards, {high:.6g}; got {sigma}")
+    if (least is not None and least * BELOW > low) or (most is not None and most < high * BELOW):
+        _refuse(rule, f"sigma_min and sigma_max must enclose {low:.6g} to {high:.6g}; got {least} and {most}")
+
+
+def _same(sigma, noise):
+    return np.allclose(sigma, noise, rtol=1 - BELOW, atol=0)
+
+
+def _refuse(rule, why):
+    raise ValueError(
+        f"{rule.function.__name__} has another noise level than the problem: {why}."
+        " Correct it, or pass misspecified=True if the difference is wanted"
+    )
 
 
 def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):

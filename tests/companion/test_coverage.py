@@ -52,6 +52,8 @@ def test_sentences_of_one_outcome_stand_together(read):
 def test_a_claim_that_was_not_measured_yet_is_told(read):
     found = read({"Theorem 1": {"claims": ["fiez2019_x/bound"]}})
     assert "[bound](ledger/fiez2019.md#fiez2019-x-bound): not yet measured" in coverage.page(found, table([]))
+    found = read({"Theorem 1": {"claims": ["fiez2019_x/cell_*"]}})
+    assert "| cell_*: not yet measured |" in coverage.page(found, table([])).replace("\\", "")
 
 
 @pytest.mark.parametrize("wanted", ["fiez2019_x/cell_1", "fiez2019_x/cell_1.p@sd", "fiez2019_x/cell_1@*", "*/cell_1"])

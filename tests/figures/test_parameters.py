@@ -13,9 +13,9 @@ each_parameter = pytest.mark.parametrize("notebook, name", [(n, name) for n, kno
 
 WRONG = {
     "int": ["a", "", None, 1.5, True, [5], -1, 0],
-    "float": ["1e-3", None, True, [0.1], float("nan"), float("inf"), 10**400],
+    "float": ["1e-3", None, True, [0.1], float("nan"), float("inf"), 10**400, 0.0, -1, -0.5],
     "str": [None, 5, True, ["a"]],
-    "list": [5, "5", None, [], ["a"], [None], [[]], [float("nan")], [True], {}],
+    "list": [5, "5", None, [], ["a"], [None], [[]], [float("nan")], [True], {}, [-1]],
 }
 
 
@@ -26,6 +26,8 @@ def wrong_values(notebook, name, default):
         values = [value for value in values if value is None or value != 0 or isinstance(value, bool)]
     if name == "n_jobs":
         values = [value for value in values if value != -1]  # joblib's word for all cores
+    if name in ("min_gap", "threshold"):
+        values = [value for value in values if value not in ((0.0,) if name == "min_gap" else (0.0, -1, -0.5))]
     return values
 
 
@@ -74,7 +76,9 @@ def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
         ("shapes", "[10, 3]", "shapes = [10, 3] has the element 10, which is no list"),
         ("shapes", "[[10]]", "shapes = [[10]] has the element [10], which does not have 2 numbers"),
         ("shapes", "[[10, 3.5]]", "shapes = [[10, 3.5]] has the element [10, 3.5], which has the element 3.5, which"),
+        ("sizes", "[250, 500, 250]", "sizes = [250, 500, 250] has the element 250 twice"),
         ("runs", "0", "runs = 0 is not 1 or more"),
+        ("epsilon", "-0.1", "epsilon = -0.1 is not positive"),
         ("runs", "1e3", "runs = 1000.0 is not a whole number, without point or exponent"),
         ("seed", "-1", "seed = -1 is not 0 or more"),
         ("delta", "5", "delta = 5 is not between 0 and 1"),

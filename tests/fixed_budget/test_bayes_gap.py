@@ -100,7 +100,8 @@ def test_the_posterior_is_still_exact_after_thousands_of_pulls():
 
 def test_looks_change_nothing():
     plain, looked = (
-        play(bayes_gap(SPHERE.arms, budget=100, trace=n), SPHERE, np.random.default_rng(3)) for n in (0, 7)
+        play(bayes_gap(SPHERE.arms, budget=100, sigma=SPHERE.sigma, trace=n), SPHERE, np.random.default_rng(3))
+        for n in (0, 7)
     )
     assert (plain.counts == looked.counts).all() and plain.result.recommendation == looked.result.recommendation
     assert plain.result.history == () and len(looked.result.history) == 12
@@ -108,13 +109,13 @@ def test_looks_change_nothing():
 
 def test_exactly_the_budget_is_pulled_and_every_arm_once_at_least():
     for budget in (20, 21, 77):
-        run = play(bayes_gap(SPHERE.arms, budget=budget), SPHERE, np.random.default_rng(0))
+        run = play(bayes_gap(SPHERE.arms, budget=budget, sigma=SPHERE.sigma), SPHERE, np.random.default_rng(0))
         assert run.counts.sum() == budget and run.counts.min() >= 1
 
 
 def test_a_covariance_matrix_is_a_kernel():
     by_name, by_matrix = (
-        play(bayes_gap(SPHERE.arms, budget=100, kernel=kernel), SPHERE, np.random.default_rng(0))
+        play(bayes_gap(SPHERE.arms, budget=100, sigma=SPHERE.sigma, kernel=kernel), SPHERE, np.random.default_rng(0))
         for kernel in ("linear", SPHERE.arms @ SPHERE.arms.T)
     )
     assert (by_name.counts == by_matrix.counts).all()
@@ -162,7 +163,7 @@ def test_equal_eigenvalues_need_a_draw():
     with pytest.raises(ValueError, match="rng must be given for formula='code'"):
         next(bayes_gap(np.eye(4), budget=20, **options))
     runs = [bayes_gap(np.eye(4), budget=20, rng=np.random.default_rng(r), **options) for r in (0, 0)]
-    problem = instances.static(0.5, K=4)
+    problem = instances.static(0.5, K=4, sigma2=1.0)
     played = [play(rule, problem, np.random.default_rng(1)) for rule in runs]
     np.testing.assert_array_equal(played[0].counts, played[1].counts)
 

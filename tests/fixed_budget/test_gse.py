@@ -149,7 +149,10 @@ def test_the_width_is_the_standard_deviation_of_the_widest_difference():
     (round,) = play(gse(problem.arms, budget=40, sigma=3.0), problem, RNG(0)).result.history
     assert round.width == pytest.approx(3 * np.sqrt(2 / 20))
     estimates = np.array(
-        [play(gse(problem.arms, budget=40), problem, RNG(s)).result.history[0].theta_hat for s in range(2_000)]
+        [
+            play(gse(problem.arms, budget=40, sigma=3.0), problem, RNG(s)).result.history[0].theta_hat
+            for s in range(2_000)
+        ]
     )
     sd = (estimates[:, 0] - estimates[:, 1]).std(ddof=1)
     assert abs(sd - round.width) < 4 * round.width / np.sqrt(2 * 2_000)
@@ -185,14 +188,14 @@ def test_a_change_of_basis_changes_nothing():
 def test_the_first_three_axes_do_not_see_an_arm_on_the_fourth():
     arms = np.diag([4.0, 3.0, 2.0, 1.0])
     problem = LinearBandit(arms, theta=[0.25, 0.4, 0.6, 5.0], sigma=0.1)
-    assert errors(lambda: gse(arms, budget=60), problem, 50) == 0
-    assert errors(lambda: gse(arms, budget=60, projection="first3"), problem, 50) == 50
+    assert errors(lambda: gse(arms, budget=60, sigma=0.1), problem, 50) == 0
+    assert errors(lambda: gse(arms, budget=60, sigma=0.1, projection="first3"), problem, 50) == 50
 
 
 def test_arms_that_became_one_point_are_ranked_by_a_coin():
     """Without noise e_1 and the arm at .1 from it reach the last stage, told apart only if e_2 was in the second."""
     problem = instances.benchmark(7, angle=0.1, sigma=1e-6)
-    options = {"budget": 60, "keep": "floor", "projection": "cumulative"}
+    options = {"budget": 60, "sigma": 1e-6, "keep": "floor", "projection": "cumulative"}
     results = [play(gse(problem.arms, rng=RNG(seed), **options), problem, RNG(seed)).result for seed in range(400)]
     assert all(result.history[-1].active.tolist() == [0, 7] for result in results)
     assert all(result.history[-1].theta_hat.shape == (7,) for result in results)
@@ -201,7 +204,7 @@ def test_arms_that_became_one_point_are_ranked_by_a_coin():
         (apart if 1 in result.history[1].active else coin).append(result.recommendation == 0)
     assert all(apart) and len(coin) > 200
     assert abs(np.mean(coin) - 0.5) < 4 * 0.5 / np.sqrt(len(coin))
-    assert errors(lambda: gse(problem.arms, budget=60, keep="floor", projection="first3"), problem, 50) == 0
+    assert errors(lambda: gse(problem.arms, **options | {"projection": "first3"}), problem, 50) == 0
 
 
 def test_arms_that_span_the_space_are_not_projected():
@@ -228,7 +231,7 @@ def test_arms_that_always_win_or_always_lose_are_ranked_all_the_same():
 
 def test_survivors_that_are_all_zero_end_it():
     problem = LinearBandit([[1.0], [2.0], [0.0], [0.0]], theta=[-1.0], sigma=0.01)
-    run = play(gse(problem.arms, budget=20), problem, RNG(0))
+    run = play(gse(problem.arms, budget=20, sigma=0.01), problem, RNG(0))
     assert run.result.recommendation in (2, 3) and len(run.result.history) == 1
 
 

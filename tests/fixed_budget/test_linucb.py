@@ -36,7 +36,8 @@ def disjoint(problem, rng, budget, alpha, ridge=1.0):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_with_a_regression_for_each_arm_the_pulls_are_those_of_plain_numpy(problem, seed):
-    run = play(linucb(problem.arms, budget=400, mode="disjoint", alpha=1.3), problem, np.random.default_rng(seed))
+    rule = linucb(problem.arms, budget=400, sigma=problem.sigma, mode="disjoint", alpha=1.3)
+    run = play(rule, problem, np.random.default_rng(seed))
     counts, values = disjoint(problem, np.random.default_rng(seed), 400, 1.3)
     np.testing.assert_array_equal(run.counts, counts)
     assert run.result.recommendation == most_pulled(counts, values)
@@ -93,8 +94,8 @@ def test_a_shared_regression_finds_what_a_disjoint_one_cannot():
 
 def test_looks_change_nothing():
     problem = PROBLEMS["adaptive"]
-    plain = play(linucb(problem.arms, budget=100), problem, np.random.default_rng(0))
-    looked = play(linucb(problem.arms, budget=100, trace=30), problem, np.random.default_rng(0))
+    plain = play(linucb(problem.arms, budget=100, sigma=problem.sigma), problem, np.random.default_rng(0))
+    looked = play(linucb(problem.arms, budget=100, sigma=problem.sigma, trace=30), problem, np.random.default_rng(0))
     np.testing.assert_array_equal(plain.counts, looked.counts)
     assert [look.pulls for look in looked.result.history] == [30, 60, 90] and plain.result.history == ()
     assert all(look.counts.sum() == look.pulls and look.threshold == np.inf for look in looked.result.history)

@@ -88,5 +88,5 @@ def test_the_published_design_keeps_the_budget_with_64_arms_and_mostly_passes_it
 
 def test_one_dimension_is_one_phase():
     problem = LinearBandit([[1.0], [2.0], [-1.0]], theta=[-1.0], sigma=0.1)
-    run = play(od_linbai(problem.arms, budget=10), problem, RNG(0))
+    run = play(od_linbai(problem.arms, budget=10, sigma=0.1), problem, RNG(0))
     assert run.result.recommendation == 2 and len(run.result.history) == 1 and run.counts.sum() == 9

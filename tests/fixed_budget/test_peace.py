@@ -91,7 +91,8 @@ def test_more_pulls_more_right_answers(objective):
 def test_a_small_budget_is_refused_and_the_smallest_named_one_runs():
     with pytest.raises(ValueError, match="at least 28 here .4 epochs of 7 pulls, the rank of the arms.; got 27"):
         next(peace(ADAPTIVE.arms, budget=27, rng=np.random.default_rng(0)))
-    run = play(peace(ADAPTIVE.arms, budget=28, rng=np.random.default_rng(0)), ADAPTIVE, np.random.default_rng(0))
+    rule = peace(ADAPTIVE.arms, budget=28, sigma=ADAPTIVE.sigma, rng=np.random.default_rng(0))
+    run = play(rule, ADAPTIVE, np.random.default_rng(0))
     assert run.counts.sum() == 28 and run.stopped
     with pytest.raises(ValueError, match="at least 21 here .3 stages of 7 pulls"):
         next(peace(ADAPTIVE.arms, budget=20, objective="ratio", rng=np.random.default_rng(0)))

@@ -76,7 +76,7 @@ def test_arms_outside_the_span_of_the_active_ones_are_not_drawn():
 
 def errors(delta, sigma, runs, problem):
     make = {"rule": lambda p, rng: alba(p.arms, delta=delta, theta_bound=0.002, sigma=sigma, rng=rng)}
-    table = monte_carlo(make, lambda rng: problem, runs=runs, seed=4)
+    table = monte_carlo(make, lambda rng: problem, runs=runs, seed=4, misspecified=sigma != 1)
     assert table["stopped"].all()
     return int((~table["correct"]).sum())
 

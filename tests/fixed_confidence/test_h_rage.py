@@ -78,7 +78,7 @@ def test_equal_variances_take_rage_to_the_same_phases_with_its_own_factor():
     problem = instances.benchmark(3, angle=0.2, sigma=0.5)
     mine = play(told(problem, burn_in=problem.sigma), problem, np.random.default_rng(1))
     loose = rage_halving(problem.arms, delta=0.05, sigma=0.5 * np.sqrt(1.5))
-    theirs = play(loose, problem, np.random.default_rng(1))
+    theirs = play(loose, problem, np.random.default_rng(1), misspecified=True)
     np.testing.assert_allclose(mine.counts, theirs.counts, atol=1)
 
 
@@ -155,7 +155,8 @@ def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs(m
     """One-sided binomial bounds at 99.9 %: honest bounds keep the error rate below delta, understated ones do not."""
     errors = {}
     for name, low, high in (("honest", 0.5, 1.0), ("understated", 0.005, 0.01)):
-        table = monte_carlo({"rule": lambda p, rng, a=low, b=high: make(p, a, b)}, lambda rng: CLOSE, runs=300)
+        rule = {"rule": lambda p, rng, a=low, b=high: make(p, a, b)}
+        table = monte_carlo(rule, lambda rng: CLOSE, runs=300, misspecified=name == "understated")
         assert table["stopped"].all()
         errors[name] = int((~table["correct"]).sum())
     assert stats.binomtest(errors["honest"], 300, 0.2, alternative="less").pvalue < 1e-3

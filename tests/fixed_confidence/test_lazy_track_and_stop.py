@@ -207,7 +207,8 @@ def errors(runs, **options):
     """How often the rule errs on two arms that differ by .2 standard deviations."""
     problem = LinearBandit(np.eye(2), theta=[0.2, 0.0])
     rules = {"rule": partial(_rule, options=options)}
-    return int((~monte_carlo(rules, lambda rng: problem, runs=runs, seed=1)["correct"]).sum())
+    table = monte_carlo(rules, lambda rng: problem, runs=runs, seed=1, misspecified="sigma" in options)
+    return int((~table["correct"]).sum())
 
 
 def _rule(problem, rng, options):

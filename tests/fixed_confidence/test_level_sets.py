@@ -147,7 +147,8 @@ def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs(r
     for name, low, high in (("honest", 0.5, 1.0), ("understated", 0.005, 0.01)):
         noise = {"sigma": high} if rule is level_rage else {"sigma_min": low, "sigma_max": high}
         make = {"rule": lambda p, rng, noise=noise: rule(p.arms, p.items, delta=0.2, threshold=0.0, **noise)}
-        table = monte_carlo(make, lambda rng: NEAR, runs=300, correct=correct_level(0.0))
+        how = {"correct": correct_level(0.0), "misspecified": name == "understated"}
+        table = monte_carlo(make, lambda rng: NEAR, runs=300, **how)
         assert table["stopped"].all()
         errors[name] = int((~table["correct"]).sum())
     assert stats.binomtest(errors["honest"], 300, 0.2, alternative="less").pvalue < 1e-3

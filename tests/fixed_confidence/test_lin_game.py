@@ -75,7 +75,7 @@ def test_pulls_approach_what_the_lower_bound_asks_at_this_threshold():
 def error_rate(told, delta=0.2, runs=150):
     rules = {"lin_game": lambda p, rng: lin_game(p.arms, delta=delta, sigma=told)}
     hard = LinearBandit([[1.0, 0.0], [0.0, 1.0], [0.8, 0.8]], theta=[1.0, 0.4])
-    table = monte_carlo(rules, lambda rng: hard, runs=runs, progress=False)
+    table = monte_carlo(rules, lambda rng: hard, runs=runs, misspecified=told != 1, progress=False)
     return 1 - table["correct"].mean(), 4 * np.sqrt(delta * (1 - delta) / runs)
 
 

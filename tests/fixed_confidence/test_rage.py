@@ -238,8 +238,8 @@ def rng(seed):
     return np.random.default_rng(seed)
 
 
-def errors(rule, delta, runs, problem):
-    table = monte_carlo({"rule": rule}, lambda rng: problem, runs=runs)
+def errors(rule, delta, runs, problem, misspecified=False):
+    table = monte_carlo({"rule": rule}, lambda rng: problem, runs=runs, misspecified=misspecified)
     assert table["stopped"].all()
     return int((~table["correct"]).sum())
 
@@ -265,5 +265,5 @@ def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs(n
     assert stats.binomtest(honest, runs, delta, alternative="less").pvalue < 1e-3
     if name == "rage":
         assert honest > 0  # errors do happen here, so the bound says something
-    misled = errors(lambda p, rng: make(p, rng, 0.02), delta, runs, problem)
+    misled = errors(lambda p, rng: make(p, rng, 0.02), delta, runs, problem, misspecified=True)
     assert stats.binomtest(misled, runs, delta, alternative="greater").pvalue < 1e-3

@@ -169,7 +169,9 @@ DELTA = 0.2
 
 def error_rate(told, **options):
     rules = {"rule": lambda p, rng: sphere_track_and_stop(3, epsilon=0.5, delta=DELTA, sigma=told, **options)}
-    table = monte_carlo(rules, lambda rng: on_axis(3), runs=400, correct=correct_sphere(0.5), progress=False)
+    table = monte_carlo(
+        rules, lambda rng: on_axis(3), runs=400, correct=correct_sphere(0.5), misspecified=told != 1, progress=False
+    )
     assert table["stopped"].all() and all(len(vector) == 3 for vector in table["recommendation"])
     return 1 - table["correct"].mean()
 

@@ -90,7 +90,7 @@ def test_errors_of_a_mistaken_oracle_stay_below_delta_unless_noise_is_understate
             )
         }
         limit = 10**6 if batches == "draws" else 10**9
-        table = monte_carlo(make, lambda rng: problem, runs=200, max_pulls=limit)
+        table = monte_carlo(make, lambda rng: problem, runs=200, max_pulls=limit, misspecified=sigma != 1)
         wrong[sigma] = int(table["stopped"].sum())
     assert stats.binomtest(wrong[1.0], 200, 0.2, alternative="less").pvalue < 1e-3
     assert stats.binomtest(wrong[0.01], 200, 0.2, alternative="greater").pvalue < 1e-3

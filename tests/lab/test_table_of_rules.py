@@ -95,7 +95,7 @@ def test_of_several_sigma_what_the_table_says_counts(name):
 
 
 def pulls(rule):
-    return play(rule, PROBLEM, np.random.default_rng(1), max_pulls=20_000).counts.tolist()
+    return play(rule, PROBLEM, np.random.default_rng(1), max_pulls=20_000, misspecified=True).counts.tolist()
 
 
 def test_h_rage_uses_the_noise_of_each_arm():

@@ -59,7 +59,7 @@ def answers(name, s, monkeypatch, *, turn=None, copies=False, items=False, seeds
     named = []
     for seed in range(seeds):
         rule = ALGORITHMS[name](problem.arms, problem.items, np.random.default_rng(seed))
-        run = play(rule, problem, np.random.default_rng(100 + seed), max_pulls=10**6)
+        run = play(rule, problem, np.random.default_rng(100 + seed), max_pulls=10**6, misspecified=True)
         named.append(run.result.recommendation if run.stopped else "no item")
     return named
 

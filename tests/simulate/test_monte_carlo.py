@@ -8,6 +8,7 @@ import sys
 import time
 from functools import partial
 
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,6 +52,30 @@ def test_columns_and_order(serial):
 
 def test_two_processes_give_the_same_rows(serial):
     pd.testing.assert_frame_equal(table(n_jobs=2), serial)
+
+
+def make_misspecified(problem, rng):
+    return rage(problem.arms, delta=0.05, sigma=0.5)
+
+
+@pytest.fixture(params=["here", "two processes", "dask"])
+def place(request):
+    """Where runs are played, as arguments of `monte_carlo`."""
+    if request.param != "dask":
+        yield {"n_jobs": 1 if request.param == "here" else 2}
+        return
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+        yield {"scheduler": cluster.scheduler_address}
+
+
+def test_a_rule_with_another_sigma_is_refused_in_any_place_unless_it_is_wanted(place):
+    rules = {"rage": make_rage, "rage, half": make_misspecified}
+    with pytest.raises(ValueError, match=r"the rewards, 1; got 0\.5\. Correct it, or pass misspecified=True"):
+        table(rules, **place)
+    allowed = table(rules, **place, misspecified=True)
+    pulls = allowed.groupby("algorithm")["pulls"].mean()
+    assert pulls["rage, half"] < pulls["rage"] / 2, "a smaller sigma means fewer pulls"
+    pd.testing.assert_frame_equal(allowed[:6], table({"rage": make_rage}))
 
 
 def test_another_algorithm_or_more_runs_change_no_other_row(serial):

@@ -12,8 +12,9 @@ from numba import njit
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib import problem as problem_module
-from bandits_lib.fixed_budget import linucb
-from bandits_lib.protocol import Loop
+from bandits_lib.fixed_budget import gse, linucb
+from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
+from bandits_lib.protocol import Loop, unroll
 from bandits_lib.simulate import play as loops
 
 PER_PULL = ["lingape", "lin_game", "fws", "l_t3c", "lazy_track_and_stop", "linucb", "peps", "bayes_gap", "ucb_glm"]
@@ -80,7 +81,8 @@ AGAIN = """
 import pickle, sys
 import numpy as np
 from bandits_lib import play
-from bandits_lib.fixed_budget import linucb
+from bandits_lib.fixed_budget import gse, linucb
+from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
 from bandits_lib.simulate import play as loops
 problem = pickle.load(sys.stdin.buffer)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))
@@ -131,3 +133,80 @@ def test_an_interrupt_is_heard_within_seconds_and_leaves_all_as_it_was(name):
     told = subprocess.run([sys.executable, "-c", LONG, name], capture_output=True, text=True, timeout=120, check=True)
     pressed, heard, same = told.stdout.split()
     assert float(heard) - float(pressed) < 2 and same == "True"
+
+
+# --- the noise level of the rule and that of the problem
+
+TWO = np.eye(2)
+NOISY = LinearBandit(TWO, theta=[1.0, 0.0], sigma=[0.5, 2.0])
+COINS = LinearBandit(TWO, theta=[0.9, 0.2], noise="bernoulli")  # standard deviations 0.3 and 0.4
+EXACT = LinearBandit(TWO, theta=[1.0, 0.0], sigma=0.0)
+ALONE = LinearBandit([[1.0]], theta=[1.0], sigma=2.0)
+
+
+def known(sigma):
+    return lambda problem: rage(problem.arms, delta=0.05, sigma=sigma)
+
+
+def enclosed(low, high):
+    return lambda problem: h_rage(problem.arms, delta=0.05, sigma_min=low, sigma_max=high)
+
+
+RIGHT = {
+    "of each arm": (known([0.5, 2.0]), NOISY),
+    "a tuple": (known((0.5, 2.0)), NOISY),
+    "the largest": (known(2.0), NOISY),
+    "the largest, for each arm": (known(np.array([2.0, 2.0])), NOISY),
+    "a rounding error away": (known(2.0 * (1 - 1e-14)), NOISY),
+    "unknown": (known(None), NOISY),
+    "no noise": (known(1.0), EXACT),
+    "bounds": (enclosed(0.5, 2.0), NOISY),
+    "wide bounds": (enclosed(0.1, 3.0), NOISY),
+    "a bound on coins": (known(1.0), COINS),
+    "the least bound on coins": (known(0.4), COINS),
+    "a bound on each coin": (known([0.3, 0.4]), COINS),
+    "without sigma": (lambda problem: bounded_rage(problem.arms, delta=0.05), COINS),
+    "a generator without @rule": (lambda problem: unroll(known(9.0)(problem)), NOISY),
+    "one arm": (known(2.0), ALONE),
+}
+WRONG = {
+    "too small": (known(1.0), NOISY, r"rage has another noise level .* the rewards, 2; got 1.0\. Correct it, or pass"),
+    "too large": (known(3.0), NOISY, "be the standard deviation of the rewards, 2; got 3.0"),
+    "in another order": (known([2.0, 0.5]), NOISY, r"got \[2.0, 0.5\]"),
+    "a little wrong": (known(2.0 + 1e-6), NOISY, "got 2.000001"),
+    "below coins": (known(0.39), COINS, "be at least the standard deviation of the rewards, 0.4; got 0.39"),
+    "below one coin": (known([0.2, 0.5]), COINS, r"got \[0.2, 0.5\]"),
+    "by default": (lambda problem: gse(problem.arms, budget=60), NOISY, "gse has another .*got 1.0"),
+    "upper bound too small": (
+        enclosed(0.5, 1.9),
+        NOISY,
+        "sigma_min and sigma_max must enclose 0.5 to 2; got 0.5 and 1.9",
+    ),
+    "lower bound too large": (enclosed(0.6, 2.0), NOISY, "got 0.6 and 2.0"),
+    "one arm": (known(1.0), ALONE, "the rewards, 2; got 1.0"),
+}
+
+
+@pytest.mark.parametrize(("make", "problem"), RIGHT.values(), ids=RIGHT)
+def test_a_rule_with_the_noise_level_of_the_problem_is_played(make, problem):
+    assert play(make(problem), problem, np.random.default_rng(0)).stopped
+
+
+@pytest.mark.parametrize(("make", "problem", "message"), WRONG.values(), ids=WRONG)
+def test_a_rule_with_another_noise_level_is_refused_before_the_first_pull(make, problem, message):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=message):
+        play(make(problem), problem, rng)
+    assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
+    assert play(make(problem), problem, rng, misspecified=True).stopped
+
+
+def test_permission_changes_no_digit():
+    runs = [play(known(2.0)(NOISY), NOISY, np.random.default_rng(0), misspecified=may) for may in (False, True)]
+    assert runs[0].counts.tolist() == runs[1].counts.tolist()
+
+
+def test_a_sigma_that_is_none_is_refused_as_the_rule_refuses_it():
+    for sigma, message in ((-1.0, "positive and finite"), ([1.0] * 3, "one per arm"), ("two", "must be numbers")):
+        with pytest.raises(ValueError, match=message):
+            play(known(sigma)(NOISY), NOISY, np.random.default_rng(0))

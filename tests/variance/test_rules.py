@@ -61,7 +61,8 @@ def test_exactly_the_budget_is_pulled(make):
 def test_estimates_are_clipped_and_sigma_is_not():
     narrow = {"sigma_min": 0.9, "sigma_max": 1.1}
     for rule in (head, partial(uniform_estimator, rng=np.random.default_rng(0))):
-        found = play(rule(ARMS, budget=500, **narrow), IDENTIFIED, np.random.default_rng(0)).result.recommendation
+        rng = np.random.default_rng(0)
+        found = play(rule(ARMS, budget=500, **narrow), IDENTIFIED, rng, misspecified=True).result.recommendation
         free = variances(ARMS, found.Sigma)
         assert free.min() < 0.9**2 and free.max() > 1.1**2
         np.testing.assert_allclose(found.sigma**2, np.clip(free, 0.9**2, 1.1**2))

@@ -13,12 +13,12 @@ project = "bandits_lib"
 author = "the bandits_lib authors"
 project_copyright = f"2026 {author}"
 release = metadata.version("bandits_lib")
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml", "short_names", "polish"]
-exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "notebooks/reports"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_names", "polish"]
+exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "figures/claims_changes.md"]
 
 nb_execution_mode = "off"
 nb_render_markdown_format = "myst"  # tables and formulas in outputs too
-myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline"]
+myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline", "html_image"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]

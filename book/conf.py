@@ -17,11 +17,12 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_name
 exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "figures/claims_changes.md"]
 
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Code", "Hide the code"
 nb_render_markdown_format = "myst"  # tables and formulas in outputs too
 myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline", "html_image"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
-suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]
+suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_type"]  # test_book.py follows all anchors
 smartquotes = False  # quotes in docstrings are values, and x'theta is a product
 
 autodoc_member_order = "bysource"
@@ -40,10 +41,11 @@ html_theme = "furo"
 html_favicon = "static/favicon.svg"
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
-html_title = "bandits_lib"
+html_title = f"bandits_lib {release}"
 html_copy_source = False
 html_domain_indices = False  # api.html lists the modules
 html_show_sourcelink = False
 html_math_renderer = "mathml"
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_static_path = ["static"]
 html_css_files = ["book.css"]

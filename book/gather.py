@@ -22,6 +22,7 @@ from sentences import claims, lead_home
 
 from bandits_companion import errata, ledger
 from bandits_companion.notebook_runs import PARTS
+from bandits_lib.simulate.fingerprint import PACKAGES
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -66,7 +67,7 @@ def by_paper(figures):
     for name in TITLES:
         pages |= split(name, (figures / f"{name}.md").read_text(encoding="utf-8"), PAPERS)
     for page, text in pages.items():
-        (figures / f"{page}.md").write_text(lead_home(text, f"figures/{page}"), encoding="utf-8")
+        (figures / f"{page}.md").write_text(lead_home(text, (figures / page).parent.relative_to(figures.parent)), encoding="utf-8")
 
 
 # --- the site
@@ -78,7 +79,8 @@ def gather(source):
     shutil.copytree(ROOT / "figures", source / "figures")
     by_paper(source / "figures")
     shutil.copytree(ROOT / "docs", source / "docs")
-    shutil.copytree(ROOT / "bandits_lib", source / "bandits_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "papers.bib"):
         shutil.copy(ROOT / name, source)
     (source / "benchmarks").mkdir()

@@ -40,7 +40,7 @@ def copy_notebook(path, folder):
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
     cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
     for cell in box:
-        cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), name)}
+        cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
     for cell in notebook.cells[1:]:
         if cell.cell_type == "code" and (cell in box or folded(cell.source, box)):
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
@@ -55,7 +55,7 @@ def copy_notebook(path, folder):
             if values and figure not in above:
                 cells.append(new_markdown_cell(at_scale(figure, "paper-scale")))
     if detail := ledger.in_detail(name, sentences.claims()):
-        cells.append(new_markdown_cell(f"## The sentences in detail\n\n{sentences.anchored(detail)}"))
+        cells.append(new_markdown_cell(f"## The sentences in detail\n\n{detail}"))
     notebook.cells = cells
     nbformat.write(notebook, folder / path.name)
 

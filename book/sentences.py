@@ -22,19 +22,12 @@ def homes():
     return {ledger.anchor(id): id.partition("/")[0] for id in claims()["id"]}
 
 
-def lead_home(text, page):
-    """Links to anchors on a page, named as `figures/ledger/fiez2019` or, of a notebook, by its name alone."""
-    folder = os.path.relpath("notebooks", os.path.dirname(page) if "/" in page else "notebooks")
+def lead_home(text, folder):
+    """A text of a page in a folder of the site, whose links to anchors of sentences lead to the notebooks' pages."""
+    notebooks = os.path.relpath("notebooks", folder)
 
     def link(found):
-        notebook = homes().get(found[1])
-        if notebook is None:
-            return found[0]
-        return f"](#{found[1]})" if notebook == page else f"]({folder}/{notebook}.ipynb#{found[1]})"
+        home = homes().get(found[1])
+        return f"]({notebooks}/{home}.ipynb#{found[1]})" if home else found[0]
 
     return re.sub(r"\]\([^()\s]*#([\w.-]+)\)", link, text)
-
-
-def anchored(text):
-    """Anchors in HTML, of which sphinx knows nothing, as MyST has them: on the words that follow."""
-    return re.sub(r'<a id="([^"]+)"></a>(\*\*[^*]+\*\*|[^:\n]+)', r"[\2]{#\1}", text)

@@ -17,7 +17,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "mathml", "short_name
 exclude_patterns = ["README.md", "downloads", "figures/jedra2020/*.md", "figures/claims_changes.md"]
 
 nb_execution_mode = "off"
-nb_code_prompt_show, nb_code_prompt_hide = "Code", "Hide the code"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the {type}", "Hide the {type}"
 nb_render_markdown_format = "myst"  # tables and formulas in outputs too
 myst_enable_extensions = ["dollarmath", "amsmath", "attrs_inline", "html_image"]
 myst_dmath_double_inline = True

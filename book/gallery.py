@@ -19,4 +19,4 @@ def card(paper, name):
     """A thumbnail and the title of a figure, which lead to its page."""
     figure, title = f"{paper}/{name}", TITLES.get(paper, {}).get(name) or notebook_runs.title(name)
     link = f"../notebooks/{home(figure)}.ipynb"
-    return f"```{{figure}} {figure}.png\n:alt: {description(figure)}\n:target: {link}\n\n[{title}]({link})\n```"
+    return f"```{{figure}} {figure}.png\n:alt: {description(figure)}\n\n[{title}]({link})\n```"

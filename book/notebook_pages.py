@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
 NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
 REPRODUCED = re.compile(r"^(\*\*What is \w+\.\*\* )(.+?[^.\d]\.)(?: +(?=[A-Z])|$)", re.MULTILINE)
-LONG = 12  # lines; longer cells of code are folded on the pages of papers
+LONG = 8  # lines; longer cells of code are folded
 
 
 def copy_notebook(path, folder):
@@ -42,8 +42,8 @@ def copy_notebook(path, folder):
     for cell in box:
         cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
     for cell in notebook.cells[1:]:
-        if cell.cell_type == "code" and (cell in box or folded(cell.source, box)):
-            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
+        if tag := folded(cell):
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
         if cell in box:
             continue
         cells.append(cell)
@@ -70,11 +70,13 @@ def page_title(name, title):
     return f"{paper}, {place[1][:1].upper()}{place[1][1:]}: {rest}" if place else f"{paper}: {rest}"
 
 
-def folded(code, paper):
-    """Whether a cell only imports, or is long on the page of a paper."""
-    known = (ast.Import, ast.ImportFrom, ast.Expr)
-    imports = code.startswith(("from ", "import ")) and all(isinstance(node, known) for node in ast.parse(code).body)
-    return imports or bool(paper) and code.count("\n") >= LONG
+def folded(cell):
+    """The tag of a cell that is folded: code that imports or is long; and what a small run measured of the claims."""
+    if cell.cell_type != "code" or "parameters" in cell.metadata.get("tags", []):
+        return None
+    if "claims.save(" in cell.source:
+        return "hide-cell"
+    return "hide-input" if cell.source.startswith(("from ", "import ")) or cell.source.count("\n") >= LONG else None
 
 
 # --- which picture is which figure

@@ -1,6 +1,6 @@
 // Search: a page whose title has all words of the query comes first, so that "Figure 3 azizi2022" finds its page.
 // Sphinx itself leaves out numbers.
-const words = text => (text || "").toLowerCase().match(/[\p{L}\d]+/gu) || []
+const words = text => (text || "").toLowerCase().match(/[\p{L}\d.]+/gu) || []
 const asked = words(new URLSearchParams(window.location.search).get("q"))
 var Scorer = {
   score: ([, title, anchor, , score]) => {

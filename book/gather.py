@@ -67,9 +67,8 @@ def by_paper(figures):
     for name in TITLES:
         pages |= split(name, (figures / f"{name}.md").read_text(encoding="utf-8"), PAPERS)
     for page, text in pages.items():
-        (figures / f"{page}.md").write_text(
-            lead_home(text, (figures / page).parent.relative_to(figures.parent)), encoding="utf-8"
-        )
+        file = figures / f"{page}.md"
+        file.write_text(lead_home(text, file.parent.relative_to(figures.parent)), encoding="utf-8")
 
 
 # --- the site

@@ -7,9 +7,7 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 VARIANTS = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR"}
-SIZED = re.compile(
-    r"(\\[bB]igg?[lrm]?)\s*\{\s*(\\[a-zA-Z]+|\\?[^a-zA-Z\\])\s*\}"
-)  # \big{(}, of which two braces would be made
+SIZED = re.compile(r"(\\[bB]igg?[lrm]?)\s*\{\s*(\\[a-zA-Z]+|[^a-zA-Z\\])\s*\}")  # \big{(} would become a brace
 LETTER = re.compile(r'<mi mathvariant="(script|double-struck|fraktur)">([A-Za-z])</mi>')
 
 

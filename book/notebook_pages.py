@@ -43,7 +43,7 @@ def copy_notebook(path, folder):
         cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
     for cell in notebook.cells[1:]:
         if tag := folded(cell):
-            cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
+            cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), tag})
         if cell in box:
             continue
         cells.append(cell)

@@ -18,7 +18,7 @@ from bandits_lib.figures import parameters
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
 NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
-REPRODUCED = re.compile(r"^(\*\*What is \w+\.\*\* )(.+?[^.\d]\.)(?: +(?=[A-Z])|$)", re.MULTILINE)
+REPRODUCED = re.compile(r"^\*\*What is \w+\.\*\* (.+?[^.\d]\.)(?= +[A-Z]|$)", re.MULTILINE)
 LONG = 6  # lines; longer cells of code are folded
 
 
@@ -31,10 +31,7 @@ def copy_notebook(path, folder):
         cell.metadata["mystnb"] = {"image": {"alt": alt}}
     title, _, intro = notebook.cells[0].source.partition("\n")
     sentence = REPRODUCED.search(intro)
-    beginning = [f"# {page_title(name, title.lstrip('# '))}"]
-    if sentence:
-        beginning.append(sentence[2])
-        intro = intro.replace(sentence[0], sentence[1] if sentence.end() < len(intro.rstrip()) else "", 1)
+    beginning = [f"# {page_title(name, title.lstrip('# '))}", *(sentence.groups() if sentence else ())]
     box = [cell for cell in notebook.cells if "ledger.box(" in cell.source][:1]
     cells = [new_markdown_cell("\n\n".join(beginning)), *box]
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
@@ -166,7 +163,7 @@ def at_scale(figure, kind):
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
     links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
-    took = f"{duration(about['wall_seconds'] / 60)}, version {about['versions']['bandits_lib']}"
+    took = f"run time {duration(about['wall_seconds'] / 60)}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
     return "\n".join(
         [

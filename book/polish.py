@@ -108,9 +108,9 @@ def set_table(soup, table):
     box.attrs |= {"tabindex": "0", "role": "region", "aria-label": "Table, scrolls sideways"}
     heads = [cell.get_text(" ", strip=True) for cell in table.select("thead tr:last-of-type > *")]
     longest = max((len(cell.get_text(" ", strip=True)) for cell in table.select("tbody td")), default=0)
-    table["class"] = [*{"docutils", *table.get("class", [])}, *(["long"] if longest > LONG else [])]
-    if 1 < len(heads) <= MOST and longest > LONG:  # each cell shows its column's head
-        table["class"].append("stacks")
+    stacked = 1 < len(heads) <= MOST and longest > LONG
+    table["class"] = [*{"docutils", *table.get("class", [])}, *["stacks"] * stacked]
+    if stacked:  # each cell shows its column's head
         table["style"] = "; ".join(f"--column-{k}: {json.dumps(head)}" for k, head in enumerate(heads, start=1))
 
 

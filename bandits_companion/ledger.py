@@ -76,7 +76,7 @@ SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 def anchor(id):
     """Return the anchor of a sentence or finding, its paper, section and name: azizi2022-8_3-lingape."""
-    paper, section, words, name = SECTION.fullmatch(sentence(id)).groups()
+    [(paper, section, words, name)] = SECTION.findall(sentence(id))
     return f"{paper}-{section.strip('_') or words}-{name}"
 
 

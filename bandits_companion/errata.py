@@ -87,7 +87,7 @@ def _listed(quote):
 
 
 def page(errata: pd.DataFrame, notebooks: str = "../notebooks") -> str:
-    """Return the errata as Markdown: what is printed, what is correct, and why; links lead to the folder `notebooks`."""
+    """Return the errata as Markdown: what is printed, what is correct, and why; links lead into folder `notebooks`."""
     parts = ["# Errata", HOW_TO_READ, markdown(counts(errata).reset_index(names="paper"))]
     for paper in sorted(errata["paper"].unique(), key=position):
         parts.append(f"## {paper}")

@@ -76,7 +76,7 @@ SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 def anchor(id):
     """Return the anchor of a sentence or finding, its paper, section and name: azizi2022-8_3-lingape."""
-    paper, section, words, name = SECTION.fullmatch(sentence(id)).groups()
+    [(paper, section, words, name)] = SECTION.findall(sentence(id))
     return f"{paper}-{section.strip('_') or words}-{name}"
 
 
@@ -150,7 +150,7 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     claims = claims[claims["id"].str.startswith(f"{notebook}/")]
     found, measured = sentences(claims), dict(list(claims.groupby(claims["id"].map(sentence))))
     parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
-    rest = _findings(claims[claims["quote"] == ""])
+    rest = _findings(claims[claims["quote"] == ""], lambda id: id.partition("/")[2])
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
@@ -214,7 +214,7 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
         parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
         parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
     if len(rest := claims[claims["quote"] == ""]) and details:
-        parts += ["## Findings of this companion", *_findings(rest)]
+        parts += ["## Findings of this companion", *_findings(rest, _link)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -246,14 +246,14 @@ def _measured(claim):
     return f"{said} {claim['explanation']}".strip()
 
 
-def _findings(claims):
-    """Return findings as lines of Markdown; the first of a name has its anchor."""
+def _findings(claims, source):
+    """Return findings as lines of Markdown, with `source` of each id; the first of a name has its anchor."""
     seen, lines = set(), []
     for claim in claims.to_dict("records"):
         at = anchor(claim["id"])
         mark = "" if at in seen else f'<a id="{at}"></a>'
         printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
-        lines.append(f"- {mark}{claim['place']}: {claim['measures']}: {told(claim)}{printed} ({_link(claim['id'])})")
+        lines.append(f"- {mark}{claim['place']}: {claim['measures']}: {told(claim)}{printed} ({source(claim['id'])})")
         seen.add(at)
     return lines
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import nbformat
 import numpy as np
 import pandas as pd
 from jinja2 import Environment
@@ -36,6 +37,7 @@ PARTS = {
 }
 KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.csv", "parameters": ".json"}
 PAGE, LIST = "index.html", "verdicts.txt"
+LOCAL = re.compile(r"""(href="(?:\.\./|\w+/)*\w+)\.(?:ipynb|md)(?=["#])""")  # links to pages that are rendered, too
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
 
@@ -66,7 +68,9 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
-    words["ledger"] = _link(run.beside / "ledger", page.parent) if run.beside else None
+    words["ledger"] = {file.stem: _link(_rendered(file, run), page.parent) for file in _pages(run, "ledger/*.md")}
+    for file in _pages(run, "*.md", "reports/*.md"):  # to which notebooks and ledger lead
+        _rendered(file, run)
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)
@@ -112,6 +116,26 @@ def title(stem):
     return words[:1].upper() + words[1:]
 
 
+def _pages(run, *kinds):
+    """Return the pages in Markdown beside a run."""
+    return [file for kind in kinds for file in sorted(run.beside.glob(kind))] if run.beside else []
+
+
+def _rendered(file, run):
+    """Return the web page of an executed notebook or of a page in Markdown; it is made if it is missing or older."""
+    from nbconvert import HTMLExporter  # takes a second
+
+    named = file.relative_to(run.beside.parent if file.suffix == ".md" else run.executed.parent)
+    made = (run.executed.parent / named).with_suffix(".html")
+    if not made.exists() or made.stat().st_mtime < file.stat().st_mtime:
+        text = file.read_text(encoding="utf-8")
+        cells = [nbformat.v4.new_markdown_cell(text)] if file.suffix == ".md" else None
+        notebook = nbformat.v4.new_notebook(cells=cells) if cells else nbformat.reads(text, as_version=4)
+        body, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
+        atomic_write(made, LOCAL.sub(r"\1.html", body), parents=True)
+    return made
+
+
 def _parts(notebooks):
     """Return {heading: notebooks} in the order of the papers; notebooks of no paper follow."""
     keys = [book["name"].partition("_")[0] for book in notebooks]
@@ -128,7 +152,8 @@ def _notebook(name, run, here):
     texts = ["".join(cell["source"]) for cell in cells]
     heading = next((text.partition("\n")[0][2:] for text in texts if text.startswith("# ")), name)
     code = "\n".join(text for text, cell in zip(texts, cells, strict=True) if cell["cell_type"] == "code")
-    return {"name": name, "heading": heading, "executed": _link(executed, here), "code": code}
+    shown = _link(_rendered(executed, run), here) if executed.exists() else None
+    return {"name": name, "heading": heading, "executed": shown, "code": code}
 
 
 def _place(name, code):

@@ -13,19 +13,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import reference
 from by_paper import TITLES, nearer, split
 from gallery import gallery
-from notebook_pages import copy_notebook
+from notebook_pages import copy_notebook, page_title
+from sentences import claims, lead_home
 
+from bandits_companion import errata, ledger
 from bandits_companion.notebook_runs import PARTS
+from bandits_lib.simulate.fingerprint import PACKAGES
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
-DOORS = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
+FIRST = ["companion_start_here", "companion_your_own_arms", "companion_sigma_costs", "companion_your_own_rule"]
 PAPERS = [paper for paper in PARTS if paper != "companion"]
-PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "figures/README"]
-PAGES += ["figures/claims_changes", "api", "benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
+PAGES = ["figures/gallery", "notebooks/companion_ledger", *(f"figures/{name}" for name in TITLES), "api"]
+PAGES += ["benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
 
 
 # --- pages made from what is there
@@ -33,14 +37,21 @@ PAGES += ["figures/claims_changes", "api", "benchmarks/README", "CONTRIBUTING", 
 
 def start_page(names):
     """The README, and the contents of the whole: each paper's notebooks, and what was found in it."""
-    parts = ["```{include} README.md\n```", contents("Three doors", [f"notebooks/{name}" for name in DOORS])]
+    guide = [f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md"))]
+    parts = ["```{include} README.md\n```", contents("Begin", [f"notebooks/{name}" for name in FIRST])]
     for paper in PAPERS:
-        entries = [f"notebooks/{name}" for name in names if name.startswith(f"{paper}_")]
-        entries += [f"Replication report <figures/reports/{paper}>"]
-        entries += [f"What holds <figures/ledger/{paper}>"]
+        entries = [f"{short_title(name)} <notebooks/{name}>" for name in names if name.startswith(f"{paper}_")]
+        entries += [f"Every sentence <figures/ledger/{paper}>", f"Report <figures/reports/{paper}>"]
         entries += [f"{called} <figures/{page}_{paper}>" for page, called in TITLES.items()]
         parts.append(contents(PARTS[paper], entries))
-    return "\n\n".join([*parts, contents("Results and reference", PAGES)]) + "\n"
+    return "\n\n".join([*parts, contents("Guide", guide), contents("Results and reference", PAGES)]) + "\n"
+
+
+def short_title(name):
+    """The title of a notebook's page without the paper."""
+    title = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells[0].source.partition("\n")[0]
+    words = re.sub(r"^\w+[,:] ", "", page_title(name, title.lstrip("# ")))
+    return words[:1].upper() + words[1:]
 
 
 def contents(title, entries):
@@ -48,16 +59,16 @@ def contents(title, entries):
 
 
 def by_paper(figures):
-    """The long pages of the folder, and the reports' links to them, taken apart by paper."""
-    for name in TITLES:
-        for page, text in split(name, (figures / f"{name}.md").read_text(encoding="utf-8"), PAPERS).items():
-            (figures / f"{page}.md").write_text(text, encoding="utf-8")
+    """The long pages of the folder taken apart by paper, and links to sentences that lead to notebooks' pages."""
+    found = errata.read(ROOT / "notebooks" / "errata.yaml")
+    pages = {f"ledger/{paper}": ledger.page(paper, claims(), found, details=False) for paper in PAPERS}
     for paper in PAPERS:
-        report = figures / "reports" / f"{paper}.md"
-        report.write_text(nearer(report.read_text(encoding="utf-8"), paper), encoding="utf-8")
-        ledger = figures / "ledger" / f"{paper}.md"  # sphinx knows no anchors in HTML
-        anchored = re.sub(r'<a id="([^"]+)"></a>(\*\*[^*]+\*\*)', r"[\2]{#\1}", ledger.read_text(encoding="utf-8"))
-        ledger.write_text(anchored, encoding="utf-8")
+        pages[f"reports/{paper}"] = nearer((figures / "reports" / f"{paper}.md").read_text(encoding="utf-8"), paper)
+    for name in TITLES:
+        pages |= split(name, (figures / f"{name}.md").read_text(encoding="utf-8"), PAPERS)
+    for page, text in pages.items():
+        file = figures / f"{page}.md"
+        file.write_text(lead_home(text, file.parent.relative_to(figures.parent)), encoding="utf-8")
 
 
 # --- the site
@@ -68,7 +79,9 @@ def gather(source):
     (source / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "figures", source / "figures")
     by_paper(source / "figures")
-    shutil.copytree(ROOT / "bandits_lib", source / "bandits_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "docs", source / "docs")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "papers.bib"):
         shutil.copy(ROOT / name, source)
     (source / "benchmarks").mkdir()

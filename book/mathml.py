@@ -7,12 +7,15 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 VARIANTS = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR"}
+SIZED = re.compile(r"(\\[bB]igg?[lrm]?)\s*\{\s*(\\[a-zA-Z]+|[^a-zA-Z\\])\s*\}")  # \big{(} would become a brace
 LETTER = re.compile(r'<mi mathvariant="(script|double-struck|fraktur)">([A-Za-z])</mi>')
 
 
 def mathml(latex, display="inline"):
     """A formula; letters of another alphabet are signs of their own, since Chromium ignores `mathvariant`."""
-    return LETTER.sub(lambda found: f"<mi>{letter(*found.groups())}</mi>", convert(latex, display=display))
+    latex = SIZED.sub(r"\1\2 ", latex.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace "))
+    made = convert(latex, display=display).replace(r"\lbrace", "{").replace(r"\rbrace", "}")
+    return LETTER.sub(lambda found: f"<mi>{letter(*found.groups())}</mi>", made)
 
 
 def letter(variant, plain):

@@ -1,48 +1,106 @@
-"""Notebooks as the site shows them: pictures described and labelled, and below each the one at the paper's scale."""
+"""Notebooks as the site shows them: a figure's page begins with its verdicts and the picture at the paper's scale."""
 
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
+import sentences
+import yaml
 from nbformat.v4 import new_markdown_cell
 
+from bandits_companion import ledger
+from bandits_companion.notebook_runs import drawn_by, duration
 from bandits_lib.figures import parameters
 
 ROOT = Path(__file__).resolve().parent.parent
+TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
+NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
+REPRODUCED = re.compile(r"^\*\*What is \w+\.\*\* (.+?[^.\d]\.)(?= +[A-Z]|$)", re.MULTILINE)
+LONG = 6  # lines; longer cells of code are folded
 
 
 def copy_notebook(path, folder):
     """Write the notebook that its page is made of."""
     notebook = nbformat.read(path, as_version=4)
-    small, cells = {key: known.default for key, known in parameters.read(path).items()}, []
-    figures = saved_figures(notebook)
+    name, small = path.stem, {key: known.default for key, known in parameters.read(path).items()}
+    figures, above = saved_figures(notebook), numbered(name)
     for cell, alt in alternative_texts(notebook, figures):
         cell.metadata["mystnb"] = {"image": {"alt": alt}}
-    for cell in notebook.cells:
+    title, _, intro = notebook.cells[0].source.partition("\n")
+    sentence = REPRODUCED.search(intro)
+    beginning = [f"# {page_title(name, title.lstrip('# '))}", *(sentence.groups() if sentence else ())]
+    box = [cell for cell in notebook.cells if "ledger.box(" in cell.source][:1]
+    cells = [new_markdown_cell("\n\n".join(beginning)), *box]
+    cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
+    cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
+    for cell in box:
+        cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
+    for cell in notebook.cells[1:]:
+        if tag := folded(cell):
+            cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), tag})
+        if cell in box:
+            continue
         cells.append(cell)
-        if name := figures.get(cell.id):
-            about = json.loads((ROOT / "figures" / f"{name}.json").read_text(encoding="utf-8"))
-            if values := differing(small, about["parameters"]):
+        if figure := figures.get(cell.id):
+            values = differing(small, json_of(figure)["parameters"])
+            if values:
                 label = f"Small, as on this page ({said(small, values)})"
                 cell.metadata["mystnb"]["figure"] = {"caption": label, "classes": "small-run"}
-                cells.append(new_markdown_cell(at_scale(name, values)))
+            if values and figure not in above:
+                cells.append(new_markdown_cell(at_scale(figure, "paper-scale")))
+    if detail := ledger.in_detail(name, sentences.claims()):
+        cells.append(new_markdown_cell(f"## The sentences in detail\n\n{detail}"))
     notebook.cells = cells
-    cells[0].source = below_title(cells[0].source, download(path.name))
     nbformat.write(notebook, folder / path.name)
 
 
-def below_title(source, line):
-    title, _, rest = source.partition("\n")
-    return f"{title}\n\n{line}\n{rest}"
+def page_title(name, title):
+    """The paper, its figure or section, which the notebook's title has in brackets, and the title."""
+    paper = name.partition("_")[0]
+    if paper not in ledger.PAPERS:
+        return title
+    place = re.search(r" \(([^()]+)\)", title)
+    rest = title.replace(place[0], "", 1) if place else title
+    return f"{paper}, {place[1][:1].upper()}{place[1][1:]}: {rest}" if place else f"{paper}: {rest}"
 
 
-def download(name):
-    return f"[Download this notebook](path:../downloads/{name})"
+def folded(cell):
+    """The tag of a cell that is folded: code that imports or is long; and what a small run measured of the claims."""
+    if cell.cell_type != "code" or "parameters" in cell.metadata.get("tags", []):
+        return None
+    if "claims.save(" in cell.source:
+        return "hide-cell"
+    return "hide-input" if cell.source.startswith(("from ", "import ")) or cell.source.count("\n") >= LONG else None
 
 
 # --- which picture is which figure
+
+
+@cache
+def json_of(figure):
+    return json.loads((ROOT / "figures" / f"{figure}.json").read_text(encoding="utf-8"))
+
+
+def figures_of(paper):
+    """Names of the pictures of a paper: in the order of titles.yaml, and then those that have no title there yet."""
+    drawn = [file.stem for file in sorted((ROOT / "figures" / paper).glob("*.png"))]
+    titled = list(TITLES.get(paper, {}))
+    return sorted(drawn, key=lambda name: titled.index(name) if name in titled else len(titled))
+
+
+def home(figure):
+    """The notebook that draws a figure."""
+    return drawn_by(ROOT / "figures" / f"{figure}.json")
+
+
+def numbered(name):
+    """The paper's numbered figures and tables that a notebook draws."""
+    paper = name.partition("_")[0]
+    own = [stem for stem in figures_of(paper) if TITLES.get(paper, {}).get(stem, "").startswith(NUMBERED)]
+    return [f"{paper}/{stem}" for stem in own if home(f"{paper}/{stem}") == name]
 
 
 def saved_figures(notebook):
@@ -77,15 +135,13 @@ def alternative_texts(notebook, figures):
         if cell.cell_type == "markdown":
             heading = ([heading] + re.findall(r"^#+ (.*)$", cell.source, flags=re.MULTILINE))[-1]
         elif cell.cell_type == "code" and has_picture(cell):
-            yield cell, description(figures.get(cell.id)) or f"Figure of the notebook “{title}”, under “{heading}”"
+            figure = figures.get(cell.id)
+            yield cell, description(figure) if figure else f"Figure of the notebook “{title}”, under “{heading}”"
 
 
 def description(figure):
     """A figure in words, on one line."""
-    if figure is None:
-        return None
-    about = json.loads((ROOT / "figures" / f"{figure}.json").read_text(encoding="utf-8"))
-    return " ".join(about["alt"].split())
+    return " ".join(json_of(figure)["alt"].split())
 
 
 # --- small and at the paper's scale
@@ -101,21 +157,22 @@ def said(values, names):
     return ", ".join(f"`{name} = {values[name]}`" for name in names)
 
 
-def at_scale(name, values):
-    """MyST of the figure as `make paper` drew it."""
+def at_scale(figure, kind):
+    """MyST of the figure as `make paper` drew it, with links to its data, script and parameters, and its run time."""
+    about, path, (paper, name) = json_of(figure), f"../figures/{figure}", figure.split("/")
+    runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
+    links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
+    links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
+    took = f"run time {duration(about['wall_seconds'] / 60)}, version {about['versions']['bandits_lib']}"
+    title = TITLES.get(paper, {}).get(name)
     return "\n".join(
         [
-            f"```{{figure}} ../figures/{name}.png",
-            f":alt: {description(name)}",
-            ":figclass: paper-scale",
+            f"```{{figure}} {path}.png",
+            f":alt: {description(figure)}",
+            f":figclass: {kind}",
             "",
-            f"At the paper's scale ({said(values, values)}). {files(f'../figures/{name}')}",
+            f"**{title}.** At the paper's scale ({said(runs, runs)}). "
+            + " · ".join([*(f"[{text}]({link})" for text, link in links.items()), took]),
             "```",
         ]
     )
-
-
-def files(path):
-    """Links to what lies beside a picture."""
-    names = {"csv": "estimates", "pdf": "pdf", "json": "all parameters"}
-    return " · ".join(f"[{text}]({path}.{end})" for end, text in names.items())

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 from bs4 import BeautifulSoup
 from mathml import mathml
 from PIL import Image
@@ -12,7 +13,7 @@ from PIL import Image
 GALLERY = "figures/gallery"
 WIDTH = 640  # pixels of a thumbnail
 FORMULA = re.compile(r"\$([^$\s](?:[^$\n]*[^$\s])?)\$")
-MANY, MOST, LONG = 6, 9, 60  # rows are cards: always with so many columns, up to so many; signs of a long cell
+MOST, LONG = 9, 60  # on narrow screens rows are cards: up to so many columns, signs of a long cell
 FIRST = "figures/fiez2019/fig_1a.png"  # the picture of pages that have none
 
 
@@ -32,8 +33,9 @@ def polish(app, pagename, templatename, context, doctree):
         block["tabindex"] = "0"  # what scrolls can be scrolled by keys
     context["metatags"] = context.get("metatags", "") + meta(app, soup, context)
     if pagename == GALLERY:
-        for picture in soup.find_all("img"):
-            picture["src"] = thumbnail(picture["src"])
+        for figure in soup.find_all("figure"):
+            figure.img["src"] = thumbnail(figure.img["src"])
+            figure.a.attrs = {"href": figure.figcaption.a["href"]}
     if "body" in context:
         context["body"] = str(soup)
 
@@ -53,7 +55,7 @@ def thumbnail(src):
 
 
 def draw_thumbnails(app, exception):
-    """The gallery's pictures once more, small."""
+    """Of each picture of the gallery the first panel, small."""
     if exception or app.builder.format != "html":
         return
     for source, (pages, name) in app.env.images.items():
@@ -61,8 +63,30 @@ def draw_thumbnails(app, exception):
             small = Path(app.outdir) / thumbnail(f"_images/{name}")
             small.parent.mkdir(exist_ok=True)
             with Image.open(Path(app.srcdir) / source) as picture:
-                picture.thumbnail((WIDTH, 2 * WIDTH))
-                picture.save(small, quality=80)
+                panel = picture.crop(first_panel(picture))
+                panel.thumbnail((WIDTH, WIDTH))
+                panel.save(small, quality=80)
+
+
+def first_panel(picture):
+    """The box of a picture's first panel with its labels: axes are the longest runs of ink, down and then across."""
+    ink = np.asarray(picture.convert("L")) < 200
+    rows = runs(ink.any(axis=1), 0.12)
+    if not rows:
+        return 0, 0, *picture.size
+    low = ink[max(rows[0]) - len(ink) // 20 : max(rows[0])]  # with the axes' lower lines
+    columns = runs(low[low.sum(axis=1).argmax()], 0.1)
+    if not columns:
+        return 0, 0, *picture.size
+    (top, bottom), (_, right) = rows[0], columns[0]
+    end = rows[1][0] - 65 if len(rows) > 1 else picture.height
+    return 0, max(0, top - 55), min(right + 15, picture.width), min(bottom + 95, end)
+
+
+def runs(ink, share):
+    """[first, last) of the runs of ink that are longer than a share of the whole."""
+    ends = np.flatnonzero(np.diff(ink.astype(int), prepend=0, append=0))
+    return [pair for pair in zip(ends[::2], ends[1::2], strict=True) if pair[1] - pair[0] > share * len(ink)]
 
 
 # --- formulas and tables
@@ -77,16 +101,16 @@ def set_formulas(text):
 
 
 def set_table(soup, table):
-    """A table in a box that scrolls by itself; rows with long texts as cards, on narrow screens or always."""
+    """A table in a box that scrolls by itself; on narrow screens, rows with long texts are cards."""
     table.attrs.pop("border", None)
     box = table.find_parent(class_="table-wrapper") or table.wrap(soup.new_tag("div"))
     box["class"] = ["table-wrapper", "container"]
     box.attrs |= {"tabindex": "0", "role": "region", "aria-label": "Table, scrolls sideways"}
     heads = [cell.get_text(" ", strip=True) for cell in table.select("thead tr:last-of-type > *")]
     longest = max((len(cell.get_text(" ", strip=True)) for cell in table.select("tbody td")), default=0)
-    kind = ["cards" if len(heads) >= MANY else "stacks"] if 1 < len(heads) <= MOST and longest > LONG else []
-    table["class"] = [*{"docutils", *table.get("class", [])}, *kind]
-    if kind:  # each cell shows its column's head
+    stacked = 1 < len(heads) <= MOST and longest > LONG
+    table["class"] = [*{"docutils", *table.get("class", [])}, *["stacks"] * stacked]
+    if stacked:  # each cell shows its column's head
         table["style"] = "; ".join(f"--column-{k}: {json.dumps(head)}" for k, head in enumerate(heads, start=1))
 
 

@@ -1,6 +1,6 @@
 """Write the site's reference: an index, a page for each module, and the plain version of each rule as a page of code.
 
-Each exported name has its docstring, its source, the notebooks whose code uses it, and its plain version.
+Each exported name has its docstring, a link to its source, the notebooks whose code uses it, and its plain version.
 """
 
 import ast
@@ -211,6 +211,9 @@ def entry(module, name, users):
     item = getattr(importlib.import_module(module), name)
     kind = "autoclass" if inspect.isclass(item) else "autofunction" if callable(item) else "autodata"
     lines = [f".. {kind}:: {module}.{name}"] + ["   :members:"] * (kind == "autoclass") + [""]
+    if kind != "autodata":
+        file = Path(inspect.getsourcefile(inspect.unwrap(item))).relative_to(NOTEBOOKS.parent)
+        lines.append(f"   :Source: :download:`{file} </{file}>`")
     if notebooks := users.get(id(item)):
         lines.append(f"   :Used in: {links(notebooks)}")
     if file := plain_version(module, name):

@@ -5,16 +5,23 @@ import inspect
 import json
 import re
 from base64 import b64decode
+from collections import Counter
 from itertools import product
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import quote, unquote, urldefrag
 
 import pytest
 import reference
 from accessibility import violations
 from browser import page
 from bs4 import BeautifulSoup
+from mathml import mathml
+from notebook_pages import TITLES, home, numbered
 from PIL import Image
+from sentences import claims
+
+import bandits_lib
+from bandits_companion import ledger
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -65,22 +72,25 @@ def rows(text):
 def test_every_notebook_and_part_has_a_page_in_the_contents(site, pages):
     links = {link["href"] for link in pages[site / "index.html"].select(".sidebar-tree a[href]")}
     assert {f"notebooks/{name}.html" for name in NOTEBOOKS} <= links
-    assert {f"figures/{name}.html" for name in ("gallery", "errata", "coverage")} <= links
+    assert {f"figures/{name}.html" for name in ("gallery", "errata", "coverage", "README")} <= links
+    assert {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")} <= links
+    assert len(pages) <= 150
     for paper in PAPERS:
         assert f"figures/reports/{paper}.html" in links
         assert {f"figures/{name}.html" for name in (f"ledger/{paper}", f"errata_{paper}", f"coverage_{paper}")} <= links
 
 
-@pytest.mark.parametrize("name", ["errata", "coverage"])
+@pytest.mark.parametrize("name", ["errata", "coverage", "README"])
 def test_nothing_is_lost_between_papers(name):
+    def lines(text):
+        return Counter(re.sub(r"^#+ |\]\([\w/.]+\.md\)", "", line) for line in text.splitlines() if line)
+
     text = (ROOT / "figures" / f"{name}.md").read_text(encoding="utf-8")
     first, *parts = gather.split(name, text, PAPERS).values()
-    by_paper = sum(len(rows(part)) for part in parts)
-    assert len(parts) == 4 and len(rows(first)) + by_paper == len(rows(text)) > 4
-    told = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for part in parts for line in part.splitlines()[2:] if line]
-    whole = text[text.index("\n## ") :].splitlines()
-    lines = [re.sub(r"^#+ |\]\(\w+\.md\)", "", line) for line in whole if line and not re.match(r"## ", line)]
-    assert told == lines
+    assert len(parts) == 4 and all(len(part.splitlines()) > 20 for part in parts)
+    assert len(rows(first)) + sum(len(rows(part)) for part in parts) == len(rows(text)) > 4
+    lost = lines(text) - lines("\n".join([first, *parts]))
+    assert set(lost) <= set(PAPERS)  # headings, which say more in the parts
 
 
 def test_each_notebook_can_be_downloaded_as_it_is_committed(site, pages):
@@ -107,8 +117,10 @@ def test_the_reference_has_a_page_for_every_module_and_a_place_for_every_name(si
         assert [link["href"] for link in table.select("td:first-child a")] == [f"#{module}.{name}" for name in names]
         assert all(len(line.get_text()) > 10 for line in table.select("td:last-child")), module
         for name in names:
-            body, _ = described(pages, site, module, name)
-            assert body.select_one("dt a[href^='../_modules/']"), f"{module}.{name} has no link to its source"
+            _, lists = described(pages, site, module, name)
+            if callable(item := getattr(importlib.import_module(module), name)):
+                file = local(site / "api" / "x.html", lists["Source"].a["href"])
+                assert file.read_text(encoding="utf-8") == Path(inspect.getsourcefile(inspect.unwrap(item))).read_text()
 
 
 def test_the_reference_shows_parameters_as_lists(site, pages):
@@ -131,7 +143,7 @@ def test_the_reference_leads_to_notebooks_and_to_plain_versions(site, pages):
     assert [link["href"] for link in lists["Plain version"].select("a")] == ["plain/rage.html"]
     plain = pages[site / "api" / "plain" / "rage.html"].select_one("article div.highlight")
     assert "def rage(" in plain.get_text() and plain.select("span.k")  # and its words are coloured
-    assert "Used in" not in described(pages, site, "bandits_lib.variance", "burn_in")[1]
+    assert "Used in" not in described(pages, site, "bandits_lib.fixed_budget", "peps")[1]
 
 
 # --- pictures
@@ -147,25 +159,59 @@ def test_every_picture_exists_is_described_and_opens_in_full(pages):
                 continue
             assert local(file, picture["src"]).exists(), f"{file.name} lacks {picture['src']}"
             assert picture["loading"] == "lazy"
-            full = local(file, picture.find_parent("a")["href"])
-            assert full.suffix in (".png", ".svg") and full.exists(), f"{file.name}: {picture['src']} does not open"
+            full, of_gallery = local(file, picture.find_parent("a")["href"]), file.stem == "gallery"
+            assert full.suffix in ((".html",) if of_gallery else (".png", ".svg")) and full.exists(), picture["src"]
 
 
-def test_below_a_small_figure_is_the_one_at_the_papers_scale(site, pages):
+def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and_time(site, pages):
     seen = []
     for name in NOTEBOOKS:
         file = site / "notebooks" / f"{name}.html"
-        for figure in pages[file].select("figure.paper-scale"):
-            label, link = figure.find("figcaption").get_text().strip(), figure.find("a", class_="picture")
+        for figure in pages[file].select("figure.paper-scale, figure.papers-figure"):
+            caption, link = figure.find("figcaption"), figure.find("a", class_="picture")
             saved = next(path for path in drawn() if about(path)["alt"].split() == link.img["alt"].split())
-            assert local(file, link["href"]).read_bytes() == (ROOT / "figures" / f"{saved}.png").read_bytes()
-            assert re.match(rf"At the paper's scale \(runs = {about(saved)['parameters']['runs']}[,)]", label), label
-            small = figure.find_previous("figure")
-            assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
-            assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
+            linked = {Path(unquote(tag["href"])).suffix: local(file, tag["href"]) for tag in caption.select("a[href]")}
+            assert {".csv", ".ipynb", ".json", ".pdf"} <= set(linked) and home(saved) == name
+            for path in (local(file, link["href"]), linked[".csv"], linked[".json"]):
+                assert path.read_bytes() == (ROOT / "figures" / f"{saved}{path.suffix}").read_bytes()
+            words = caption.get_text()
+            assert "At the paper's scale" in words and f"runs = {about(saved)['parameters']['runs']}" in words
+            assert re.search(rf"\d (s|min|h), version {about(saved)['versions']['bandits_lib']}", words)
+            if "paper-scale" in figure["class"]:
+                small = figure.find_previous("figure")
+                assert "small-run" in small["class"] and "Small, as on this page" in small.find("figcaption").get_text()
+                assert small.img["alt"] == link.img["alt"] and small.img["src"] != link.img["src"]
             seen.append(saved)
     alike = {"companion/verdicts"}  # drawn from what is committed, at whatever parameters
     assert sorted(seen) == sorted(set(drawn()) - alike)
+
+
+def test_a_figures_page_begins_with_its_verdicts_and_the_figure(site, pages):
+    found = {name: numbered(name) for name in NOTEBOOKS}
+    titles = {f"{paper}/{name}": title for paper in PAPERS for name, title in TITLES[paper].items()}
+    of_papers = [figure for figure, title in titles.items() if title.startswith(("Figure", "Table"))]
+    assert sorted(sum(found.values(), [])) == sorted(of_papers) and len(of_papers) > 20
+    for name in filter(found.get, NOTEBOOKS):
+        soup = pages[site / "notebooks" / f"{name}.html"]
+        title = soup.h1.get_text()
+        assert re.match(rf"{name.partition('_')[0]}, .*(Figure|Table)s? \d", title), title
+        tops = [tag for tag in soup.article.h2.find_all_previous(["table", "figure"])][::-1]
+        assert [tag.name for tag in tops] == ["table"] + ["figure"] * len(found[name])
+        assert [head.get_text() for head in tops[0].select("th")] == ["the paper says", *ledger.CELLS]
+        judged = ledger.sentences(claims()[claims()["id"].str.startswith(f"{name}/")])
+        assert len(tops[0].select("tbody tr")) == len(judged) > 0
+        assert len(tops[0].find_previous("p").get_text()) > 3
+        assert all(code.find_parent("details") for code in soup.article.h2.find_all_previous("div", class_="highlight"))
+
+
+def test_every_sentence_of_the_ledger_leads_to_its_place_on_a_notebooks_page(site, pages):
+    for paper in PAPERS:
+        found = {link["href"] for link in pages[site / "figures" / "ledger" / f"{paper}.html"].select("article td a")}
+        ids = ledger.sentences(claims()[claims()["paper"] == paper]).index
+        assert found == {f"../../notebooks/{id.partition('/')[0]}.html#{ledger.anchor(id)}" for id in ids}
+    for notebook, ids in claims()["id"].groupby(claims()["id"].str.partition("/")[0]):
+        places = pages[site / "notebooks" / f"{notebook}.html"].select("#the-sentences-in-detail a[id]")
+        assert {place["id"] for place in places} == set(map(ledger.anchor, ids))
 
 
 def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages):
@@ -173,23 +219,21 @@ def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages)
     cards = pages[file].select(".gallery figure")
     alts = [card.img["alt"].split() for card in cards]
     assert sorted(alts) == sorted(about(path)["alt"].split() for path in drawn())
-    order = [path.partition("/")[0] for alt in alts for path in drawn() if about(path)["alt"].split() == alt]
+    shown = [next(path for path in drawn() if about(path)["alt"].split() == alt) for alt in alts]
+    order = [path.partition("/")[0] for path in shown]
     assert order == sorted(order, key=(*PAPERS, "companion").index)
-    titles = [card.find("strong").get_text() for card in cards]
+    titles = [card.find("figcaption").a.get_text() for card in cards]
     assert len(set(titles)) == len(titles) and not [title for title in titles if "_" in title]
     for paper in PAPERS:
-        numbered = [title for title, of in zip(titles, order, strict=True) if of == paper and title[:6] == "Figure"]
-        assert numbered == sorted(numbered, key=lambda title: title.removeprefix("Figures ").removeprefix("Figure "))
-    for card in cards:
-        kinds = {Path(unquote(link["href"])).suffix for link in card.select("a[href]")}
-        assert {".html", ".csv", ".pdf", ".png"} <= kinds
+        own = [title for title, of in zip(titles, order, strict=True) if of == paper and title[:6] == "Figure"]
+        assert own == sorted(own, key=lambda title: title.removeprefix("Figures ").removeprefix("Figure "))
+    for card, path in zip(cards, shown, strict=True):
+        assert {link["href"] for link in card.select("a.reference, a:has(img)")} == {f"../notebooks/{home(path)}.html"}
         small = local(file, card.img["src"])
-        assert small.stat().st_size < MEGABYTE / 15 and max(Image.open(small).size) <= 1280
+        assert small.stat().st_size < MEGABYTE / 15 and max(Image.open(small).size) <= 640
 
 
 def test_every_title_of_the_gallery_belongs_to_a_figure():
-    from gallery import TITLES
-
     assert {f"{paper}/{name}" for paper, titles in TITLES.items() for name in titles} <= set(drawn())
 
 
@@ -210,6 +254,9 @@ def test_formulas_are_mathml_without_leftovers(pages):
     for formula in formulas:
         leftovers = [part.get_text() for part in formula.find_all(["mi", "mtext", "mo"]) if "\\" in part.get_text()]
         assert all(text == "\\" for text in leftovers), leftovers  # alone it is the difference of two sets
+    for large in (r"\big{(}x\big{)}", r"\Bigg{[}x\Bigg{]}"):
+        assert not re.search("[{}]", mathml(large))
+    assert ">{<" in mathml(r"\big{\{}x") and ">{<" in mathml(r"\big\{x")
 
 
 def test_links_inside_the_site_lead_somewhere(pages):
@@ -229,6 +276,7 @@ def test_each_page_says_what_it_is_where_it_is_linked(pages):
     for file, soup in pages.items():
         assert local(file, soup.find("link", rel="icon")["href"]).exists()
         told = {tag.get("property", tag.get("name")): tag.get("content") for tag in soup.find_all("meta")}
+        assert soup.select_one(".sidebar-brand-text").get_text() == f"bandits_lib {bandits_lib.__version__}"
         assert 5 < len(told["description"]) < 210 and told["description"] == told["og:description"], file.name
         assert told["og:title"] and local(file, told["og:image"]).exists(), file.name
 
@@ -270,7 +318,7 @@ BROKEN = """async () => {
   await Promise.allSettled(pictures.map(picture => picture.decode()))
   return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src)
 }"""
-OF_EVERY_KIND = ("index", "gallery", "coverage_jedra2020", "errata_jedra2020", "fiez2019_5c_sphere")
+OF_EVERY_KIND = ("index", "gallery", "coverage_jedra2020", "azizi2022", "azizi2022_8_3_randomised", "verdicts")
 
 
 def look(tab, file):
@@ -285,6 +333,8 @@ def look(tab, file):
         tab.set_viewport_size(size)
         if (beyond := tab.evaluate(TOO_WIDE)) > 0:
             yield f"{beyond} pixels too wide at {size['width']}"
+    if (height := tab.evaluate("() => document.documentElement.scrollHeight")) > 20_000:  # the last size is WIDE
+        yield f"{height} pixels high"
     for scheme in schemes:
         tab.emulate_media(color_scheme=scheme)
         yield from violations(tab, contents=file.name == "index.html", colours=closely)
@@ -292,7 +342,7 @@ def look(tab, file):
 
 def test_pages_in_chromium_on_screen_and_phone(site, pages):
     """Every page, and of those that only list code, which are alike, every tenth."""
-    listings = {*(site / "_modules").rglob("*.html"), *(site / "api" / "plain").glob("*.html")}
+    listings = set((site / "api" / "plain").glob("*.html"))
     shown = [file for file in pages if file not in listings] + sorted(listings)[::10]
     with page() as tab:
         wrong = {file.name: found for file in shown if (found := list(look(tab, file)))}
@@ -303,11 +353,12 @@ def test_pages_in_chromium_on_screen_and_phone(site, pages):
 def test_a_picture_opens_in_full_on_a_click(site):
     with page() as tab:
         tab.goto((site / "index.html").as_uri())
-        tab.click("text=The ledger of claims")
-        tab.wait_for_url("**/companion_ledger.html")
-        tab.goto((site / "figures" / "gallery.html").as_uri())
-        tab.click(".gallery a.picture >> nth=3")
-        tab.wait_for_url("**/_images/*.png")
+        tab.click("text=All figures >> nth=0")
+        tab.wait_for_url("**/gallery.html")
+        tab.click(".gallery figure:has-text('Figure 1a') img")
+        tab.wait_for_url("**/fiez2019_5a_benchmark.html")
+        tab.click("figure.papers-figure img")
+        tab.wait_for_url("**/_images/fig_1a*.png")
 
 
 def test_the_stepper_of_the_start_page_steps(site):
@@ -325,6 +376,22 @@ def test_the_stepper_of_the_start_page_steps(site):
         stepper.get_by_text("phase 3", exact=True).click()
         assert [k for k, picture in enumerate(pictures.all()) if picture.is_visible()] == [2]
         assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
+
+
+def test_search_for_a_figure_finds_its_page_first(site):
+    wanted = {
+        "Figure 3 azizi2022": "azizi2022_8_3_randomised",
+        "azizi2022 figure 6": "azizi2022_E3_od_linbai",
+        "fiez2019 Figure 1a": "fiez2019_5a_benchmark",
+        "weltz2023 figure 4": "weltz2023_5a_signal_to_noise",
+        "Table 1 jedra2020": "jedra2020_5_many_arms",
+    }
+    with page() as tab:
+        for query, name in wanted.items():
+            tab.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
+            tab.wait_for_selector("#search-results li >> nth=0")
+            first = tab.get_attribute("#search-results li a >> nth=0", "href")
+            assert first.partition("?")[0] == f"notebooks/{name}.html", query
 
 
 def test_search_finds_a_word(site):

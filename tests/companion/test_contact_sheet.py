@@ -1,6 +1,7 @@
 """The page of all figures: complete, in order, described, linked, and legible in a browser, without a network."""
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,10 +21,14 @@ AT_SMALL = "at small parameters"
 
 @pytest.fixture(scope="module")
 def sheet(tmp_path_factory):
-    """The page of the committed figures, which stand for those of a small run, too."""
+    """The page of the committed figures, which stand for those of a small run, too; two notebooks were executed."""
     file = tmp_path_factory.mktemp("sheet") / "index.html"
-    failed = {"fiez2019_3_rage": "ValueError: <no>"}
-    notebook_runs.save(file, Run(ROOT, NOTEBOOKS, NOTEBOOKS, FIGURES, AT_SMALL), failed)
+    failed, executed = {"fiez2019_3_rage": "ValueError: <no>"}, file.parent / "notebooks"
+    executed.mkdir()
+    for name in ("azizi2022_8_2_static", "azizi2022_8_3_randomised"):
+        shutil.copy(NOTEBOOKS / f"{name}.ipynb", executed)
+    file.with_name(notebook_runs.LIST).touch()
+    notebook_runs.save(file, Run(ROOT, executed, NOTEBOOKS, FIGURES, AT_SMALL), failed)
     return file
 
 
@@ -58,6 +63,19 @@ def test_links_and_labels_lead_somewhere(soup, sheet):
         else:
             assert (sheet.parent / unquote(link["href"])).exists(), link["href"]
     assert {tag["aria-labelledby"] for tag in soup.select("[aria-labelledby]")} <= set(anchors)
+
+
+def test_every_link_opens_a_page_or_a_picture_and_data_are_downloads(soup, sheet):
+    kinds = {Path(link["href"]).suffix for link in soup.select("a[href]:not([download], [href^='#'])")}
+    assert kinds == {".html", ".png", ".pdf", ".txt"}
+    assert {Path(link["href"]).suffix for link in soup.select("a[download]")} == {".csv", ".json"}
+    rendered = [link["href"] for link in soup.select("a[href$='.html']")]
+    assert len(rendered) == 6 and "figures/ledger/azizi2022.html" in rendered
+    shown = {name: BeautifulSoup((sheet.parent / name).read_text(encoding="utf-8"), "html.parser") for name in rendered}
+    assert all(len(page.select("table")) > 1 for page in shown.values())
+    across = shown["notebooks/azizi2022_8_3_randomised.html"].select_one("a[href*='8_2_static'], a[href*='8_1_']")
+    assert across["href"].endswith(".html")
+    assert "figures/ledger/azizi2022.html#" in str(shown["notebooks/azizi2022_8_3_randomised.html"])
 
 
 def test_papers_notebooks_and_figures_stand_in_order(soup):

@@ -435,7 +435,7 @@ def test_a_form_that_was_told_from_a_copy_is_put_away(folder, capsys):
     copy.write_bytes(measured("to_measure.csv", np.random.default_rng(6), missing=[2]).read_bytes())
     said = run(capsys, "tell", "copy.csv")
     assert "to_measure.csv is kept as measured_1.csv" in said and wanted(folder) == 1
-    assert "mend it first: measured_1.csv" in run(capsys, "undo", "a slip")
+    assert "last file told was measured_1.csv: correct it" in run(capsys, "undo", "a slip")
 
 
 def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):

@@ -272,7 +272,11 @@ def understood(experiment):
     noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
     spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
     aim = spent if told["budget"] else ""
-    print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
+    print(
+        f"The answer may be wrong with probability at most {told['delta']:g}; {noise}."
+        if not aim
+        else f"{aim}; {noise}."
+    )
     print(f"These settings are in {experiment.path(SETTINGS)}.")
     if told["sigma"]:
         print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask{experiment.elsewhere}")
@@ -385,8 +389,10 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
-        print("The first request has every arm, and arms that inform about many others more often. Each row is a new")
-        print("measurement of a fresh sample, not a second reading of the same sample.")
+        print(
+            "The first request contains every arm, and more often the arms that inform about many others. Each row is"
+        )
+        print("a new measurement of a fresh sample, not a second reading of the same sample.")
     show(experiment, lab)
 
 
@@ -428,7 +434,8 @@ def show(experiment, lab):
         )
     experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(
-        f"{FORM} has a row for each, in random order: measure in this order, fill the column {experiment.columns[1]!r}."
+        f"{FORM} has a row for each measurement, in random order. Measure in this order, and fill the column "
+        f"{experiment.columns[1]!r}."
     )
     print(f"Next: tell {FORM}{experiment.elsewhere}")
 
@@ -648,7 +655,7 @@ def parser():
 
     new = command("import", import_, "read a csv of arms and begin an experiment")
     new.add_argument("file", help="csv with a row for each arm; the first column is its name")
-    new.add_argument("--delta", type=number, default=0.05, help="probability that the answer may be wrong (0.05)")
+    new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
     new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
     new.add_argument("--gap", type=number, help="smallest lead of the best that matters, for plan")

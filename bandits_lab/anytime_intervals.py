@@ -46,7 +46,7 @@ def from_rule(experiment, **here):
     elif "sigma" not in told and "sigma_max" in told:
         found, source = found | {"sigma": told["sigma_max"]}, "the rule's sigma_max"
     elif "sigma" in told and told["sigma"] == experiment.defaults.get("sigma"):
-        source = "the rule's default: is it yours?"
+        source = "the rule's default; check that it is yours"
     source = source if here.get("sigma") is None else "given here"
     found |= {key: value for key, value in here.items() if value is not None}
     found["sigma"] = FIRST if found["sigma"] is None else found["sigma"]
@@ -115,7 +115,7 @@ def _in_words(known):
         said = f"After {known.pulls:,} measurements {count} of {len(table)} may still be the best"
         said += f", and {leader} has the largest estimate." if known.pulls else "."
     return (
-        f"{said} All intervals are right together, at all times, with probability {1 - known.delta:.6g} if the noise "
+        f"{said} All intervals hold simultaneously, at all times, with probability {1 - known.delta:.6g} if the noise "
         f"has a standard deviation of at most {known.sigma:.4g} ({known.source})."
     )
 
@@ -123,7 +123,7 @@ def _in_words(known):
 def _lead(known):
     low, high = known.lead
     if low == np.inf:
-        return "there is no other"
+        return "there is no other item"
     if low == -np.inf:
         return "these measurements alone say nothing about its lead"
     between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"
@@ -134,8 +134,8 @@ def _lead(known):
     if known.proved:
         ahead = np.sort(known.table["behind"].to_numpy())[1]
         return (
-            f"it is about {ahead:.3g} ahead of the next. The intervals hold at all times and together, so they are "
-            "wider than the rule's own test, which has proved the answer"
+            f"it is about {ahead:.3g} ahead of the next. The intervals hold simultaneously and at all times, so they "
+            "are wider than those of the rule's own test, which has proved the answer"
         )
     return f"{between}, so these measurements alone do not prove it: another may be better, by {-low:.4g} at most"
 

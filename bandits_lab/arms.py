@@ -218,7 +218,7 @@ def _numbers(path, rows, name, read):
         except ValueError as error:
             errors.append(error)
     if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
-        unit = ", the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
+        unit = ", and the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
         raise ValueError(f"{errors[0]}{unit}; or name {name!r} in the option codes if it holds words")
     return None if errors else values
 

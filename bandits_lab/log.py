@@ -311,7 +311,7 @@ def check_same(log, experiment):
     if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
-            "To go on with it, give everything as the log's first lines have it"
+            "To go on with it, use the rule, the arguments, the names and the unit in the log's first lines"
         )
 
 
@@ -397,7 +397,7 @@ def _argument(number, line):
         raise ValueError(f"line {number}: {line[:60]!r} is not '# argument = value'") from None
 
 
-ANOTHER = "save this one under another name"
+ANOTHER = "save this log under another name"
 
 
 def save(path, experiment, first, texts):

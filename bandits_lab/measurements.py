@@ -22,7 +22,7 @@ with one earlier file, and to the rows of that file that agree with the new file
 By order: the new file contains an earlier file, or is contained in it, row by row. Given the earlier file, the
 probability of its values follows from Dirichlet priors of each arm around the frequencies of all arms, with the
 concentrations SPREADS; a small concentration describes arms whose rewards never change. The probability of a false
-warning is shared among the places where a file could lie, half of it among those where both files begin.
+warning is shared among the places where a file could lie, half of it among those where both begin with the same row.
 """
 
 import codecs

@@ -347,7 +347,8 @@ def guess_in_words(plan):
     best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
     return (
         f"Supposed: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
-        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average there.",
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average in "
+        "this case.",
     )
 
 
@@ -412,7 +413,7 @@ def draw(plan, ax=None):
         _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
     for row, (_, rule) in enumerate(table.iterrows()):
         if rule["runs"] == 0:
-            said, beside = "more than were allowed: not played", ("axes fraction", "data")
+            said, beside = "not played: it needs more than max_pulls", ("axes fraction", "data")
             ax.annotate(said, (0.5, row), xycoords=beside, ha="center")
             continue
         low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
@@ -531,8 +532,8 @@ def plan(
     scheduler : str, optional
         Address of a dask scheduler to use instead of processes, as for `monte_carlo`.
     max_pulls : int, default 1_000_000
-        Number of pulls at which runs of pull-by-pull rules are cut off. If the floor is larger, such a rule is not
-        played.
+        Number of pulls at which runs of pull-by-pull rules are cut off. If the lower bound `Plan.floor` is larger,
+        such a rule is not played.
     progress : bool, default True
         Whether to show a progress bar after a minute.
 

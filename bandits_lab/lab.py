@@ -2,7 +2,7 @@
 
 Beside results there are steps for mistakes, arms that run out, pulls that fail and earlier measurements. Every such
 step is tried on a copy, which is made from the log and replaces the Lab if the step succeeds. The requests and rewards
-in a log count as they were written, also if the algorithm would ask for other pulls today.
+in a log count as they were written, even if the algorithm would ask for other pulls today.
 """
 
 import os
@@ -167,10 +167,10 @@ class _Story:
         if not self.differing:
             return ""
         (request, apart, pulls), *later = self.differing
-        more = f" and {len(later)} other later requests" if later else ""
+        more = f", and {len(later)} later requests differ too" if later else ""
         return (
-            f"the log holds another request {request}{more} than the algorithm computes here ({apart} of its {pulls} "
-            "measurements differ). The requests and rewards in the log count, and the rule fits those. "
+            f"the log holds another request {request} than the algorithm computes here ({apart} of its {pulls} "
+            f"measurements differ{more}). The requests and rewards in the log count, and the rule fits those. "
             f"Likely causes: {logs.MACHINE}"
         )
 

@@ -54,7 +54,7 @@ EQUAL = (
     "is only as sure as sigma."
 )
 BINARY = (
-    "rewards are all 0 or 1, for which sigma = 0.5 is always enough, and the rule was given {sigma:.3g}. {wasted} "
+    "rewards are all 0 or 1, for which sigma = 0.5 is always enough, but the rule was given {sigma:.3g}. {wasted} "
     "To save measurements, begin a new experiment with sigma=0.5"
 )
 

@@ -53,7 +53,7 @@ from bandits_lib.simulate.intervals import student_interval
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
-NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # with a confidence, then with a budget
+NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # each half begins with the first choice
 
 
 def rules_for(**wanted: Any) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def rules_for(**wanted: Any) -> pd.DataFrame:
 
 
 def rule_named(name: str) -> Played:
-    """Return the public rule of `fixed_confidence` or `fixed_budget` with a name.
+    """Return the public rule of `fixed_confidence` or `fixed_budget` that has this name.
 
     Parameters
     ----------

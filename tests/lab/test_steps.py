@@ -752,8 +752,8 @@ def test_older_versions_refuse_every_new_row():
 @pytest.mark.parametrize(
     ("put", "words"),
     [
-        ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back what is not in the last 1 entries"),
-        ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back what is not in the last 9 entries"),
+        ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 1 entries"),
+        ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 9 entries"),
         ("# dropped arms 2\n", "rows must follow"),
         ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2 where the algorithm is at request 1"),
         ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),

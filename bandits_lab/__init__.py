@@ -1,4 +1,4 @@
-"""Your own experiment: ask a rule what to measure, tell it the results, keep a log, and plan and check with it."""
+"""Run your own experiment: ask a rule what to measure, hand over the results, keep a log, plan, and check it."""
 
 from bandits_lab.anytime_intervals import standings
 from bandits_lab.arms import read_arms

@@ -1,6 +1,7 @@
-"""The command line of the laboratory: the folder in which a command runs is the experiment.
+"""Run the command line of the laboratory, in which a folder is an experiment.
 
-A command reads experiment.json and log.csv, does one step, and saves it. One command at a time changes an experiment.
+A command reads experiment.json and log.csv, takes one step, and saves it. A lock lets one command at a time change an
+experiment.
 """
 
 import argparse
@@ -36,28 +37,28 @@ from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_confidence import rage
 
 SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.csv", "to_measure.csv", "pilot.csv", "report.html"
-FLOOR = 0.1  # share of every batch that all arms get, so that a wrong model can be seen
-FACTOR = 1.5  # of the bound over sigma, at most, with probability 0.9, that a pilot aims at
-TOO_MANY = 5  # times the measurements of the plan, in the first request alone
+FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
+FACTOR = 1.5  # a pilot is so large that its bound is at most FACTOR sigma with probability 0.9
+TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
 DOUBTS = {"were told before": "If these are new measurements", "Is it a typing error": "If it is right"}
-SHOWN = 50  # arms on the screen; files hold all
+SHOWN = 50  # arms on the screen; files hold all arms
 
 STEPS = """an experiment, step by step:
-  import arms.csv     describe what can be measured: a csv with one row for each, the first column its name
-  pilot               only for a plan if you do not know sigma: measure everything a few times, then: pilot pilot.csv
-  plan --gap G        how many measurements to expect, if G is the smallest difference that matters to you
-  ask                 what to measure now; to_measure.csv has one row per measurement, write the rewards into it
-  tell to_measure.csv hand over the results, also a part of them; it says what comes next, or the answer
-  standings           who leads, and what may still be the best
-  report              everything on one page, report.html
-  undo "reason"       takes back the last file
+  import arms.csv     read the arms: a csv with one row for each arm, whose first column is its name
+  pilot               only if you want a plan and do not know sigma: write pilot.csv; then give: pilot pilot.csv
+  plan --gap G        say how many measurements to expect, if G is the smallest difference that matters to you
+  ask                 say what to measure now; write the rewards into to_measure.csv, one row per measurement
+  tell to_measure.csv hand over the results, all or some of them; it says what comes next, or the answer
+  standings           say which arm leads, and which may still be the best
+  report              write everything on one page, report.html
+  undo "reason"       take back the last file
 
-Every command works in the folder in which it is given, or in that of --folder. COMMAND --help lists its options."""
+Every command works in the current folder, or in that of --folder. COMMAND --help lists its options."""
 
 
 class Experiment:
-    """A folder with settings, a csv of arms and a log."""
+    """An experiment in a folder with settings, a csv of arms and a log."""
 
     def __init__(self, folder: Path, settings: dict[str, Any] | None = None) -> None:
         self.folder = folder
@@ -67,18 +68,20 @@ class Experiment:
         path = self.path(SETTINGS)
         if not path.exists():
             raise ValueError(
-                f"There is no experiment in {self.folder.resolve()}: begin with the command import arms.csv."
+                f"There is no experiment in {self.folder.resolve()}: begin one with the command import arms.csv."
             )
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(f"{path} cannot be read ({error}): mend it, or give the command import again.") from None
+            raise ValueError(
+                f"{path} cannot be read ({error}): correct it, or give the command import again."
+            ) from None
 
     def path(self, name):
         return self.folder / name
 
     def write(self, **settings):
-        """Change settings; the caller holds the lock."""
+        """Change settings and save them; the caller must hold the lock."""
         self.settings |= settings
         replace(self.path(SETTINGS), (json.dumps(self.settings, indent=1, ensure_ascii=False) + "\n").encode())
 
@@ -88,7 +91,7 @@ class Experiment:
 
     @cached_property
     def arms(self):
-        """The arms; the column of costs is no feature."""
+        """Return the arms; the column of costs is not a feature."""
         told = self.settings
         ignore = [*told["ignore"], *[told["cost"]] * bool(told["cost"])]
         name = label(told["arm_column"]).lower()
@@ -98,7 +101,7 @@ class Experiment:
 
     @cached_property
     def spelled(self):
-        """{name of a column in lower case: as the file of arms has it}."""
+        """Return {name of a column in lower case: the name as in the file of arms}."""
         return spelled(self.path(self.settings["arms"]))
 
     @property
@@ -111,7 +114,7 @@ class Experiment:
 
     @cached_property
     def cost(self):
-        """Cost of a measurement of each arm (K,), or None."""
+        """Return the cost of a measurement of each arm (K,), or None."""
         path, name = self.path(self.settings["arms"]), label(self.settings["cost"]).lower()
         if not name:
             return None
@@ -131,7 +134,7 @@ class Experiment:
 
     @property
     def elsewhere(self):
-        """What to add to a command that is given in another folder."""
+        """Return the option that a command needs in another folder."""
         return "" if self.folder == Path() else f" --folder {self.folder}"
 
     @property
@@ -140,16 +143,16 @@ class Experiment:
 
     @property
     def sigma(self):
-        """The standard deviation of the noise or its bound by a pilot, or None."""
+        """Return the standard deviation of the noise, or its bound from a pilot, or None."""
         return self.settings["pilot"]["bound"] if self.settings["pilot"] else self.settings["sigma"]
 
     @property
     def delta(self):
-        """What a bound on sigma leaves of delta."""
+        """Return the part of delta that the bound on sigma leaves."""
         return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
 
     def rule(self):
-        """The rule of the experiment, fresh."""
+        """Return the rule of the experiment, which has not been advanced."""
         told, features = self.settings, self.features
         if told["budget"]:
             return gse(features, budget=told["budget"], sigma=self.sigma or 1.0, cost=self.cost)
@@ -160,12 +163,12 @@ class Experiment:
         return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
 
     def read(self, path):
-        """The measurements in a file, at least one."""
+        """Return the measurements in a file, of which there must be at least one."""
         with heard() as said:
             sample = read_measurements(path, self.names, columns=self.columns)
         if not sample.counts.any():
             raise ValueError(
-                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell it again."
+                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell the file again."
             )
         for text in said:
             note(text)
@@ -175,20 +178,20 @@ class Experiment:
         return f"{number:.4g} {self.settings['unit']}".rstrip()
 
     def write_form(self, name, columns, rows):
-        """Write a csv as the person's spreadsheet wrote that of the arms."""
+        """Write a csv in the format of the csv of the arms, which the user's spreadsheet can read."""
         text = io.StringIO()
         writer = csv.writer(text, delimiter=self._table.delimiter, lineterminator="\r\n")
         writer.writerows([columns, *rows])
         atomic_write(self.path(name), text.getvalue().encode("utf-8-sig"))
 
     def is_filled(self, name):
-        """Whether a form has a reward in it."""
+        """Return whether a form has a reward in it."""
         reward = label(self.columns[1]).lower()
         try:
             return any(row.get(reward, "").lower() not in MISSING for _, row in table(self.path(name), ([],)).rows)
         except FileNotFoundError:
             return False
-        except ValueError:  # changed by hand: not ours to replace
+        except ValueError:  # the user changed it: do not replace it
             return True
 
 
@@ -203,7 +206,7 @@ def import_(given, folder):
         if experiment.log.exists():
             raise ValueError(
                 f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another one with "
-                "--folder NAME, and tell it the files of this one, measured_1.csv and so on."
+                "--folder NAME, and tell it the files of this experiment, measured_1.csv and so on."
             )
         settings = {
             "arms": source.name,
@@ -226,17 +229,17 @@ def import_(given, folder):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         home = experiment.path(source.name)
         tried = Experiment(source.parent, settings)
-        Lab(tried.rule(), names=tried.names)  # refuses what no rule can measure, before anything is written
+        Lab(tried.rule(), names=tried.names)  # refuses wrong arms and settings before anything is written
         if not (home.exists() and home.samefile(source)):
             if home.exists() and home.read_bytes() != source.read_bytes():
-                raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of them.")
+                raise ValueError(f"There is another {home.name} in {folder.resolve()}: rename one of the two files.")
             shutil.copyfile(source, home)
         experiment.write(**settings)
     understood(experiment)
 
 
 def understood(experiment):
-    """Say how the arms were read, and what comes next."""
+    """Print how the arms were read, and the next command."""
     arms, told = experiment.arms, experiment.settings
     print(
         f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
@@ -258,7 +261,7 @@ def understood(experiment):
     parts += [f"a constant for each {name}" for name in words]
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
     if straight:
-        print(f"If one of them may have a best value in between, import again: --squares {','.join(straight)!r}")
+        print(f"If a number may have its best value in between, import again with --squares {','.join(straight)!r}")
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
     arm, reward = experiment.columns
@@ -269,14 +272,18 @@ def understood(experiment):
     noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
     spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
     aim = spent if told["budget"] else ""
-    print(f"The answer may be wrong with probability {told['delta']:g}; {noise}." if not aim else f"{aim}; {noise}.")
+    print(
+        f"The answer may be wrong with probability at most {told['delta']:g}; {noise}."
+        if not aim
+        else f"{aim}; {noise}."
+    )
     print(f"These settings are in {experiment.path(SETTINGS)}.")
     if told["sigma"]:
         print(f"Next: plan{'' if told['gap'] else ' --gap G'}, or ask{experiment.elsewhere}")
     elif told["budget"]:
         print(f"Next: ask{experiment.elsewhere}")
     else:
-        print("sigma is learnt as you go; a plan alone needs it before, from a pilot.")
+        print("The rule learns sigma from the measurements. Only a plan needs it beforehand, from a pilot.")
         print(f"Next: ask{experiment.elsewhere}")
 
 
@@ -285,10 +292,10 @@ def pilot(given, experiment):
         return plan_pilot(experiment)
     path = found(given.file, experiment.folder)
     if experiment.log.exists():
-        raise ValueError("The experiment has measurements: a pilot comes first (undo takes back the last file).")
+        raise ValueError("The experiment has measurements, but a pilot comes first: undo takes back the last file.")
     sample = experiment.read(path)
     if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):
-        raise ValueError(f"{doubt} Nothing was taken: correct it, or add --sure")
+        raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
     share = SHARE * experiment.settings["delta"]
     bound, (squares, df, _) = sigma_upper(sample, share), within(sample)
     sigma, rows = float(np.sqrt(squares / df)), int(sample.counts.sum())
@@ -306,12 +313,12 @@ def pilot(given, experiment):
 
 
 def plan_pilot(experiment):
-    """Every arm the same number of times, at least 2, so that the bound is near to sigma."""
+    """Write the form of a pilot, which measures every arm equally often, at least twice."""
     if experiment.log.exists() or experiment.is_filled(PILOT):
         raise ValueError(
             f"There are measurements already: hand them over with pilot {PILOT}."
             if not experiment.log.exists()
-            else "The experiment has measurements already: a pilot comes first."
+            else "The experiment has measurements already, but a pilot comes first: use ask."
         )
     K = len(experiment.names)
     times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))
@@ -323,7 +330,7 @@ def plan_pilot(experiment):
 
 
 def in_order(experiment, wanted, rng):
-    """Columns and rows of a form: one row for each measurement, in random order, or plate by plate."""
+    """Return columns and rows of a form, one row for each measurement, in random order or plate by plate."""
     arm, reward = experiment.columns
     if size := experiment.settings["plate"]:
         layout = plates(wanted, experiment.names, size=size, rng=rng)
@@ -336,11 +343,11 @@ def plan_(given, experiment):
     gap = positive("gap", given.gap) or experiment.settings["gap"]
     sigma = positive("sigma", given.sigma) or experiment.sigma
     if gap is None:
-        raise ValueError("A plan needs --gap G, the smallest difference between the best and the next that matters.")
+        raise ValueError("A plan needs --gap G, the smallest lead of the best that matters to you.")
     if sigma is None:
         raise ValueError(
-            "A plan needs the noise: give a guess, --sigma S (the standard deviation of one measurement about its "
-            "mean; the plan alone uses it), or make a pilot first."
+            "A plan needs the noise: give a guess as --sigma S (the standard deviation of one measurement about its "
+            "mean, which only the plan uses), or make a pilot first."
         )
     planned = simulated(experiment, gap, sigma, given.runs)
     own = "gse" if experiment.settings["budget"] else "rage"
@@ -358,7 +365,7 @@ def plan_(given, experiment):
 
 
 def simulated(experiment, gap, sigma, runs, bar=True) -> Plan:
-    """The plan for the rule of the experiment, and for others that work in batches."""
+    """Return the plan for the rule of the experiment, and for another rule that works in batches."""
     told = experiment.settings
     given = {"items": None, "sigma": sigma, "delta": told["delta"], "budget": told["budget"], "floor": FLOOR}
     others = ["od_linbai"] if told["budget"] else ["xy_static"]
@@ -382,13 +389,15 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
-        print("The first request has every arm, and more often those that tell most about others. Each row is a new")
-        print("measurement: of a fresh sample, not a second reading of the same one.")
+        print(
+            "The first request contains every arm, and more often the arms that inform about many others. Each row is"
+        )
+        print("a new measurement of a fresh sample, not a second reading of the same sample.")
     show(experiment, lab)
 
 
 def warn_of_the_first(experiment, asked):
-    """Compare the first request with the plan for the whole experiment."""
+    """Warn if the first request is much larger than the plan for the whole experiment."""
     told = experiment.settings
     if told["planned"] is None and told["gap"] and experiment.sigma:
         planned = simulated(experiment, told["gap"], experiment.sigma, QUICK).table["pulls"].min()
@@ -396,14 +405,14 @@ def warn_of_the_first(experiment, asked):
     if told["planned"] is not None and asked > TOO_MANY * told["planned"]:
         warnings.warn(
             f"the first request is {asked:,} measurements, but a plan for --gap {told['gap']:g} needs "
-            f"{told['planned']:,.0f} in all. Are gap, largest gap and sigma in the unit of the rewards? Nothing is "
-            "measured yet: import the arms again with other values",
+            f"{told['planned']:,.0f} in all. Are gap, largest gap and sigma in the unit of the rewards? If not, "
+            "import the arms again with other values: nothing is measured yet",
             stacklevel=2,
         )
 
 
 def show(experiment, lab):
-    """Say what to measure now and write it into the form, or say the answer."""
+    """Print what to measure now and write it into the form, or print the answer."""
     if lab.result is not None:
         with suppress(FileNotFoundError):
             if not experiment.is_filled(FORM):
@@ -420,23 +429,24 @@ def show(experiment, lab):
     print(f"{wanted.sum():,} measurements of {len(shown)} arms{more} are wanted.")
     if experiment.is_filled(FORM):
         raise ValueError(
-            f"{FORM} has rewards, and stays as it is: tell {FORM}; or, if they were told in another file, rename it "
-            "and give the command ask."
+            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if its rewards were told in "
+            "another file, rename it and give the command ask."
         )
     experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(
-        f"{FORM} has a row for each, in random order: measure in this order, fill the column {experiment.columns[1]!r}."
+        f"{FORM} has a row for each measurement, in random order. Measure in this order, and fill the column "
+        f"{experiment.columns[1]!r}."
     )
     print(f"Next: tell {FORM}{experiment.elsewhere}")
 
 
 def made(lab):
-    """How many measurements have answered requests."""
+    """Return how many measurements have answered requests."""
     return sum(int(sample.counts.sum()) for sample in lab.log)
 
 
 def answer(experiment, lab):
-    """The answer in words, and what stands behind it."""
+    """Return the answer in words, with its guarantee and its conditions."""
     told, own = experiment.settings, experiment.spelled
     described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
@@ -466,7 +476,7 @@ def tell(given, experiment):
         extra, missing = (some([experiment.names[k] for k in np.flatnonzero(part > 0)]) for part in (-short, short))
         raise ValueError(
             f"{extra} has more rows than asked for, and {missing} fewer: was a name changed? Nothing was taken. "
-            "Correct it, or add --sure"
+            "Correct the file, or add --sure"
         )
     with heard() as said:
         lab.tell(sample, keep=True)
@@ -489,7 +499,7 @@ def tell(given, experiment):
 
 
 def is_copy(experiment, form, sample):
-    """Whether a form has the rows of a sample that was told from another file."""
+    """Return whether a form has the rows of a sample that was told from another file."""
     with suppress(ValueError), heard():
         there = read_measurements(form, experiment.names, columns=experiment.columns)
         return [row.mark for row in raw_rows(there)] == [row.mark for row in raw_rows(sample)]
@@ -508,7 +518,7 @@ def undo(given, experiment):
         print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
         lab = experiment.lab()
     elif last := max(experiment.folder.glob("measured_*.csv"), key=lambda path: path.stat().st_mtime_ns, default=None):
-        print(f"To tell a file again, mend it first: {last.name} is the last that was told.")
+        print(f"The last file told was {last.name}: correct it before you tell it again.")
     show(experiment, lab)
 
 
@@ -528,15 +538,15 @@ def standings(given, experiment):
 
 
 def known_now(experiment, lab) -> Standings:
-    """The standings, for which the first request bounds sigma if nothing else does."""
+    """Return the standings; if sigma is unknown, the first request bounds it."""
     known = lab.standings(sigma=None if experiment.sigma else FIRST)
-    if known.proved:  # by the rule, whose test is sharper than the intervals
+    if known.proved:  # the test of the rule is stronger than the intervals
         known.table["in_play"] = np.arange(len(known.table)) == known.leader
     return known
 
 
 def report(given, experiment):
-    from bandits_lab.report import page  # pyplot takes a second
+    from bandits_lab.report import page  # importing pyplot takes a second
 
     with heard() as said:
         lab = experiment.lab()
@@ -549,7 +559,7 @@ def report(given, experiment):
 
 
 def found(name, *folders):
-    """A file, here or in one of the folders; its name may be written in another form of Unicode than the file's."""
+    """Return the path of a file, here or in one of the folders; the form of Unicode of its name does not matter."""
     for path in (Path(name), *(folder / name for folder in folders)):
         if not path.exists() and path.parent.is_dir():
             here = path.parent.iterdir()
@@ -560,7 +570,7 @@ def found(name, *folders):
 
 
 def spelled(path):
-    """{name of a column in lower case: as the file has it}."""
+    """Return {name of a column in lower case: the name as in the file}."""
     text = normalize("NFC", decoded(path.read_bytes(), path))
     own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
     return {name: match[0] if match else name for name, match in own.items()}
@@ -575,13 +585,13 @@ def positive(name, value):
 
 
 def unused(experiment, name):
-    """The first file of such names that does not exist."""
+    """Return the path with the first number for which there is no file."""
     return next(path for k in range(1, 10**6) if not (path := experiment.path(name.format(k))).exists())
 
 
 @contextmanager
 def heard():
-    """Collect the texts of warnings that are meant for the person."""
+    """Collect the texts of the warnings that are meant for the user."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -595,13 +605,13 @@ def note(text):
 
 
 def whole(text):
-    """A text as a sentence; the name of a file keeps its first letter."""
+    """Return a text as a sentence; a file name at its beginning is not capitalised."""
     first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
     return f"{first}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 
 def sentence(error):
-    """What was wrong, as one sentence."""
+    """Return an error as a sentence."""
     if isinstance(error, OSError) and error.strerror:
         said = (
             error.strerror
@@ -613,7 +623,7 @@ def sentence(error):
     return whole(said)
 
 
-# --- what can be given
+# --- the commands and their options
 
 
 class Parser(argparse.ArgumentParser):
@@ -622,7 +632,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(text):
-    """A number with a decimal point or comma."""
+    """Return the number in a text with a decimal point or comma."""
     try:
         return float(text.replace(",", "."))
     except ValueError:
@@ -637,65 +647,73 @@ def parser():
 
     def command(name, function, said):
         new = commands.add_parser(name, help=said, description=said)
-        new.add_argument("--folder", type=Path, default=Path(), help="the experiment (default: where the command runs)")
+        new.add_argument(
+            "--folder", type=Path, default=Path(), help="folder of the experiment (default: the current folder)"
+        )
         new.set_defaults(function=function)
         return new
 
     new = command("import", import_, "read a csv of arms and begin an experiment")
     new.add_argument("file", help="csv with a row for each arm; the first column is its name")
-    new.add_argument("--delta", type=number, default=0.05, help="probability that the answer may be wrong (0.05)")
+    new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
     new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
     new.add_argument("--gap", type=number, help="smallest lead of the best that matters, for plan")
     new.add_argument(
         "--largest-gap",
         type=number,
-        help="largest difference you expect; the first request is made to see half of it",
+        help="largest difference you expect; the first request is made to find half of it",
     )
     new.add_argument(
-        "--accept", type=number, help="how far behind the best an answer may be; it needs fewer measurements"
+        "--accept",
+        type=number,
+        help="how far behind the best the answer may be; a larger value needs fewer measurements",
     )
     new.add_argument("--unit", default="", help="unit of the reward, such as mV")
-    new.add_argument("--numbers", action="append", default=[], help="columns a,b of quantities")
-    new.add_argument("--codes", action="append", default=[], help="columns c,d whose numbers stand for kinds")
+    new.add_argument("--numbers", action="append", default=[], help="columns whose numbers are quantities: a,b")
+    new.add_argument("--codes", action="append", default=[], help="columns whose numbers stand for categories: c,d")
     new.add_argument("--ignore", action="append", default=[], help="columns to leave out")
-    new.add_argument("--squares", action="append", default=[], help="columns whose effect may have a top or a bottom")
+    new.add_argument(
+        "--squares", action="append", default=[], help="columns whose effect may have a maximum or a minimum"
+    )
     new.add_argument("--cost", default="", help="column with the cost of a measurement")
     new.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
     new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
     new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate")
 
-    new = command("pilot", pilot, "find out sigma: without a file, write pilot.csv; with it, read the results")
+    new = command("pilot", pilot, "estimate sigma: without a file, write pilot.csv; with the file, read the results")
     new.add_argument("file", nargs="?")
-    new.add_argument("--sure", action="store_true", help="take rewards that lie far from the others")
+    new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
     new.add_argument("--gap", type=number, help="smallest lead of the best that matters to you")
-    new.add_argument("--sigma", type=number, help="a guess of the noise, for the plan alone")
+    new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=int, default=100, help="number of simulated experiments (100)")
 
     new = command("ask", ask, f"say what to measure now, and write {FORM}")
-    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate; remembered")
+    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate; later commands use it too")
 
-    new = command("tell", tell, "hand over a csv of measurements, all of those asked for or some")
+    new = command("tell", tell, "hand over a csv with some or all of the measurements asked for")
     new.add_argument("file")
-    new.add_argument("--sure", action="store_true", help="take rows that look like some told before, or like an error")
+    new.add_argument(
+        "--sure", action="store_true", help="take the file although rows look like rows told before, or like errors"
+    )
 
     new = command("undo", undo, "take back the last file")
-    new.add_argument("reason", nargs="?", default="", help="for the log")
-    command("standings", standings, "say who leads, and what may still be the best")
+    new.add_argument("reason", nargs="?", default="", help="the reason, for the log")
+    command("standings", standings, "say which arm leads, and which may still be the best")
     command("report", report, f"write {REPORT}")
     return top
 
 
 def main(given: list[str] | None = None) -> int:
-    """Run a command, and return its exit code."""
+    """Run a command and return its exit code."""
     options = parser().parse_args(given)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = shown
-            if options.function not in (tell, report):  # which say once what the end of an experiment leaves open
+            if options.function not in (tell, report):  # only tell and report print this warning
                 warnings.simplefilter("ignore", LinearityWarning)
             if options.function is import_:
                 import_(options, options.folder)
@@ -713,7 +731,7 @@ def main(given: list[str] | None = None) -> int:
 
 
 def shown(message, category, *where, **more):
-    """Print a warning that is meant for the person."""
+    """Print a warning that is meant for the user."""
     if issubclass(category, UserWarning):
         note(str(message))
 

@@ -1,9 +1,9 @@
-"""Estimates, intervals, and the items that may still be the best, at any time of an experiment and for any rule.
+"""Compute estimates, intervals, and the items that may still be the best, at any time and for any rule.
 
-The set {theta : ||theta_hat - theta||^2_A <= 2 beta(delta, t)} with the threshold beta of jedra2020, eq. 9, contains
-theta_star at all times t with A_t >= c I together, with probability at least 1 - delta and for any choice of the arms,
-since the bound is self-normalised. So intervals may be looked at after every pull and after the end of any rule, and an
-item whose lead over another item is proved negative stays out of play.
+The confidence set is {theta : ||theta_hat - theta||^2_A <= 2 beta(delta, t)}, with the threshold beta of jedra2020,
+eq. 9. With probability at least 1 - delta it contains theta_star at all times t with A_t >= c I simultaneously, for any
+choice of the arms, since the bound is self-normalised. You may therefore look at the intervals after every pull and
+after the end of any rule. An item whose lead over another item was once proved negative cannot be the best.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,19 @@ from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total
 
-DELTA = 0.05  # of rules with a budget or without a delta
-FIRST, SHARE = "first request", 0.1  # replicates that bound sigma, and the share of delta that the bound takes
+DELTA = 0.05  # for rules with a budget or without a delta
+FIRST, SHARE = "first request", 0.1  # the replicates that bound sigma, and the share of delta spent on that bound
 LOGISTIC = "rewards 0 and 1, every arm by itself"
 BOUNDED = "rewards between 0 and 1, whose noise is never larger"
 
 
 def from_rule(experiment, **here):
-    """Return arms, items, sigma and delta of an `Experiment`, or those given `here`, and the `source` of sigma."""
+    """Return arms, items, sigma and delta, given `here` or by the `Experiment`, and the `source` of sigma."""
     told = dict(experiment.arguments)
     if "arms" not in told and "d" in told or told.get("objective") == "level":
-        raise ValueError(f"standings rank items, and the answer of this {experiment.rule} is none of them")
+        raise ValueError(
+            f"standings rank items, and the answer of this {experiment.rule} is not an item: use lab.result"
+        )
     found: dict[str, Any] = {key: told.get(key) for key in ("arms", "items", "sigma")}
     found["delta"] = told.get("delta", DELTA) if "budget" not in told else DELTA
     source = "the rule's"
@@ -43,7 +45,7 @@ def from_rule(experiment, **here):
     elif "sigma" not in told and "sigma_max" in told:
         found, source = found | {"sigma": told["sigma_max"]}, "the rule's sigma_max"
     elif "sigma" in told and told["sigma"] == experiment.defaults.get("sigma"):
-        source = "the rule's default: is it yours?"
+        source = "the rule's default; check that it is yours"
     source = source if here.get("sigma") is None else "given here"
     found |= {key: value for key, value in here.items() if value is not None}
     found["sigma"] = FIRST if found["sigma"] is None else found["sigma"]
@@ -58,17 +60,17 @@ MARKERS = {IN_PLAY: "o", OUT: "x", ANSWER: "*"}
 
 
 class Standings(NamedTuple):
-    """What is known of an experiment at one moment; it prints as a table with a sentence."""
+    """The state of an experiment at one moment; it prints as a table with a sentence."""
 
-    table: pd.DataFrame  # as `intervals` returns it; after the end, `behind` the answer
-    leader: int  # row of the item with the largest estimate; after the end, of the answer
+    table: pd.DataFrame  # of `intervals`; after the end, `behind` refers to the answer
+    leader: int  # row of the item with the largest estimate, or after the end of the answer
     lead: tuple[float, float]  # interval of its true lead over the best of the others, in units of reward
     ended: bool
     pulls: int
     sigma: float
-    source: str  # of sigma
+    source: str  # where sigma comes from
     delta: float
-    proved: bool = False  # by the test of a rule that promises delta, and has ended
+    proved: bool = False  # whether a rule that promises delta has ended with this answer
 
     def __repr__(self):
         return f"{self.table.to_string(float_format='{:.4g}'.format)}\n{_in_words(self)}"
@@ -78,12 +80,12 @@ class Standings(NamedTuple):
 
     @property
     def alt(self):
-        """Return the picture in words."""
+        """Return a description of the picture in words."""
         some = "1 item is" if len(self.table) == 1 else f"{len(self.table)} items are"
         return f"How far {some} behind {self.table.index[self.leader]}, with intervals: {_in_words(self)}"
 
     def plot(self, ax=None, *, most=50):
-        """Draw how far the `most` best items are behind the leader; blue dots are in play, grey crosses are out."""
+        """Draw how far the `most` best items are behind the leader; blue dots are in play, grey crosses are not."""
         import matplotlib.pyplot as plt
 
         order = self.table.sort_values("behind", kind="stable")
@@ -114,7 +116,7 @@ def _in_words(known):
         said = f"After {known.pulls:,} measurements {count} of {len(table)} may still be the best"
         said += f", and {leader} has the largest estimate." if known.pulls else "."
     return (
-        f"{said} All intervals are right together, at all times, with probability {1 - known.delta:.6g} if the noise "
+        f"{said} All intervals hold simultaneously, at all times, with probability {1 - known.delta:.6g} if the noise "
         f"has a standard deviation of at most {known.sigma:.4g} ({known.source})."
     )
 
@@ -122,7 +124,7 @@ def _in_words(known):
 def _lead(known):
     low, high = known.lead
     if low == np.inf:
-        return "there is no other"
+        return "there is no other item"
     if low == -np.inf:
         return "these measurements alone say nothing about its lead"
     between = f"its lead over the best of the others lies between {low:.4g} and {high:.4g}"
@@ -133,14 +135,14 @@ def _lead(known):
     if known.proved:
         ahead = np.sort(known.table["behind"].to_numpy())[1]
         return (
-            f"it is about {ahead:.3g} ahead of the next. The intervals hold at all times and together, so they are "
-            "wider than the rule's own test, which has proved the answer"
+            f"it is about {ahead:.3g} ahead of the next. The intervals hold simultaneously and at all times, so they "
+            "are wider than those of the rule's own test, which has proved the answer"
         )
     return f"{between}, so these measurements alone do not prove it: another may be better, by {-low:.4g} at most"
 
 
 def _limits(shown):
-    """The ends of the axis: those of the finite intervals, with room."""
+    """Return the ends of the axis, which contain the finite intervals with a margin."""
     ends = shown[["low", "high", "behind"]].to_numpy(float)
     ends = np.append(ends[np.isfinite(ends)], 0.0)
     low, high = ends.min(), ends.max()
@@ -151,7 +153,7 @@ def _limits(shown):
 def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=None):
     """Return how far every item is behind the leader, with intervals, and whether it may still be the best (in_play).
 
-    The bound is that of jedra2020, Proposition 2 and eq. 9. Until the pulled arms span the others, all are in play.
+    The bound is jedra2020, Proposition 2 and eq. 9. All items are in play until the pulled arms span the others.
     """
     arms = check_arms(arms)
     items = check_items(items, arms, distinct=False)
@@ -161,7 +163,7 @@ def intervals(arms, sample, *, items=None, sigma=1.0, delta=0.05, u=1.0, names=N
 
 
 def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
-    """The table of `intervals`, with the leads of the item with the largest estimate, or of another `leader`."""
+    """Return the table of `intervals` for checked arguments; the leader is the largest estimate unless it is given."""
     beta, estimate = _threshold(arms, sample.counts, sigma, delta, u), np.zeros(len(items))
     fit = least_squares(arms, sample) if sample.counts.any() else None
     if fit is not None:
@@ -177,7 +179,7 @@ def _compare(arms, sample, items, sigma, delta, u, names, leader=None):
 
 
 def _threshold(arms, counts, sigma, delta, u):
-    """beta of eq. 9 with c the least eigenvalue of spanning arms, or inf until A >= c I."""
+    """Return beta of eq. 9, where c is the smallest eigenvalue of spanning arms; inf until A >= c I."""
     start = opening(arms, arms)
     information = (start.arms.T * counts) @ start.arms
     if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
@@ -187,7 +189,7 @@ def _threshold(arms, counts, sigma, delta, u):
 
 
 def _bounded_by_first_request(lab, told):
-    """A bound on sigma, what it leaves of delta, and its source."""
+    """Return a bound on sigma, its source, and the part of delta that the bound leaves."""
     if told["sigma"] != FIRST:
         raise ValueError(f"sigma must be a number, one for each arm, or {FIRST!r}; got {told['sigma']!r}")
     first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
@@ -210,44 +212,44 @@ def standings(
     delta: float | None = None,
     u: float = 1.0,
 ) -> Standings:
-    """Return who leads an experiment, who may still be the best, and by how much the leader leads.
+    """Return the leader of an experiment, the items that may still be the best, and the interval of the lead.
 
     Parameters
     ----------
     lab : Lab
-        The experiment; `lab.standings(...)` is the same.
+        The experiment; `lab.standings(...)` returns the same.
     names : sequence, optional
-        M labels of the items, by default those of the Lab, else 0..M-1.
+        M labels of the items; by default those of the Lab, or 0..M-1.
     arms : (K, d) array_like, optional
-        Arms, one per row, by default those of the rule.
+        Arms, one per row; by default those of the rule.
     items : (M, d) array_like, optional
-        Items, one per row, by default those of the rule, else the arms.
+        Items, one per row; by default those of the rule, or the arms.
     sigma : float or (K,) array_like or "first request", optional
-        Standard deviation of the noise, or a bound on it, of several the largest; by default the rule's sigma or
-        sigma_max, and 1/2 for `bounded_rage`. With "first request", the default of a rule without sigma, replicates of
-        the first request bound it as in `sigma_upper`. The bound takes a tenth of delta.
+        Standard deviation of the noise, or an upper bound on it; the largest of several values counts. The default is
+        the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. With "first request", the default of a rule without
+        sigma, the replicates of the first request bound sigma as in `sigma_upper`, with a tenth of delta.
     delta : float, optional
-        Error probability, by default the rule's, or 0.05 for rules with a budget.
+        Error probability; by default that of the rule, or 0.05 for rules with a budget.
     u : float, default 1.0
-        Free constant of eq. 9, positive.
+        Free constant u of eq. 9, positive.
 
     Returns
     -------
     Standings
-        It prints as a table with a sentence. ``table`` has a row per item: estimate, behind (the leader), low and high
-        (interval of the leader's true lead over it, in units of reward) and in_play; ``plot()`` draws it, and ``alt``
-        describes the picture. ``lead`` is the interval of the lead over the best of the others.
+        The object prints as a table with a sentence. Its ``table`` has a row per item: estimate, behind (the leader),
+        low and high (the interval of the leader's true lead over the item, in units of reward), and in_play. ``plot()``
+        draws it, and ``alt`` describes the picture. ``lead`` is the interval of the lead over the best of the others.
 
     Raises
     ------
     ValueError
-        If neither the rule nor the call has arms, if replicates do not bound sigma yet, for other bad arguments, and
-        for rules whose answer is no item (level sets, the sphere).
+        If neither the rule nor the call has arms, if the replicates do not bound sigma yet, if the answer of the rule
+        is not an item (level sets, the sphere), and for other bad arguments.
 
     Notes
     -----
-    All intervals hold together, at all times, for any rule, with probability 1 - delta. The ends of `lead` are the
-    smallest ends of the leads. For a logistic model every arm is an item by itself, and sigma is 1/2.
+    All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta. The ends of `lead` are
+    the smallest ends of the leads over single items. For a logistic model every arm is its own item, and sigma is 0.5.
 
     References
     ----------

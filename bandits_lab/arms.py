@@ -1,7 +1,7 @@
-"""A table of arms, in words and numbers, as the features of a linear model.
+"""Turn a table of arms, in words and numbers, into the features of a linear model.
 
-Words become columns of 0 and 1, as by `pandas.get_dummies`. Numbers that are codes, such as 1, 2, 3 for three
-suppliers, must not become a slope: the caller says which they are, where the table does not show it.
+Words become columns of 0 and 1, as with `pandas.get_dummies`. Numbers that are codes, such as 1, 2, 3 for three
+suppliers, must not get a slope. Where the table does not show which columns are codes, the caller must say so.
 """
 
 from collections.abc import Sequence
@@ -13,36 +13,38 @@ import pandas as pd
 
 from bandits_lab.measurements import MISSING, UNIT, Numbers, label, table
 
-FEW = 6  # number of arms up to which most may have a word of their own
-SHARE = 0.75  # of more arms: with more different words, the words are names
-MANY_CODES = 20  # a column of whole numbers with more different ones holds no codes
+FEW = 6  # for at most so many arms, most arms may have a word of their own
+SHARE = 0.75  # for more arms, a column with more different words per arm holds names
+MANY_CODES = 20  # a column with more different whole numbers holds no codes
 SCALED = " (scaled)"
 
 
 def check_cells(path, columns, rows):
-    """Refuse columns without a name, empty cells and two arms of one name."""
+    """Refuse columns without a name, empty cells and two arms of the same name."""
     for number, name in enumerate(columns[1:], start=2):
         if not name:
-            raise ValueError(f"column {number} of {path} has no name: write one into its first line")
+            raise ValueError(f"column {number} of {path} has no name: write a name into the first line")
     for line, row in rows:
         for name in columns:
             if row[name].lower() in MISSING:
                 way_out = "" if name == columns[0] else ": fill it, or leave the column out (option ignore)"
                 raise ValueError(f"line {line} of {path}: {name} is empty{way_out}")
     for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
-        raise ValueError(f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}")
+        raise ValueError(
+            f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}: rename one"
+        )
 
 
 def check_words(path, rows, name, said):
-    """Refuse words that differ in capitals or blanks only and, unless `said` to be codes, units and names of arms."""
+    """Refuse words that differ only in capitals or blanks and, if not `said` to be codes, units and names of arms."""
     words: dict[str, int] = {}
     for line, row in rows:
         words.setdefault(row[name], line)
     firsts = [(line, word) for word, line in words.items()]
     for (before, one), (line, other) in _twice(firsts, lambda word: "".join(word.split()).casefold()):
         raise ValueError(
-            f"column {name!r} of {path}: {one!r} (line {before}) and {other!r} (line {line}) differ in capitals or "
-            "blanks only: write them alike"
+            f"column {name!r} of {path}: {one!r} (line {before}) and {other!r} (line {line}) differ only in capitals "
+            "or blanks: write them alike"
         )
     if said:
         return
@@ -50,13 +52,13 @@ def check_words(path, rows, name, said):
     if len(units) == len(words) > 1:
         raise ValueError(
             f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
-            f"first line ('{name} [{units[0]}]') and the numbers alone below, or give it as one of codes if they are "
-            "words"
+            f"first line ('{name} [{units[0]}]') and the numbers alone below, or name the column in the option codes "
+            "if they are words"
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(
             f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms: leave it "
-            "out (option ignore), or give it as one of codes"
+            "out (option ignore), or name it in the option codes"
         )
 
 
@@ -72,7 +74,7 @@ def check_alike(path, columns, rows, described):
 
 
 def _twice(rows, key):
-    """(earlier row, row), each with its line, for rows with the same key."""
+    """Yield (earlier row, row), each with its line, for rows with the same key."""
     seen: dict = {}
     for row in rows:
         before = seen.setdefault(key(row[1]), row)
@@ -81,21 +83,23 @@ def _twice(rows, key):
 
 
 class Arms(NamedTuple):
-    """K arms as `read_arms` finds them: their names, features (K, d) and the table as it was."""
+    """The K arms of a file: their names, their features (K, d), and the columns that describe them."""
 
     names: list[str]
     features: pd.DataFrame
     described: pd.DataFrame
 
     def with_squares(self, *columns):
-        """Return the arms with the squares of some features, such as "rpm", for effects with a top or a bottom."""
+        """Return the arms with the squares of some features, such as "rpm", for effects with a maximum or a minimum."""
         for name in columns:
             if (different := self.features[self._feature(name)].nunique()) < 3:
-                raise ValueError(f"{name!r} has {different} different values: its square says nothing that it does not")
+                raise ValueError(
+                    f"{name!r} has {different} different values, so its square adds nothing: leave the square out"
+                )
         return self._with({f"{name}^2": self.features[name] ** 2 for name in map(self._feature, columns)})
 
     def with_products(self, *pairs):
-        """Return the arms with products of two features, such as ("rpm", "bar"), for effects that depend on another."""
+        """Return the arms with products of two features, such as ("rpm", "bar"), for interactions."""
         new = {}
         for pair in pairs:
             if isinstance(pair, str) or len(pair) != 2:
@@ -103,7 +107,7 @@ class Arms(NamedTuple):
             one, other = map(self._feature, pair)
             new[f"{one}*{other}"] = self.features[one] * self.features[other]
             if new[f"{one}*{other}"].nunique() < 2:
-                raise ValueError(f"the product of {pair[0]!r} and {pair[1]!r} is the same for all arms")
+                raise ValueError(f"the product of {pair[0]!r} and {pair[1]!r} is the same for all arms: leave it out")
         return self._with(new)
 
     def _feature(self, name):
@@ -125,32 +129,32 @@ def read_arms(
     arm: str = "",
     scale: bool = True,
 ) -> Arms:
-    """Return the arms that a file describes as features of a linear model.
+    """Return the arms of a file, with features for a linear model.
 
     Parameters
     ----------
     path : path or str
-        A csv with a row per arm. The first column names the arm, the others describe it in words or numbers.
+        A csv with a row per arm. The first column names the arm, and the others describe it in words or numbers.
     numbers, codes, ignore : str or sequence of str, default ()
-        Columns of numbers with a slope, columns of numbers that stand for categories, and columns to leave out.
+        Columns whose numbers have a slope, columns whose numbers stand for categories, and columns to leave out.
     arm : str, default ""
         The column that names the arms, if it is not the first.
     scale : bool, default True
-        Whether numbers are scaled to -1 ... 1, so that an effect is that of half the range. Leads, intervals and
-        answers do not depend on it.
+        Whether numbers are scaled to [-1, 1], so that a coefficient is the effect of half the range. Leads, intervals
+        and answers do not depend on the scale.
 
     Returns
     -------
     Arms
-        Names, `features` (a column of ones, the numbers, and for every word but the first of its column a column of 0
-        and 1) and the table as it was, `described`. A scaled feature has a name such as "rpm (scaled)". A column that
-        is the same for all arms is no feature.
+        The `names`, the `features`, and the table as it was, `described`. The features are a column of ones, the
+        numbers, and a column of 0 and 1 for every word except the first of its column. A scaled feature has a name such
+        as "rpm (scaled)". A column that is the same for all arms is not a feature.
 
     Raises
     ------
     ValueError
-        With the line, for an empty cell, equal names, arms or words that are alike, a column of a few whole numbers
-        that neither `numbers` nor `codes` name, and words that look like names or numbers.
+        For an empty cell, equal names, arms or words that are alike, words that look like names or numbers, and a
+        column of a few whole numbers that is neither in `numbers` nor in `codes`. The message names the line.
 
     Notes
     -----
@@ -175,7 +179,7 @@ def read_arms(
         raise ValueError(f"{path} has no column {missing}; its columns are {', '.join(columns[1:])}")
     columns = [name for name in columns if name not in ignore]
     if len(columns) < 2 or not rows:
-        raise ValueError(f"{path} must have a column of names, one more at least, and a row for every arm")
+        raise ValueError(f"{path} must have a column of names, at least one other column, and a row for every arm")
     check_cells(path, columns, rows)
     read = Numbers([row[name] for _, row in rows for name in columns[1:] if name not in codes], delimiter)
     features, described, unsaid = {"ones": np.ones(len(rows))}, {}, []
@@ -201,12 +205,12 @@ def read_arms(
 def _listed(given):
     listed = [given] if isinstance(given, str) or np.ndim(given) == 0 else list(given)
     if wrong := [name for name in listed if not isinstance(name, str)]:
-        raise ValueError(f"columns are given by their names; got {wrong[0]!r}")
+        raise ValueError(f"columns must be given by their names; got {wrong[0]!r}")
     return [name.strip().lower() for name in listed]
 
 
 def _numbers(path, rows, name, read):
-    """A column as numbers, or None for words."""
+    """Return a column as numbers, or None if it holds words."""
     values, errors = [], []
     for line, row in rows:
         try:
@@ -214,13 +218,13 @@ def _numbers(path, rows, name, read):
         except ValueError as error:
             errors.append(error)
     if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
-        unit = ", the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
-        raise ValueError(f"{errors[0]}{unit}; or give {name!r} as one of codes if it holds words")
+        unit = ", and the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
+        raise ValueError(f"{errors[0]}{unit}; or name {name!r} in the option codes if it holds words")
     return None if errors else values
 
 
 def _slope(name, values, scale):
-    """{feature: column} of numbers; empty if they are all the same."""
+    """Return {feature: column} of numbers, which is empty if they are all the same."""
     low, high = values.min(), values.max()
     if low == high:
         return {}
@@ -231,16 +235,16 @@ def _slope(name, values, scale):
 
 
 def _may_be_codes(values):
-    """Whether numbers may be categories: a few whole numbers, more than two, some of them repeated."""
+    """Return whether numbers may be categories: more than two, but few, whole numbers, some of them repeated."""
     few = 2 < len(set(values)) <= MANY_CODES and len(set(values)) < len(values)
     return few and all(value % 1 == 0 for value in values)
 
 
 def _check_slopes(path, names):
-    """Refuse columns that may be categories."""
+    """Refuse columns of numbers that may be categories."""
     if names:
         column = f"column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
         raise ValueError(
-            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: list those of which equal steps "
-            "have equal effects in the option numbers, and those that stand for categories in the option codes"
+            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: name a column in the option "
+            "numbers if equal steps have equal effects, and in the option codes if the numbers stand for categories"
         )

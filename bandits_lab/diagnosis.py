@@ -1,18 +1,18 @@
-"""What measurements say about their noise and about linearity, at any time (`diagnose`) and at the end of a Lab.
+"""Test what measurements say about noise and linearity, at any time (`diagnose`) and at the end of a Lab.
 
-The lack-of-fit test compares the means of the arms with a linear fit. With n_k pulls of arm k, mean y_k, and m arms
-pulled, the squares split into those within arms (W, pure error) and those of the means about the fit,
-L = sum of n_k (y_k - x_k'theta_hat)^2, with df = N - m and m - rank. If rewards are linear, noise is Gaussian and
-counts were fixed beforehand, F = (L / (m - rank)) / (W / (N - m)) has Fisher's distribution. A departure delta of arm k
-alone makes it noncentral by lambda = n_k (1 - h_k) delta^2 / sigma^2, where the leverage h_k = n_k x_k'A^-1x_k is the
-share of its own mean in its fitted value. At h_k = 1 no departure can be seen. With A_o of the other arms,
-n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k).
+The lack-of-fit test compares the means of the arms with a linear fit. Arm k has n_k pulls with mean y_k, and m arms
+were pulled, N times in all. The sum of squares splits into the squares within arms, W (pure error), with N - m degrees
+of freedom, and those of the means about the fit, L = sum of n_k (y_k - x_k'theta_hat)^2, with m - rank. If rewards are
+linear, noise is Gaussian and counts were fixed beforehand, F = (L / (m - rank)) / (W / (N - m)) has an F distribution.
+If arm k alone departs from the model by delta, F has the noncentrality lambda = n_k (1 - h_k) delta^2 / sigma^2, where
+the leverage h_k = n_k x_k'A^-1x_k is the share of the arm's own mean in its fitted value. At h_k = 1 no departure can
+be detected. With the information A_o of the other arms, n_k (1 - h_k) = 1 / (1 / n_k + x_k'A_o^-1x_k).
 
-The end of a Lab is tested at LEVEL if the rule has a guarantee, fits a line, and has more different arms than
-dimensions. A sigma may be a bound that some arms stay far below, so the test is repeated with each arm's own
-replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with chi-square. In
-simulated experiments with one arm raised above the best by a departure of 1.3 or 2 times its distance, at floors of 0.1
-and 0.3, fewer than 1 % of the answers were wrong without a warning.
+At the end of a Lab, linearity is tested at LEVEL if the rule has a guarantee, fits a linear model, and has more
+different arms than dimensions. The noise of some arms may be far below sigma, so the test is repeated with each arm's
+own replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with the chi-square
+distribution. In simulated experiments, a departure of 1.3 or 2 times its distance raised one arm above the best, at
+floors of 0.1 and 0.3. Fewer than 1 % of the answers were wrong without a warning.
 """
 
 import textwrap
@@ -33,14 +33,14 @@ from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import Sample, total
 
-POWER = 0.8  # probability with which a visible departure is found
-NEARLY = 1e-6  # leverages so close to 1 are computed from the other arms
-MOST = 1e6  # largest noncentrality
-BLURRED = 10  # squares within arms below this multiple of the effect of rounding are no noise
+POWER = 0.8  # probability with which the F test finds a departure that counts as visible
+NEARLY = 1e-6  # a leverage so close to 1 is computed from the other arms
+MOST = 1e6  # largest noncentrality that is searched
+BLURRED = 10  # squares within arms below this multiple of the effect of rounding do not count as noise
 
 
 def replicates(sample, scale, level):
-    """Return the standard deviation of replicates over `scale` (K,), its interval, and its degrees of freedom."""
+    """Return the standard deviation of replicates in units of `scale` (K,), its interval and degrees of freedom."""
     squares, df, blur = within(sample, scale)
     if df == 0:
         return nan, nan, nan, 0
@@ -51,13 +51,13 @@ def replicates(sample, scale, level):
 
 
 def in_units(arms):
-    """Return the arms (K, d) with every feature divided by its largest size, so that no rank depends on units."""
+    """Return the arms (K, d) with every feature divided by its largest size, so that the rank is free of units."""
     largest = np.abs(arms).max(axis=0)
     return arms / np.where(largest > 0, largest, 1.0)
 
 
 def fit(arms, sample, scale):
-    """Return mean, x'theta_hat (NaN where unknown), leverage and n (1 - leverage) of the arms (K,), and the rank."""
+    """Return mean, x'theta_hat (NaN if unknown), leverage and n (1 - leverage) of the arms (K,), and the rank."""
     found = weighted_least_squares(arms, sample, scale)
     pulled = sample.counts > 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,7 +72,7 @@ def fit(arms, sample, scale):
 
 
 def _free(arms, sample, scale, k):
-    """n (1 - leverage) of arm k from the other arms, or 0 if they do not span its direction."""
+    """Return n (1 - leverage) of arm k from the other arms, or 0 if they do not span its direction."""
     counts = sample.counts.copy()
     counts[k] = 0
     others = weighted_least_squares(arms, sample._replace(counts=counts), scale) if counts.any() else None
@@ -82,7 +82,7 @@ def _free(arms, sample, scale, k):
 
 
 def detectable(df, noise_df, level):
-    """Return the noncentrality at which the F test rejects with probability POWER, or inf above MOST."""
+    """Return the noncentrality at which the F test rejects with probability POWER, or inf if it is above MOST."""
     critical, high = scipy.stats.f.isf(level, df, noise_df), 1.0
 
     def beyond(noncentrality):
@@ -95,17 +95,17 @@ def detectable(df, noise_df, level):
     return float(brentq(beyond, 0.0, high)) if level < POWER else 0.0
 
 
-WIDTH, MARGIN = 100, 12  # characters
-FEW = 4  # arms that are named
+WIDTH, MARGIN = 100, 12  # characters of the printed text
+FEW = 4  # arms that a text names
 WAY_OUT = "give the rule a floor= (a share of every batch for all arms)"
-MISSING = "Add what is missing to the features (squares, products), or take np.eye(K) as arms, which assumes nothing."
+MISSING = "Add the missing features (squares, products), or take np.eye(K) as arms, which assumes nothing."
 
 
 def parts(found):
-    """Return what a Diagnosis says of noise, linearity and arms, each a text."""
+    """Return the texts of a Diagnosis on noise, linearity and arms, by subject."""
     said = {"noise": _noise(found), "linearity": _linearity(found), "arms": _arms_in_words(found)}
     if isfinite(found.p_value):
-        said["caution"] = "where earlier rewards chose the later measurements, p is approximate."
+        said["caution"] = "if the later measurements were chosen from earlier rewards, p is approximate."
     return {name: text for name, text in said.items() if text}
 
 
@@ -119,11 +119,13 @@ def say(found):
 
 def _noise(found):
     if found.noise_df == 0:
-        return "unknown: no arm was measured twice, and only replicates tell noise from differences between arms."
+        return (
+            "unknown: no arm was measured twice, and only replicates distinguish noise from differences between arms."
+        )
     if found.noise == 0:
         return (
-            f"none to be seen: the replicates (df = {found.noise_df}) are equal up to rounding. Were they "
-            "copied, does the instrument round, or are rewards so far from 0 that digits are lost?"
+            f"not visible: the replicates (df = {found.noise_df}) are equal up to rounding. Were they copied, does the "
+            "instrument round, or are rewards so far from 0 that digits are lost?"
         )
     interval = f"{1 - found.level:.4g} interval {found.noise_low:.3g} to {found.noise_high:.3g}, df = {found.noise_df}"
     text = f"replicates have a standard deviation of {found.noise:.3g} ({interval})"
@@ -131,38 +133,38 @@ def _noise(found):
         return f"{text}."
     ratio = f"{found.noise / found.sigma:.3g} times the sigma = {found.sigma:.3g} that was assumed"
     if found.noise_low > found.sigma:
-        return f"{text}: {ratio}, and more than it. The rule's promise does not hold; are the units the same?"
+        return f"{text}: {ratio}, and clearly larger. The rule's promise does not hold; are the units the same?"
     if found.noise_high < found.sigma:
         share = (found.noise / found.sigma) ** 2
         about = f"about {share:.0%}" if share > 0.01 else "less than 1 %"
-        return f"{text}: {ratio}. The promise holds; {about} of the measurements would do."
+        return f"{text}: {ratio}. The promise holds; {about} of the measurements would be enough."
     return f"{text}: {ratio}, and no contradiction."
 
 
 def _linearity(found):
     if found.df == 0:
         return (
-            "cannot be seen: there are as many unknown numbers as arms pulled, so the fit goes through every mean. "
-            f"To see it, {WAY_OUT}."
+            "cannot be tested: there are as many unknown numbers as arms pulled, so the fit goes through every mean. "
+            f"To test it, {WAY_OUT}."
         )
     if not isfinite(found.p_value):
         return "cannot be tested without noise to compare with: measure some arms again."
     test = f"p = {found.p_value:.2g}, F = {found.F:.3g} on {found.df} and {found.noise_df} df"
     if found.p_value < found.level:
         return f"contradicted ({test}). {MISSING} {_power(found)}"
-    return f"no sign against it ({test}). {_power(found)}"
+    return f"not contradicted ({test}). {_power(found)}"
 
 
 def _power(found):
     visible = found.table["visible"]
     seen = visible[np.isfinite(visible)]
     if not len(seen):
-        return "With these counts hardly any misfit is seen: measure more, so that the noise is known."
-    text = f"In 8 of 10 such experiments the test finds a misfit of {found.visible:.2g} (root mean square of the "
+        return "With these counts the test hardly finds any misfit: measure more, so that the noise is known."
+    text = f"In 8 of 10 such experiments the test finds a misfit of {found.visible:.2g} (root mean square over the "
     text += f"measurements), or one arm alone that is off by {seen.min():.2g} ({seen.idxmin()})"
     text += f" to {seen.max():.2g} ({seen.idxmax()})" if len(seen) > 1 else ""
     blind = found.table.index[np.isinf(visible) & (found.table["pulls"] > 0)]
-    return f"{text}.{f' No departure is seen of {some(blind, FEW)} (leverage 1).' if len(blind) else ''}"
+    return f"{text}.{f' No departure of {some(blind, FEW)} can be found (leverage 1).' if len(blind) else ''}"
 
 
 def _arms_in_words(found):
@@ -172,7 +174,7 @@ def _arms_in_words(found):
         worst = residual.abs().idxmax()
         away = (table["mean"] - table["fitted"]).to_numpy()[table.index.get_loc(worst)]
         side = "above" if away > 0 else "below"
-        text = f"farthest in standard errors is {worst}: {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
+        text = f"farthest in standard errors is {worst}, {abs(away):.2g} {side} the fit ({residual[worst]:+.1f}). "
     never = table.index[table["pulls"] == 0]
     if len(never):
         text += f"Never measured, and known only if rewards are linear: {some(never, FEW)}"
@@ -181,28 +183,28 @@ def _arms_in_words(found):
 
 
 class Diagnosis(NamedTuple):
-    """What `diagnose` found; it prints as a short text.
+    """The result of `diagnose`; it prints as a short text.
 
-    Where there is nothing to compute a number is NaN; it is inf where no departure would be seen.
+    A number that cannot be computed is NaN. A departure that cannot be detected is inf.
     """
 
     table: pd.DataFrame  # a row per arm
-    noise: float  # standard deviation of replicates in units of reward; for several sigma, a multiple of these
+    noise: float  # standard deviation of replicates in units of reward, or for several sigma as a multiple of them
     noise_low: float
     noise_high: float
     noise_df: int  # pulls - arms pulled
-    sigma: float | None  # that was assumed, 1.0 for several
+    sigma: float | None  # the assumed sigma, 1.0 for several
     F: float  # lack-of-fit statistic
     p_value: float
     df: int  # arms pulled - their rank
-    visible: float  # root mean square over the pulls of a misfit that is found with probability 0.8
+    visible: float  # root mean square over the pulls of a misfit that the test finds with probability 0.8
     level: float
 
     def __repr__(self):
         return say(self)
 
     def plot(self, ax=None):
-        """Draw mean - fit of every arm with its interval, and in grey the departures that would not be seen."""
+        """Draw mean - fit of every arm with its interval, and in grey the departures that the test would miss."""
         import matplotlib.pyplot as plt
 
         table = self.table[self.table["pulls"] > 0].iloc[::-1]
@@ -229,7 +231,7 @@ def diagnose(
     level: float = 0.05,
     names: Sequence | None = None,
 ) -> Diagnosis:
-    """Return what the measurements say about noise and linearity, and what they cannot show with these counts.
+    """Return what the measurements show about noise and linearity, and what they cannot show with these counts.
 
     Parameters
     ----------
@@ -238,32 +240,33 @@ def diagnose(
     sample : Sample
         All pulls so far (`total(lab.log)`).
     sigma : float or (K,) array_like, optional
-        Standard deviation that the rule was given, to compare the noise with; of each arm, if the fit is weighted.
+        Standard deviation that the rule was given, which is compared with the noise; one per arm for a weighted fit.
     level : float, default 0.05
-        Probability of error of the F test and of the interval of the noise.
+        Error probability of the F test and of the confidence interval of the noise.
     names : sequence, optional
-        K labels, by default 0..K-1.
+        K labels of the arms; by default 0..K-1.
 
     Returns
     -------
     Diagnosis
-        It prints as a text and has the fields noise, noise_low, noise_high, noise_df, sigma, F, p_value, df, visible,
-        level and table. ``table`` has a row per arm: `pulls`, `mean` and its standard `error`, `fitted`, `residual` (in
-        its own standard errors), `leverage`, and `visible`, the smallest departure of this arm alone that the F test
-        finds with probability 0.8. ``plot()`` draws it.
+        The object prints as a text. Its fields are noise, noise_low, noise_high, noise_df, sigma, F, p_value, df,
+        visible, level and table. ``table`` has a row per arm: `pulls`, `mean` and its standard `error`, `fitted`,
+        `residual` (in its own standard errors), `leverage`, and `visible`, the smallest departure of this arm alone
+        that the F test finds with probability 0.8. ``plot()`` draws it.
 
     Raises
     ------
     ValueError
-        For bad arguments, a sample of another number of arms, without pulls or not finite, and another number of names.
+        For bad arguments; for a sample with another number of arms, without pulls, or with sums that are not finite;
+        and for another number of names.
 
     Notes
     -----
-    The F test is exact for Gaussian noise and counts fixed beforehand. With counts that a rule chose by earlier rewards
-    it rejected a true linear model in 4.1 to 5.0 % (`rage`) and 4.3 to 5.1 % (`lazy_track_and_stop`) of 4,000 simulated
-    experiments on each of three instances, at the level 0.05 (standard error 0.3 %). It cannot see a misfit that is
-    linear on the arms pulled, nor one of an arm of leverage 1. Optimal designs pull few more arms than dimensions; the
-    option `floor` of the rules gives every arm a share.
+    The F test is exact for Gaussian noise and counts fixed beforehand. With counts that a rule chose from earlier
+    rewards, it rejected a true linear model in 4.1 to 5.0 % (`rage`) and 4.3 to 5.1 % (`lazy_track_and_stop`) of 4,000
+    simulated experiments on each of three instances, at the level 0.05 (standard error 0.3 %). The test cannot find a
+    misfit that is linear on the arms pulled, or a misfit of an arm with leverage 1. Optimal designs pull few more arms
+    than dimensions; the option `floor` of the rules gives every arm a share.
 
     References
     ----------
@@ -322,19 +325,19 @@ def _checked(sample, names, K):
     return Sample(counts, sums.astype(float), squares.astype(float)), labels
 
 
-LEVEL = 1e-3  # probability of a warning for linear rewards with Gaussian noise
-DIGITS = 9  # arms that agree to so many digits, in units of the largest feature, are the same
+LEVEL = 1e-3  # probability of a false warning, for linear rewards with Gaussian noise
+DIGITS = 9  # arms that agree to so many decimals, in units of the largest feature, are the same
 TWICE = 2.0
-WAY = ". With a floor, such as 0.1, the rules that take a design give every arm a share"
+WAY = ". Pass floor=0.1 to a rule that takes a design, so that every arm gets a share of each batch"
 
 
 class LinearityWarning(UserWarning):
-    """The measurements contradict a linear model, or could not have contradicted it.
+    """The warning that the measurements contradict a linear model, or could not have contradicted it.
 
     Notes
     -----
     A Lab warns once, when its algorithm is done, if the rule ranks by a linear fit and has more arms than dimensions.
-    `diagnose` says which departures of each arm would be seen.
+    `diagnose` says which departures of each arm the test would find.
 
     Examples
     --------
@@ -344,7 +347,7 @@ class LinearityWarning(UserWarning):
 
 
 def message(experiment, log, result=None):
-    """Return the warning at the end of an experiment with this `Result`, or an empty text."""
+    """Return the warning about linearity at the end of an experiment with this `Result`, or an empty text."""
     arms = _arms(experiment.arguments, experiment.rule)
     if not log or arms is None or arms.shape[0] != len(log[0].counts) or not arms.any():
         return ""
@@ -357,9 +360,8 @@ def message(experiment, log, result=None):
     if p_value < LEVEL:
         return (
             "rewards are not linear in the features: the means of the arms differ from a linear fit by more than "
-            f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. "
-            "`diagnose` and the command report say which arms are off; squares or products among the "
-            "features mend it"
+            f"their noise (lack-of-fit test, p = {p_value:.2g}). The answer rests on a model that is wrong. `diagnose` "
+            "and the command report say which arms are off; add squares or products of features to the model"
         )
     answer = getattr(result, "recommendation", None)
     is_arm = experiment.arguments.get("items") is None and isinstance(answer, int | np.integer)
@@ -369,7 +371,7 @@ def message(experiment, log, result=None):
 
 
 def _arms(told, rule):
-    """The arms (K, d) of a rule that has a guarantee and fits a line; None for others."""
+    """Return the arms (K, d) of a rule that has a guarantee and fits a linear model; None for other rules."""
     try:
         arms = np.asarray(told.get("arms", []), dtype=float)
         np.asarray(told.get("sigma", 1.0), dtype=float)
@@ -382,7 +384,7 @@ def _arms(told, rule):
 
 
 def _tested(arms, log, sigma):
-    """The larger p-value of the two tests, 1 without a test, and the `Diagnosis` if replicates were compared."""
+    """Return the larger p-value of the two tests, 1 without a test, and the `Diagnosis` if there are replicates."""
     sample, sds = total(log), None if sigma is None else np.asarray(sigma, dtype=float)
     found = diagnose(arms, sample, sds if sds is not None and sds.ndim else None, level=LEVEL)
     if found.df == 0:
@@ -396,19 +398,19 @@ def _tested(arms, log, sigma):
 
 
 def _against_sigma(arms, sample, sigma, df):
-    """The p-value of the misfit for noise of at most sigma."""
+    """Return the p-value of the misfit for noise with a standard deviation of at most sigma."""
     means, fitted = fit(in_units(arms), sample, np.full(len(arms), sigma))[:2]
     return float(scipy.stats.chi2.sf(np.nansum(sample.counts * (means - fitted) ** 2) / sigma**2, df))
 
 
 def _made_up(log):
-    """Whether all replicates told together are equal, as if their squares were computed from means."""
+    """Return whether all replicates told together are equal, as if their squares were computed from means."""
     found = [within(sample) for sample in log]
     return any(f.df for f in found) and all(f.squares <= BLURRED * f.blur for f in found)
 
 
 def _own(sample, noise):
-    """The standard deviation of each arm's replicates, or `noise` without replicates that differ."""
+    """Return the standard deviation of each arm's replicates, or `noise` if they do not differ."""
     n = np.maximum(sample.counts, 2)
     squares = np.maximum(sample.squares - sample.sums * (sample.sums / n), 0.0)
     own = np.sqrt(squares / (n - 1))
@@ -416,7 +418,7 @@ def _own(sample, noise):
 
 
 def _unseen(kinds, kind, sample, names):
-    """The warning about arms that may differ from the model by anything; arm k is kinds[kind[k]]."""
+    """Return the warning about arms whose departure from the model cannot be found; arm k is kinds[kind[k]]."""
     merged = Sample(*(np.bincount(kind, field, len(kinds)) for field in sample))
     free = fit(kinds, merged._replace(counts=merged.counts.astype(np.int64)), np.ones(len(kinds)))[3]
     blind = np.flatnonzero((free == 0)[kind])
@@ -426,18 +428,19 @@ def _unseen(kinds, kind, sample, names):
         measured = int(np.count_nonzero(merged.counts))
         return (
             "whether rewards are linear in the features cannot be seen: a linear fit goes through the means of "
-            f"{measured} arms, as many as were measured, whatever they are. The answer is as sure as that assumption"
+            f"{measured} arms, as many as were measured, whatever they are. The answer is only as sure as that "
+            "assumption"
         )
     one = len(blind) == 1
     return (
-        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: never "
-        "measured, or the linear fit goes through the mean whatever it is. That "
-        f"{'it is' if one else 'these are'} not the best is as sure as that assumption"
+        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: never measured, or "
+        "the linear fit goes through the mean whatever it is. That "
+        f"{'it is' if one else 'these are'} not the best is only as sure as that assumption"
     )
 
 
 def _hardly_seen(found, answer, names):
-    """The warning about arms of which a departure by TWICE their distance from the answer would be missed."""
+    """Return the warning about arms whose departure by TWICE their distance from the answer would be missed."""
     if found is None:
         return ""
     behind = found.table["fitted"].to_numpy()[answer] - found.table["fitted"].to_numpy()
@@ -446,10 +449,10 @@ def _hardly_seen(found, answer, names):
     if not len(faint):
         return ""
     return (
-        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: they "
-        f"were measured too rarely. If one of them were better than the fit says, by {TWICE:g} times its distance from "
-        "the answer (the answer: worse), that would be missed with a probability above 0.2. The answer is as sure as "
-        "the model"
+        f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: they were "
+        f"measured too rarely. If one of them were better than the fit says by {TWICE:g} times its distance from the "
+        "answer, or the answer worse by as many times its lead, the test would miss it with a probability above 0.2. "
+        "The answer is only as sure as the model"
     )
 
 

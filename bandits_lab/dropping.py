@@ -1,7 +1,8 @@
-"""How a rule goes on without an arm, and what can be said if it cannot. Which way, and what stands, its `After` says.
+"""Continue a rule without an arm, or say what is known if that is impossible.
 
-A generator cannot be told that an arm is gone, but it can be made once more and led to where it was by what it was
-told: with a design that looks at the arms that are left, or on these arms alone with all pulls so far as its history.
+The `After` of a rule says how it continues and whether its guarantee stands. A running generator cannot drop an arm. It
+is therefore made again and sent the same samples, with a design on the arms that are left; or it starts on these arms
+alone, with all pulls so far as its history.
 """
 
 import numpy as np
@@ -14,27 +15,27 @@ from bandits_lib.numerics.span import RANK_TOL, basis, outside
 from bandits_lib.protocol import SPENT, UNKNOWN, Result, Sample, checked_batch, total, unroll
 
 UNPROVED = (SPENT, UNKNOWN.why)
-IN_VAIN = 100  # requests in a row that want dropped arms alone
+IN_VAIN = 100  # successive requests for dropped arms alone, after which the rule is refused
 LISTED = 12  # rows that a message names
 
 
 def going_on(lab):
-    """Return the `After` of a rule that goes on without an arm; ValueError with the reason if it cannot."""
+    """Return the `After` of a rule that can continue without an arm; a ValueError gives the reason if it cannot."""
     found, name = lab._after, lab.experiment.rule
     if not found.how:
         raise ValueError(
-            f"{name} cannot go on without an arm: {found.why}. The way out is another experiment without "
-            f"these arms, {name}(arms left, ...), whose probability of error is its own"
+            f"{name} cannot go on without an arm: {found.why}. Begin another experiment without these arms, "
+            f"{name}(arms left, ...), which has a probability of error of its own"
         )
     return found
 
 
 class CannotGoOn(ValueError):
-    """No arm that is left can tell the items in play apart."""
+    """The error when the arms that are left cannot distinguish the items in play."""
 
 
 class Without:
-    """A design (arms, directions, ...) -> Design on the arms that are not in `gone`, a list that may change."""
+    """A design restricted to the arms that are not in the list `gone`, which may change between calls."""
 
     def __init__(self, design, gone):
         self.design, self.gone = design, gone
@@ -51,7 +52,7 @@ class Without:
 
 
 def following(algorithm, reply, without=None):
-    """Return the next request (K,) that is not empty, `without` dropped arms; answer empty ones at once."""
+    """Return the next request (K,) with pulls, changed by `without`; answer requests without pulls at once."""
     in_vain = 0
     while True:
         request = checked_batch(algorithm.send(reply))
@@ -60,14 +61,16 @@ def following(algorithm, reply, without=None):
             return left
         in_vain = in_vain + 1 if request.any() else 0
         if in_vain == IN_VAIN:
-            raise ValueError(f"the algorithm asks for nothing but dropped arms, {IN_VAIN} times in a row")
+            raise ValueError(
+                f"the algorithm asked {IN_VAIN} times in a row for dropped arms alone: begin another experiment"
+            )
         reply = nothing(len(request))
 
 
 def left_out(request, had, gone, arms=None, may=None):
-    """Return a request (K,) without dropped arms; others get their pulls if the rest measures fewer dimensions.
+    """Return a request (K,) without dropped arms; other arms replace them where the rest measures fewer dimensions.
 
-    had : (K,) pulls told in answer to it; arms : (K, d), None if they are not known; may : rows that may be pulled
+    had : (K,) pulls told in answer to it; arms : (K, d), or None if unknown; may : rows that may be pulled
     """
     left = request.copy()
     left[list(gone)] = 0
@@ -83,22 +86,22 @@ def left_out(request, had, gone, arms=None, may=None):
     elif not within(arms[may] - arms[may[0]], arms[pool]):
         raise CannotGoOn(
             f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and "
-            "the others do not tell them apart"
+            "measurements of the others cannot distinguish the arms in play"
         )
     return left
 
 
 def within(directions, arms):
-    """Whether the arms span the directions."""
+    """Return whether the arms span the directions."""
     scale = np.linalg.norm(directions, axis=1).max()
     axes = basis(arms) if len(arms) else np.zeros((directions.shape[1], 0))
     return bool((outside(directions, axes) <= RANK_TOL * scale).all())
 
 
 def led(rule, samples, requests, drops, number, from_start):
-    """Make a `Rule` again with a design without dropped arms, and lead it to a request: (Rule, unrolled, request).
+    """Return a `Rule` made again with a design without dropped arms, unrolled up to a request, and that request.
 
-    samples, requests : what was told, and in answer to which; drops : [(request, arms), ...], when the arms were gone
+    samples, requests : the Samples told and the requests that they answered; drops : [(request, dropped arms), ...]
     """
     gone: list[int] = []
     rule = rule.again(design=Without(rule.arguments["design"], gone))
@@ -115,7 +118,7 @@ def led(rule, samples, requests, drops, number, from_start):
 
 
 def restarted(rule, samples, gone, K):
-    """Make the rule again for the arms that are left, with all pulls so far as its history."""
+    """Return the unrolled rule on the arms that are left, with all pulls so far as its history."""
     given = rule.arguments
     arms = np.asarray(given["arms"], dtype=float)
     left = np.setdiff1d(np.arange(K), gone)
@@ -137,13 +140,13 @@ def restarted(rule, samples, gone, K):
 
 
 def proved(given, arms, items, samples):
-    """Return the rows of the items that eq. 9 of jedra2020 has not put out, on the event of the stopping rule."""
+    """Return the rows of the items that eq. 9 of jedra2020 does not exclude, on the event of the stopping rule."""
     told = {"items": items, "sigma": given["sigma"], "delta": given["delta"], "u": given.get("u", 1.0)}
     return np.flatnonzero(intervals(arms, total(samples), **told)["in_play"])
 
 
 def _embedded(algorithm, left, active, K):
-    """Play an algorithm for the arms `left` and the items `active` as one for all arms and items."""
+    """Run an algorithm for the arms `left` and the items `active` as an algorithm for all arms and items."""
     reply = None
     while True:
         try:
@@ -157,28 +160,28 @@ def _embedded(algorithm, left, active, K):
         reply = Sample(*(field[left] for field in sample))
 
 
-# --- whether what is left will do
+# --- whether the arms that are left suffice
 
 
 def checked_arms(arms, K, dropped):
-    """Return rows of arms to drop, as a tuple without repetitions; ValueError for anything else."""
+    """Return the rows of arms to drop as a sorted tuple without repetitions; ValueError for anything else."""
     given = np.atleast_1d(arms)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
-        raise ValueError(f"arms must be one or several rows, whole numbers; got {arms!r}")
+        raise ValueError(f"arms must be whole numbers, the rows of one or several arms; got {arms!r}")
     if ((given < 0) | (given >= K)).any():
         raise ValueError(f"arms must lie in 0..{K - 1}; got {arms!r}")
     if again := sorted({*given.tolist()} & {*dropped}):
-        raise ValueError(f"arm {again[0]} was dropped before")
+        raise ValueError(f"arm {again[0]} was dropped before: leave it out")
     return tuple(sorted(set(given.tolist())))
 
 
 def check_left(lab, gone):
-    """Refuse a drop after which the items in play can never be told apart, and say what is known."""
+    """Refuse a drop after which measurements cannot distinguish the items in play, and say what is known."""
     given, found = lab._fresh.arguments, lab._after
     if found.how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
         raise ValueError(
-            f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; a second "
-            "time would set it anew. Begin another experiment, with history=(arms, total(lab.log))"
+            f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; another "
+            "drop would change that constant. Begin another experiment, with history=(arms, total(lab.log))"
         )
     arms = np.asarray(given.get("arms", np.ones((0, 1))), dtype=float)
     left = np.setdiff1d(np.arange(len(arms)), gone)
@@ -197,21 +200,21 @@ def check_left(lab, gone):
 
 
 def _what_stands(lab, gone, active, kept, level):
-    """Say why an experiment cannot go on, and what is known."""
+    """Return why an experiment cannot go on, and what is known."""
     rule, delta = lab.experiment.rule, lab._fresh.arguments.get("delta")
-    apart = "an item in play from the threshold" if level else "the items in play apart"
+    apart = "items in play from the threshold" if level else "the items in play from each other"
     comparable = f"; the arms left compare items {_listed(kept)} with each other" if 1 < len(kept) < len(active) else ""
-    error = "" if delta is None else ", whose probability of error is added to this one's"
+    error = "" if delta is None else ", whose probability of error is added to that of this one"
     return (
-        f"arms {_listed(gone)} cannot be dropped here: without them nothing tells {apart}. What can be said: in play "
-        f"are items {_listed(active)}{comparable}. To go on with some of them is another experiment, {rule}(arms "
-        f"without {_listed(gone)}, items=those{'' if delta is None else f', delta={delta}'}, ...){error}. "
+        f"arms {_listed(gone)} cannot be dropped here: without them no measurement distinguishes {apart}. Known so "
+        f"far: in play are items {_listed(active)}{comparable}. To go on with some of them, begin another experiment, "
+        f"{rule}(arms without {_listed(gone)}, items=those{'' if delta is None else f', delta={delta}'}, ...){error}. "
         "Nothing was changed"
     )
 
 
 def in_play(lab, arms, items):
-    """Return the rows of the items that the rule, or else eq. 9, has not put out."""
+    """Return the rows of the items that the rule, or else eq. 9 of jedra2020, has not eliminated."""
     if lab._rule.active is not None:
         return lab._rule.active
     given = lab._fresh.arguments
@@ -221,7 +224,7 @@ def in_play(lab, arms, items):
 
 
 def _alike(items, axes, scale):
-    """Return groups of rows of items (m, d) that differ only in directions of `axes` (d, r), the largest first."""
+    """Return groups of items (m, d) that differ only in the directions `axes` (d, r), the largest group first."""
     rest = items - (items @ axes) @ axes.T
     groups: list[list[int]] = []
     for row in range(len(items)):

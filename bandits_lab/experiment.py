@@ -1,11 +1,11 @@
-"""A rule and its arguments, as the head of a log writes them, and in what two experiments differ.
+"""Describe a rule and its arguments as the first lines of a log do, and compare two such experiments.
 
-Numbers are written to 17 digits and compared within a tolerance: a hash of rounded numbers would differ wherever a
-number lies where the rounding goes up or down by its last bit. Two arrays are the same if no entry differs by more than
-1e-12 of the largest in its column (a feature has its own unit) or 1e-15 of the largest of all (what rounding leaves
-where a column should be zero). Arrays, lists and data frames of the same numbers are the same.
-Functions of this project count by name, a user's by source, defaults and the values it refers to. An argument that the
-log does not name is no difference at its default, and one that the rule has lost (GONE) is none at its value there.
+Numbers are written to 17 digits and compared within a tolerance, because the last bit of a number can change a hash of
+rounded numbers. Two arrays are the same if no entry differs by more than 1e-12 of the largest entry of its column (each
+feature has its own unit) or 1e-15 of the largest entry of all (rounding errors in a column that should be zero).
+Arrays, lists and data frames of the same numbers are the same. Functions of this project are compared by name, a user's
+function by its source, its defaults and the values that it refers to. An argument that the log does not name may have
+its default here. An argument that the rule no longer has may have its value in GONE in the log.
 """
 
 import hashlib
@@ -30,22 +30,22 @@ PLAYED: dict[str, Played] = {
     if hasattr(getattr(package, name), "guarantee")
 }
 
-COLUMN, WHOLE = 1e-12, 1e-15  # of the largest number in the column, in the array
+COLUMN, WHOLE = 1e-12, 1e-15  # tolerances, relative to the largest number in the column and in the array
 GONE = {name: rule.gone for name, rule in PLAYED.items()}
 UNDECORATED = (
-    "the generator {0} cannot be made again, as a Lab must: write @rule above `def {0}`, after "
+    "the generator {0} cannot be made again, which a Lab needs: write @rule above `def {0}`, after "
     "`from bandits_lib import rule`"
 )
 
 
 class Experiment(NamedTuple):
-    """A rule and what it was called with, in terms of JSON."""
+    """A rule and its arguments, as values that JSON can hold."""
 
     rule: str  # name of the generator function
-    arguments: dict[str, Any]  # all of them, arrays as lists
-    defaults: dict[str, Any] = {}  # of those that have one
-    names: tuple[str, ...] = ()  # of the arms, if they are known
-    unit: str = ""  # of the reward, if it is known
+    arguments: dict[str, Any]  # all arguments, arrays as lists
+    defaults: dict[str, Any] = {}  # of the arguments that have a default
+    names: tuple[str, ...] = ()  # names of the arms, if they are known
+    unit: str = ""  # unit of the reward, if it is known
 
 
 def identify(algorithm):
@@ -57,7 +57,7 @@ def identify(algorithm):
             f"algorithm must be a generator such as rage(arms, delta=0.05); got {type(algorithm).__name__}"
         )
     if not algorithm.fresh:
-        raise ValueError("algorithm must be fresh: this generator has already been advanced; make a new one")
+        raise ValueError("algorithm must be fresh, but this generator has already been advanced: make a new one")
     parameters = inspect.signature(algorithm.function).parameters.values()
     defaults = {p.name: _describe(p.default) for p in parameters if p.default is not p.empty}
     arguments = algorithm.arguments | _cells(inspect.unwrap(algorithm.function))
@@ -65,7 +65,7 @@ def identify(algorithm):
 
 
 def differences(logged, here):
-    """Return in what two `Experiment`s differ, as a list of clauses, empty if they are the same."""
+    """Return the differences of two `Experiment`s as a list of clauses, which is empty if they are the same."""
     if logged.rule != here.rule:
         return [f"the rule is {logged.rule} in the log and {here.rule} here"]
     gone = _describe(GONE.get(here.rule, {}))
@@ -74,7 +74,7 @@ def differences(logged, here):
 
 
 def _labels_differ(logged, here):
-    """Return clauses on the first name that differs and on the unit, where both are known."""
+    """Return clauses on the first name that differs and on the unit, where both experiments have them."""
     clauses, one, other = [], logged.names, here.names
     if one and other and one != other:
         k = next((k for k, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
@@ -85,11 +85,11 @@ def _labels_differ(logged, here):
     return clauses
 
 
-# --- in what two arguments differ
+# --- the differences of two arguments
 
 
 def _compare(name, logged, here):
-    """Return clauses on the entry `name` of two dicts."""
+    """Return clauses on the differences of the entry `name` of two dicts."""
     if name not in logged or name not in here:
         return [f"there is no {name} {'in the log' if name in here else 'here'}"]
     return _differ(name, logged[name], here[name])
@@ -101,7 +101,7 @@ def _differ(name, logged, here):
         return _numbers_differ(name, one, other)
     if isinstance(logged, dict) and isinstance(here, dict) and logged.keys() == here.keys():
         if "rng" in logged:
-            state = f"{name} is in another state than in the log: another seed, or it has been drawn from"
+            state = f"{name} is in another state than in the log: another seed, or numbers were drawn from it"
             return [] if logged == here else [state]
         return [clause for key in logged for clause in _differ(_inside(name, key), logged[key], here[key])]
     if isinstance(logged, list) and isinstance(here, list) and len(logged) == len(here):
@@ -139,7 +139,7 @@ def _numbers_differ(name, logged, here):
 
 
 def _close(one, other):
-    """Return which numbers of two arrays of equal shape are the same; whole numbers must be equal."""
+    """Return which numbers of two arrays of equal shape are the same, where integers must be equal."""
     if one.dtype.kind in "iu" and other.dtype.kind in "iu":
         return one == other
     size = np.maximum(np.abs(one), np.abs(other))
@@ -157,7 +157,7 @@ def _short(value):
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-# --- arguments in terms of JSON
+# --- arguments as values that JSON can hold
 
 
 def _describe(value, seen=()):
@@ -217,7 +217,7 @@ def _describe_function(function, seen):
 
 
 def _cells(function):
-    """Return {name: value} of what a function refers to in the functions around it."""
+    """Return {name: value} of the variables of enclosing functions that a function uses."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in cells}
 
@@ -228,7 +228,7 @@ def _names(code):
 
 
 def _source(function):
-    """Return a hash of a function's text, or, if there is none, of its compiled code."""
+    """Return a hash of a function's source, or of its compiled code if it has no source."""
     try:
         text = textwrap.dedent(inspect.getsource(function)).encode()
     except (OSError, TypeError):

@@ -1,8 +1,8 @@
-"""Drive a rule by hand: ask what to pull, tell what came back, and keep a log.
+"""Run a rule by hand: ask what to pull, tell the rewards, and keep a log.
 
 Beside results there are steps for mistakes, arms that run out, pulls that fail and earlier measurements. Every such
-step is tried on a copy, which is made from the log and takes the Lab's place if all went well. A log that is read back
-holds what was asked and told, whatever the algorithm computes today.
+step is tried on a copy, which is made from the log and replaces the Lab if the step succeeds. The requests and rewards
+in a log count as they were written, even if the algorithm would ask for other pulls today.
 """
 
 import os
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def replay(lab, log, path):
-    """Take a `Log` into a `Lab` that was told nothing, and return warnings. A ValueError names the line in `path`."""
+    """Replay a `Log` into a `Lab` without results, and return the warnings; a ValueError names the line in `path`."""
     story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
@@ -44,18 +44,18 @@ def replay(lab, log, path):
 
 
 class _Story:
-    """One replay: the Lab that relives it, and where it goes otherwise than it went."""
+    """The replay of a log into a Lab, with the places where the algorithm differs from the log."""
 
     def __init__(self, lab, log):
         self.lab, self.log = lab, log
-        self.differing: list[tuple[int, int, int]] = []  # request, pulls that differ, pulls asked for
-        self.outlived: int | None = None  # pulls that the log holds after the algorithm was done here
-        self.undone = False  # the algorithm was done there, but not here
+        self.differing: list[tuple[int, int, int]] = []  # (request, pulls that differ, pulls asked for)
+        self.outlived: int | None = None  # pulls in the log after the algorithm was done here
+        self.undone = False  # whether the algorithm was done in the log, but not here
         self.asked = 0  # the last request in the log
         lab._head = log.head
 
     def take(self, entry):
-        """One entry: what was told or changed, then what was asked."""
+        """Replay one entry: what was told or changed, then what was asked."""
         lab = self.lab
         lab._stock.move(entry.stock)
         lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
@@ -79,16 +79,22 @@ class _Story:
         try:
             self.lab._take(self.lab._check(_sample(rows, len(self.lab._missing))))
         except ValueError as error:
-            cause = f" (the log's requests differ from those computed here: {logs.MACHINE})" if self.differing else ""
+            cause = (
+                f" (the log's requests differ from those computed here; likely causes: {logs.MACHINE})"
+                if self.differing
+                else ""
+            )
             raise ValueError(f"line {rows[0].line}: {error}{cause}") from None
 
     def _change(self, entry):
-        """What the open request wants more or less, since arms were dropped or it was closed."""
+        """Change the pulls of the open request, after arms were dropped or the request was closed."""
         self._check_request(entry.changed)
         lab, line = self.lab, entry.changed[0].line
         held = lab._missing + _dense(entry.changed, "asked", lab._K)
         if (held < 0).any():
-            raise ValueError(f"line {line}: asks for {held.min()} measurements of arm {int(np.argmin(held))}")
+            raise ValueError(
+                f"line {line}: asks for {held.min()} measurements of arm {int(np.argmin(held))}, a negative number"
+            )
         try:
             if entry.dropped:
                 lab._plan_without(entry.dropped)
@@ -101,13 +107,13 @@ class _Story:
             raise ValueError(f"line {line}: {error}") from None
 
     def _compare(self, held, computed):
-        """Note where a request in the log is another than the one computed here."""
+        """Record by how much a request in the log differs from the one computed here."""
         apart = max(np.maximum(held - computed, 0).sum(), np.maximum(computed - held, 0).sum())
         if apart:
             self.differing.append((self.lab._request, int(apart), int(held.sum())))
 
     def _hold(self, entry):
-        """Let the request in the log stand for the one computed."""
+        """Replace the request computed here by the one in the log."""
         lab, rows = self.lab, entry.asked
         self._check_request(rows)
         computed, asked = lab._missing, _dense(rows, "asked", len(lab._missing))
@@ -122,7 +128,7 @@ class _Story:
             raise ValueError(f"line {row.line}: {verb} request {row.request} where the algorithm is at request {at}")
 
     def _outlive(self, entry):
-        """Keep what was told after the algorithm was done."""
+        """Keep the rewards that were told after the algorithm was done."""
         if entry.told:
             log = self.lab.log
             sample = _sample(entry.told, len(log[0].counts) if log else 1 + max(row.arm for row in entry.told))
@@ -131,7 +137,7 @@ class _Story:
             self.outlived = (self.outlived or 0) + int(sample.counts.sum())
 
     def finish(self):
-        """Enter a request that the log does not have; returns the warnings."""
+        """Enter the request or the end that the log lacks, and return the warnings."""
         lab = self.lab
         if lab.result is None and self.asked < lab._request:
             lab._texts.append(logs.text(logs.entry(lab._request - 1, asked=lab._missing)))
@@ -146,7 +152,7 @@ class _Story:
             return ""
         return (
             f"the entry in line {', '.join(lines)} was changed after it was written, by hand or by a spreadsheet that "
-            "rounds: it counts as it stands"
+            "rounds: it counts as it stands now"
         )
 
     def _torn(self):
@@ -154,17 +160,17 @@ class _Story:
             return ""
         return (
             f"its end, {self.log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
-            "Tell again what ask() still wants; the next save makes a remark of this"
+            "Tell the measurements again that ask() still wants; the next save turns the end into a remark"
         )
 
     def _differs(self):
         if not self.differing:
             return ""
         (request, apart, pulls), *later = self.differing
-        more = f" and {len(later)} later ones" if later else ""
+        more = f", and {len(later)} later requests differ too" if later else ""
         return (
-            f"the log holds another request {request}{more} than the algorithm computes here ({apart} of its {pulls} "
-            "measurements differ). What was asked and told holds, and the rule fits that. "
+            f"the log holds another request {request} than the algorithm computes here ({apart} of its {pulls} "
+            f"measurements differ{more}). The requests and rewards in the log count, and the rule fits those. "
             f"Likely causes: {logs.MACHINE}"
         )
 
@@ -173,8 +179,7 @@ class _Story:
         if self.outlived is not None:
             return (
                 f"here the algorithm is done {end}, though the log goes on: its {self.outlived} further measurements "
-                "are kept "
-                f"and have no part in the result. Likely causes: {logs.MACHINE}"
+                f"are kept and have no part in the result. Likely causes: {logs.MACHINE}"
             )
         if self.undone:
             before = f"after request {self.asked}"
@@ -188,7 +193,7 @@ def _sample(rows, K):
 
 
 def _dense(rows, field, K):
-    """One field of rows as an array (K,)."""
+    """Return the sums of one field of rows as an array (K,)."""
     values = np.zeros(K, np.int64 if field in ("asked", "count") else float)
     for row in rows:
         if row.arm >= K:
@@ -198,7 +203,7 @@ def _dense(rows, field, K):
 
 
 def _told(steps):
-    """What entries of a log that belong together say, in words."""
+    """Return in words what entries of a log that belong together did."""
     told = [row for entry in steps if not entry.stock for row in entry.told]
     before = [row for entry in steps if not entry.told for row in entry.stock]
     if told:
@@ -208,13 +213,13 @@ def _told(steps):
 
 
 def _one_line(reason):
-    """A reason as a line that no spreadsheet changes."""
+    """Return a reason as one line that no spreadsheet changes."""
     text = label(" ".join(str(reason or "").replace("\0", "").split())).replace('"', "'").rstrip(",; ")
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 class ReplayWarning(UserWarning):
-    """A log was replayed, and not all is as it was when the log was written.
+    """The warning that a replayed log differs from what the algorithm computes here, or was cut short or changed.
 
     Parameters
     ----------
@@ -223,7 +228,8 @@ class ReplayWarning(UserWarning):
 
     Notes
     -----
-    The algorithm computes other requests here than the log holds, or the log's last entry was cut short.
+    Either the algorithm computes other requests than the log holds, or the last entry of the log was cut short, or an
+    entry was changed after it was written.
 
     Examples
     --------
@@ -236,65 +242,65 @@ class ReplayWarning(UserWarning):
 
 
 SHOWN = ("delta", "budget", "sigma")
-MANY = 10  # times as many measurements in the first request of which a Lab warns
+MANY = 10  # a Lab warns if the first request asks for more than so many times what the noise needs
 
 
 class Lab(Drive):
-    """Drive a rule by hand. The log is the state: `Lab(algorithm, log)` continues where you stopped.
+    """A rule that you run by hand, with its log; `Lab(algorithm, log)` continues where you stopped.
 
     Parameters
     ----------
     algorithm : Rule
-        A rule, for example `rage(arms, delta=0.05)`; a function of your own needs the decorator `bandits_lib.rule`.
+        A rule, for example `rage(arms, delta=0.05)`. A function of your own needs the decorator `bandits_lib.rule`.
     log : iterable of Sample, or path, default ()
         Samples told before, or the path of a csv written by `save`. They are replayed into the rule.
     names : sequence of str, optional
-        Labels of the K arms. A log that begins with them keeps them, and is not opened with others.
+        Labels of the K arms. A log keeps the labels with which it begins, and cannot be opened with others.
     unit : str, default ""
-        Unit of the reward. A log that begins with it keeps it, and is not opened with another.
+        Unit of the reward. A log keeps the unit with which it begins, and cannot be opened with another.
 
     Attributes
     ----------
     log : list of Sample
-        What was told so far.
+        The Samples that were told so far.
     requests : list of int
-        Number of the request that each of them answered.
+        For each Sample, the number of the request that it answered.
     result : Result or None
-        None until the algorithm is done.
+        The answer of the algorithm; None until it is done.
     dropped : tuple of int
-        Arms that are asked for no more.
+        Arms that are not asked for any more.
     ended : str
-        Why there will be no result, if arms were dropped and the others do not do; empty otherwise.
+        Why there will be no result, if arms were dropped and the others do not suffice; empty otherwise.
     experiment : Experiment
-        Rule and arguments.
+        The rule and its arguments.
     names : list of str or None
-        Labels of the arms, as they were given or as the log has them.
+        Labels of the arms, as given or as in the log.
     unit : str
         Unit of the reward.
 
     Raises
     ------
     ValueError
-        For an algorithm that is no fresh rule, a log of another experiment (it says what differs), a row that cannot be
-        right (with its line number), and pulls that the rule cannot use in the place of those it asks for.
+        For an algorithm that is not a fresh rule, a log of another experiment (the message says what differs), a row
+        that cannot be right (with its line number), and pulls that the rule cannot use instead of those it asks for.
     FileNotFoundError
         If there is no file at the path.
 
     Warns
     -----
     ReplayWarning
-        If a log is replayed and not all is as when it was written.
+        If a replayed log differs from what the algorithm computes here, or was cut short or changed.
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
     DriftWarning
         If parts of the same arm, told at different times, differ by more than their noise.
     LinearityWarning
-        When the algorithm is done, if the measurements contradict a linear model, or could not have done so.
+        When the algorithm is done, if the measurements contradict a linear model, or could not have contradicted it.
 
     Notes
     -----
-    The log holds what was asked and told. If the rule asks for other pulls on another machine, the log counts, the rule
-    fits what was told, and a ReplayWarning says where.
+    The log is the state of the experiment: it holds all requests and rewards. If the rule asks for other pulls on
+    another machine, the log counts, the rule fits the rewards in it, and a ReplayWarning says where they differ.
 
     Examples
     --------
@@ -326,13 +332,13 @@ class Lab(Drive):
             for sample in log:
                 self.tell(sample)
 
-    def ask(self) -> Any:  # a union with None would ask every caller for a check
+    def ask(self) -> Any:  # with a union with None, mypy would want a check from every caller
         """Return what to pull next.
 
         Returns
         -------
         (K,) int array or None
-            Pulls still wanted of each arm; None when the algorithm is done.
+            Pulls of each arm that are still wanted; None when the algorithm is done.
 
         Examples
         --------
@@ -343,31 +349,31 @@ class Lab(Drive):
         return None if self._missing is None else self._missing.copy()
 
     def tell(self, sample: Sample, *, keep: bool = False) -> None:
-        """Hand over the rewards of some or all of the pulls that were asked for.
+        """Hand over the rewards of some or all pulls that were asked for.
 
         Parameters
         ----------
         sample : Sample
-            Counts (K,), at most those asked for, with sums and squares in units of reward and its square.
+            Counts (K,), at most those asked for, sums in units of reward, and squares in its square.
         keep : bool, default False
-            Keep single rewards beyond those asked for, in the order of `read_measurements`. They answer later requests.
+            Whether to keep surplus single rewards, in the order of `read_measurements`, as answers to later requests.
             The guarantee stands: the rule has not seen them, and reads the rewards of an arm one after the other.
 
         Raises
         ------
         ValueError
-            For pulls that were not asked for or numbers that cannot be rewards: nothing is changed. For rewards that
-            the algorithm refuses: they stay out of the log (make the Lab again from it).
+            For pulls that were not asked for and numbers that cannot be rewards; nothing is changed. For rewards that
+            the algorithm refuses; they are not in the log, from which you can make the Lab again.
 
         Warns
         -----
         SigmaWarning
-            If the replicates told so far contradict the rule's `sigma`, once for each direction; the Sample is taken.
+            If the replicates told so far contradict the rule's `sigma`, once in each direction. The Sample is taken.
         LinearityWarning
-            With the last Sample, if the measurements contradict a linear model, or could not have done so.
+            With the last Sample, if the measurements contradict a linear model, or could not have contradicted it.
         UserWarning
-            If rows were told before and chance does not explain it: a file that was read twice? If a single reward lies
-            far from all others: a typing error? If the experiment ends without a result.
+            If rows were told before and chance does not explain it, such as a file read twice; if a single reward lies
+            far from all others, such as a typing error; if the experiment ends without a result.
 
         Examples
         --------
@@ -401,24 +407,25 @@ class Lab(Drive):
             warnings.warn(self.ended, stacklevel=2)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the log as a csv that a person can read (`bandits_lab.log` shows one), or add what is new.
+        """Write the log as a csv that a person can read, or add the new entries to it.
 
         Parameters
         ----------
         path : path or str
-            The file. Its entries are never replaced. It gets those that it lacks, or none if it holds all of this Lab.
+            The file. Its entries are never replaced; the entries that are missing there are appended.
 
         Raises
         ------
         ValueError
-            If the file holds what this Lab was not told (another Lab has saved there), another experiment, or no log;
-            it is left as it is.
+            If the file holds results that this Lab was not told (another Lab has saved there), another experiment, or
+            no log. The file is left as it is.
         FileNotFoundError, PermissionError, TimeoutError
-            If it cannot be written.
+            If the file cannot be written.
 
         Notes
         -----
-        If the program is killed while it writes, nothing that was saved before is lost.
+        If the program is killed while it writes, nothing that was saved before is lost. The docstring of
+        `bandits_lab.log` shows a file.
 
         Examples
         --------
@@ -433,12 +440,12 @@ class Lab(Drive):
         logs.save(path, self.experiment, self._head, self._texts)
 
     def standings(self, **options: Any) -> "Standings":
-        """Return what is known now: the leader, the items that may still be best, and intervals.
+        """Return the current leader, the items that may still be the best, and their intervals.
 
         Parameters
         ----------
         **options
-            `names` of the items, and what else `bandits_lab.standings` takes.
+            Options of `bandits_lab.standings`, such as `names`.
 
         Returns
         -------
@@ -448,7 +455,7 @@ class Lab(Drive):
         Raises
         ------
         ValueError
-            As `bandits_lab.standings`.
+            As for `bandits_lab.standings`.
 
         Examples
         --------
@@ -475,10 +482,12 @@ class Lab(Drive):
         return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
 
     def __reduce__(self):
-        raise TypeError("a Lab cannot be pickled or copied: lab.save(path) it, and Lab(algorithm, path) makes it again")
+        raise TypeError(
+            "a Lab cannot be pickled or copied: use lab.save(path), and make it again with Lab(algorithm, path)"
+        )
 
     def _look(self, above=1):
-        """Warn if what was told contradicts the rule's sigma, or at the end its linear model; `above`: callers."""
+        """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear; `above`: callers."""
         if message := self._watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=2 + above)
         if message := self._watch.drift():
@@ -487,17 +496,17 @@ class Lab(Drive):
             warnings.warn(message, LinearityWarning, stacklevel=2 + above)
 
     def undo(self, reason: str = "") -> str:
-        """Take the last step back: what was told last, or a drop, a closed request, or earlier measurements.
+        """Take back the last step: the last Sample, a drop, a closed request, or earlier measurements.
 
         Parameters
         ----------
         reason : str, default ""
-            Why, for the log.
+            The reason, for the log.
 
         Returns
         -------
         str
-            What was taken back.
+            What was taken back, in words.
 
         Raises
         ------
@@ -506,8 +515,8 @@ class Lab(Drive):
 
         Notes
         -----
-        This is for an error in the records, such as a typing error. Which results stand must not depend on what they
-        are. The step stays in the log, followed by the same rows with opposite signs.
+        Use `undo` for errors in the records only, such as a typing error. Discarding a result because of its value
+        invalidates the guarantee. The step stays in the log, followed by the same rows with opposite signs.
 
         Examples
         --------
@@ -528,7 +537,7 @@ class Lab(Drive):
         text = logs.text(logs.undoing(standing[last:], _one_line(reason)))
         if self._obstacle:
             self._texts.append(text)
-            self._refusal = f"it was taken back in the log, but {self._obstacle}"
+            self._refusal = f"they were taken back in the log, but {self._obstacle}"
             warnings.warn(
                 f"the last step is taken back in the log, but this Lab cannot go on: {self._obstacle}. Save it, "
                 "and open the log with Lab(algorithm, path) and a fresh algorithm",
@@ -539,20 +548,20 @@ class Lab(Drive):
         return f"taken back: {_told(standing[last:])}"
 
     def drop(self, arms: int | Sequence[int], reason: str = "") -> None:
-        """Stop asking for some arms. The open request is planned anew without them, and what was told of it counts.
+        """Stop asking for some arms, and plan the open request again without them; its rewards so far count.
 
         Parameters
         ----------
         arms : int or (n,) sequence of int
-            Rows of the arms that are not available any more. They are still ranked, by what the others tell of them.
+            Rows of the arms that are not available any more. They are still ranked, from all rewards.
         reason : str, default ""
-            Why, for the log.
+            The reason, for the log.
 
         Raises
         ------
         ValueError
-            For a rule whose guarantee would fall or that cannot go on, and where the arms left cannot tell the items in
-            play apart: it says what is known. Nothing is changed.
+            If the rule cannot go on or would lose its guarantee, and if the arms left cannot distinguish the items in
+            play; the message then says what is known. Nothing is changed.
 
         Warns
         -----
@@ -561,8 +570,8 @@ class Lab(Drive):
 
         Notes
         -----
-        The reason must have nothing to do with the rewards: a bottle broke, a page was taken down. If an arm is dropped
-        because it did badly, the guarantee is void.
+        The reason must not depend on the rewards: a bottle broke, or a page was taken down. If you drop an arm because
+        its rewards were low, the guarantee is void.
 
         Examples
         --------
@@ -584,18 +593,18 @@ class Lab(Drive):
         self._warn_unproved(found)
 
     def close(self, reason: str = "") -> None:
-        """Answer the open request with the pulls that were told, because the others can never be made.
+        """Close the open request with the pulls that were told, because the others can never be made.
 
         Parameters
         ----------
         reason : str, default ""
-            Why, for the log.
+            The reason, for the log.
 
         Raises
         ------
         ValueError
-            If nothing was told in answer to it, if the rule needs all of its pulls, or cannot use those it has. Nothing
-            is changed.
+            If nothing was told in answer to the request, if the rule needs all of its pulls, or if the rule cannot use
+            the pulls that were told. Nothing is changed.
 
         Warns
         -----
@@ -604,8 +613,8 @@ class Lab(Drive):
 
         Notes
         -----
-        Whether a pull is missing must not depend on its reward: a reading beyond the range of an instrument is not
-        missing, it is large.
+        Whether a pull is missing must not depend on its reward. A reading beyond the range of an instrument is not
+        missing; it is large.
 
         Examples
         --------
@@ -623,7 +632,8 @@ class Lab(Drive):
             raise ValueError(f"{self.experiment.rule} needs all measurements of this request: {found.why}")
         if not self._parts:
             raise ValueError(
-                f"nothing was told in answer to request {self._request}: there is nothing to close it with"
+                f"nothing was told in answer to request {self._request}: tell some of its measurements before you "
+                "close it"
             )
         lab = self._again()
         before, request = lab._missing, lab._request
@@ -633,31 +643,31 @@ class Lab(Drive):
         self._warn_unproved(found)
 
     def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> None:
-        """Hand over measurements made before the experiment. Each answers one request that asks for it.
+        """Hand over measurements made before the experiment, each of which answers one request for its arm.
 
         Parameters
         ----------
         samples : Sample or iterable of Sample
-            Single rewards in the order in which they were made, none left out (`measurements.read_each`), or sums.
+            Single rewards in the order in which they were made, none left out (`measurements.read_each`); or sums.
         planned : bool, default False
-            The number of pulls of every arm was fixed before the first of them. Sums of several pulls need that.
+            Whether the number of pulls of every arm was fixed before the first pull. Sums of several pulls need that.
 
         Raises
         ------
         ValueError
-            After the first result of the experiment itself, for numbers that cannot be rewards, and for sums whose
-            numbers were not planned. Nothing is changed.
+            If the experiment already has a result of its own, for numbers that cannot be rewards, and for sums of
+            pulls whose numbers were not planned. Nothing is changed.
 
         Warns
         -----
         UserWarning
-            For sums, if the rule asks for one pull at a time: it cannot use them.
+            For sums, if the rule asks for one pull at a time and therefore cannot use them.
 
         Notes
         -----
-        Any rule keeps its guarantee, for it reads the rewards of an arm one after the other, whoever measured them. The
-        conditions are the same arms, the same noise, and a rule and arguments that were chosen without regard to these
-        rewards. What no request asks for is not used. A sum is told whole, when it fits.
+        Every rule keeps its guarantee, because it reads the rewards of an arm one after the other, whoever measured
+        them. The arms and the noise must be the same, and the rule and its arguments must have been chosen without
+        regard to these rewards. Rewards that no request asks for are not used. A sum is used whole, when it fits.
 
         Examples
         --------
@@ -672,21 +682,21 @@ class Lab(Drive):
         if self._by_hand:
             raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
         if not isinstance(samples, Iterable):
-            raise ValueError(f"what was measured before must be a Sample or several; got {type(samples).__name__}")
+            raise ValueError(f"samples must be a Sample or an iterable of Samples; got {type(samples).__name__}")
         several = [samples] if isinstance(samples, Sample) else list(samples)
         rows = rows_of(several, self._K, planned)
         if not rows:
-            raise ValueError("there is no measurement in what was handed over")
+            raise ValueError("there is no measurement in samples: give at least one pull")
         self._keep(rows, [row for sample in several for row in raw_rows(sample)], total(several))
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
-                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several: they are "
-                "kept, unused. Rules that take them from the beginning have an argument history=",
+                f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
+                "stay unused. Some rules take sums from the beginning, through their argument history=",
                 stacklevel=2,
             )
 
     def _keep(self, rows, raw, sample):
-        """Take rows of the log into the stock, from which requests are answered."""
+        """Add rows of the log to the stock of earlier measurements, and answer requests from it."""
         messages = self._doubts(raw, sample)
         lab = self._again(logs.text(logs.new(stock=rows, marks=tuple(row.mark for row in raw))))
         lab._fill()
@@ -695,17 +705,17 @@ class Lab(Drive):
             warnings.warn(message, stacklevel=3)
 
     def _doubts(self, rows, sample):
-        """Warnings about rows that were told before, or that lie far from all others."""
+        """Return warnings about rows that were told before, or that lie far from all others."""
         before, told = self._told.sample, told_before(rows, sample, self._told, self._watch.sigma)
         return [text for text in (told, far_off(rows, before, self.names)) if text]
 
-    # --- steps on a copy, which takes this Lab's place when all went well
+    # --- steps on a copy, which replaces this Lab if the step succeeds
 
     def _log_so_far(self, more=""):
         return logs.parse(logs.to_bytes(self._head + "".join(self._texts) + more))
 
     def _again(self, more=""):
-        """This Lab once more, from its log and perhaps an entry more."""
+        """Return a copy of this Lab, made from its log and perhaps one more entry."""
         lab = object.__new__(type(self))
         Drive.__init__(lab, self._fresh.again(), self.experiment)
         replay(lab, self._log_so_far(more), "the log")
@@ -713,12 +723,12 @@ class Lab(Drive):
 
     def _become(self, lab):
         lab._watch.message(), lab._watch.drift()
-        lab._watch.said &= self._watch.said  # what still holds was said before, what is new was not
+        lab._watch.said &= self._watch.said  # warnings that still hold are not repeated
         self.__dict__ = lab.__dict__
         self._look(above=2)
 
     def _changed(self, request, before, dropped=(), reason=""):
-        """Enter what the open request wants more or less than `before`, and go on if nothing is missing."""
+        """Enter the changes of the open request since `before`, and advance the rule if no pull is missing."""
         missing = np.zeros_like(before) if self._missing is None else self._missing
         if not missing.any() and self._missing is not None:
             self._end()
@@ -726,7 +736,7 @@ class Lab(Drive):
         self._write(request, changed=changed, dropped=tuple(dropped), reason=reason)
         self._fill()
 
-    # --- what is refused, and what is warned of
+    # --- refusals and warnings
 
     def _check_going(self):
         if self._refusal:
@@ -738,7 +748,7 @@ class Lab(Drive):
             raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
 
     def _warn_of_unit(self):
-        """Warn if the first accuracy of RAGE, in units of reward, asks for far more than one in units of the noise."""
+        """Warn if the first request of RAGE needs far more pulls than with an accuracy in units of the noise."""
         scale = self.experiment.arguments.get("scale")
         if scale is None or self._missing is None:
             return
@@ -747,8 +757,8 @@ class Lab(Drive):
             warnings.warn(
                 f"the first request asks for {first:,} measurements, and for {others:,} with scale=None: "
                 f"{self.experiment.rule} begins with an accuracy of scale / 2 = {scale / 2:g} "
-                "units of reward, which is small beside the noise here. Are rewards in percent, or in mV? State the "
-                "largest lead that you expect, scale=..., or let the noise decide, scale=None",
+                "units of reward, which is small compared with the noise. Are rewards in percent, or in mV? Pass the "
+                "largest lead that you expect as scale=..., or scale=None, so that the noise decides",
                 stacklevel=3,
             )
 

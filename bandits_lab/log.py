@@ -1,4 +1,4 @@
-"""The log of a Lab: a csv that a person can read, to which entries are added and from which nothing is removed.
+"""Write and read the log of a Lab, a csv that a person can read; entries are added, and nothing is removed.
 
 # bandits_lab log 3 of rage
 # names of the arms = ["plain", "bold"]
@@ -7,7 +7,7 @@
 # arms = [[1.0, 0.0], [0.0, 1.0]]
 request,arm,asked,count,sum,squares
 
-# entry 5f1c09a2b3d4e6f7 2026-11-23T15:00:00Z       an entry has an id of its own and a time (UTC)
+# entry 5f1c09a2b3d4e6f7 2026-11-23T15:00:00Z       each entry has a unique id and a time (UTC)
 1,0,86,0,0,0                                        request 1 asks for 86 pulls of arm 0 ...
 1,1,86,0,0,0                                        ... and 86 pulls of arm 1
 # end 6b1a3c9d                                      checksum (crc32) of the entry, numbers to 17 digits
@@ -16,31 +16,32 @@ request,arm,asked,count,sum,squares
 # rows 0:0f3a9c11 1:77ab03d2 0:91c0aa5e             arm and hash of every row of the file, in its order
 1,0,0,86,103.24,185.1                               these pulls were made and told together
 1,1,0,86,2.1,80.3
-# done after request 1                              the algorithm ended; else the rows of request 2
+# done after request 1                              the algorithm ended; otherwise the rows of request 2 follow
 # end 20e94b7f
 
-Empty lines are for the eye, and other lines that begin with # are remarks. A last entry without its end was cut short
-by a kill: it does not count, and the next save turns it into remarks. An entry whose checksum differs was changed after
-it was written: it counts as it stands, with a warning. What a spreadsheet does to the file is repaired: other
-delimiters, line ends and encodings, quotes, padding, decimal commas.
+Empty lines are ignored, and other lines that begin with # are remarks. A last entry without its end was cut short when
+the program was killed: it does not count, and the next save turns it into remarks. An entry whose checksum differs was
+changed after it was written: it counts as it stands, with a warning. Changes that a spreadsheet makes to the file are
+repaired: other delimiters, line ends and encodings, quotes, padding, decimal commas.
 
-The first entry asks. Each of the others is one Sample, with the next request if the Sample completed the last one, or
-one of these steps (without their first and last lines):
+The first entry is a request. Every other entry is one Sample, followed by the next request if the Sample completed the
+last one, or one of these steps (shown without their first and last lines):
 
 # dropped arms 3: no more of it                     arm 3 is not asked for any more; the open request is planned again,
-1,3,-40,0,0,0                                       with 40 pulls of arm 3 less
-1,1,12,0,0,0                                        and 12 pulls of arm 1 more
+1,3,-40,0,0,0                                       with 40 fewer pulls of arm 3
+1,1,12,0,0,0                                        and 12 more pulls of arm 1
 
-# undone: the last entry                            the rows of that entry with their signs turned
+# undone: the last entry                            the rows of that entry with opposite signs
 1,0,0,-86,-103.24,-185.1
 
 0,0,0,25,30.1,54.2                                  request 0: 25 pulls of arm 0, measured before the experiment
 
 1,0,0,25,30.1,54.2                                  these pulls answer request 1
-0,0,0,-25,-30.1,-54.2                               and leave the measurements made before
+0,0,0,-25,-30.1,-54.2                               and are taken out of the earlier measurements
 
-So `asked` and `count` add up for every request and arm. `pandas.read_csv(path, comment="#")` reads the file, and
-`Lab(rage(**arguments(path)), path)` continues the experiment; pass functions and random generators again.
+The columns `asked` and `count` therefore have the right sums for every request and arm. Read the file with
+`pandas.read_csv(path, comment="#")`. Continue the experiment with `Lab(rage(**arguments(path)), path)`, and pass
+functions and random generators again.
 """
 
 import csv
@@ -65,7 +66,7 @@ COLUMNS = "request,arm,asked,count,sum,squares"
 ENTRY = re.compile(r"# entry ([0-9a-f]{16}) (\S+)")
 END = re.compile(r"# end ([0-9a-f]{8})")
 MARKS = re.compile(r"# rows ((?:\d+:[0-9a-f]{8} ?)+)")
-IN_A_LINE = 10  # marks
+IN_A_LINE = 10  # marks in a line
 DONE = re.compile(r"# done after request (\d+)")
 DROPPED = re.compile(r"# dropped arms (\d+(?: \d+)*)(?:: (.*))?")
 CLOSED = re.compile(r"# closed as it is(?:: (.*))?")
@@ -85,36 +86,36 @@ class Row(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What one step of an experiment adds to its log."""
+    """The entry that one step of an experiment adds to its log."""
 
-    told: tuple[Row, ...]  # of one Sample; empty in the first entry
-    asked: tuple[Row, ...] = ()  # of the next request; empty while the last one is open
+    told: tuple[Row, ...]  # rows of one Sample; empty in the first entry
+    asked: tuple[Row, ...] = ()  # rows of the next request; empty while the last request is open
     done: int | None = None  # number of the request after which the algorithm ended
-    stock: tuple[Row, ...] = ()  # measurements made before; those that answer a request have the sign turned
-    changed: tuple[Row, ...] = ()  # changes of the open request, or the undone rows with the sign turned
-    dropped: tuple[int, ...] = ()  # arms
+    stock: tuple[Row, ...] = ()  # earlier measurements; those that answer a request have opposite signs
+    changed: tuple[Row, ...] = ()  # changes of the open request, or the undone rows with opposite signs
+    dropped: tuple[int, ...] = ()  # rows of the dropped arms
     undone: int = 0  # number of entries that are undone
-    reason: str = ""  # of a dropped arm, a closed request or an undone entry
-    marks: tuple[str, ...] = ()  # arm and hash of every row that was told, in the order of the file
+    reason: str = ""  # why an arm was dropped, a request closed or an entry undone
+    marks: tuple[str, ...] = ()  # arm and hash of every row told, in the order of the file
     id: str = ""
     time: str = ""
-    checksum: str = ""  # in the file; "" if it was never there
+    checksum: str = ""  # as in the file; "" if the entry is in no file
     line: int = 0  # in the file
 
     @property
     def changed_since(self) -> bool:
-        """Whether it was changed after it was written."""
+        """Return whether the entry was changed after it was written."""
         return self.checksum not in ("", _checksum(self))
 
 
 def new(told=(), **more):
-    """Return an Entry with an id and the time."""
+    """Return an Entry with a new id and the current time."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Entry(tuple(told), id=secrets.token_hex(8), time=now, **more)
 
 
 def entry(request, sample=None, asked=None, done=False, **more):
-    """Return the Entry of a Sample that answers a request (0 at first), with the next request or the end."""
+    """Return the Entry of a Sample that answers a request, with the next request or the end; request 0: none yet."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
     asked = () if asked is None else changes(request + 1, asked)
@@ -122,24 +123,24 @@ def entry(request, sample=None, asked=None, done=False, **more):
 
 
 def changes(request, more, dropped=()):
-    """Return rows for the pulls that a request asks for in addition (K,), and one for every dropped arm."""
+    """Return the rows of the additional pulls (K,) of a request, and one row for every dropped arm."""
     arms = np.union1d(np.flatnonzero(more), np.asarray(dropped, dtype=np.int64))
     return tuple(Row(0, request, int(k), int(more[k]), 0, 0.0, 0.0) for k in arms)
 
 
 def undoing(undone, reason=""):
-    """Return the Entry that undoes the last entries of a log, given in their order."""
+    """Return the Entry that undoes the last entries of a log, which are given in their order."""
     return new(changed=_turned(undone), undone=len(undone), reason=reason)
 
 
 def _turned(entries):
-    """The rows of entries, the last first, with their signs turned."""
+    """Return the rows of entries with opposite signs, those of the last entry first."""
     rows = (row for e in reversed(entries) for row in _rows(e))
     return tuple(Row(0, r.request, r.arm, -r.asked, -r.count, 0 - r.sum, 0 - r.squares) for r in rows)
 
 
 def standing(entries):
-    """Return the entries that are not undone."""
+    """Return the entries of a log that are not undone."""
     left: list[Entry] = []
     for e in entries:
         if not e.undone:
@@ -148,7 +149,7 @@ def standing(entries):
         last = left[len(left) - e.undone :] if e.undone < len(left) else []
         differ = [row[1:] for row in _turned(last)] != [row[1:] for row in e.changed]
         if differ and not any(x.changed_since for x in last):
-            raise ValueError(f"line {e.changed[0].line}: takes back what is not in the last {e.undone} entries")
+            raise ValueError(f"line {e.changed[0].line}: takes back rows that are not in the last {e.undone} entries")
         del left[len(left) - e.undone :]
     return left
 
@@ -158,7 +159,7 @@ def _rows(entry):
 
 
 def text(entry):
-    """Return the text of an Entry in the file."""
+    """Return an Entry as the file holds it."""
     return f"\n{_body(entry)}\n# end {entry.checksum or _checksum(entry)}\n"
 
 
@@ -175,7 +176,7 @@ def _body(entry):
 
 
 def _title(entry):
-    """The first line of an Entry that does more than tell and ask."""
+    """Return the line that names the step of an Entry; an empty list for rewards and requests."""
     reason = f": {entry.reason}" if entry.reason else ""
     if entry.dropped:
         return [f"# dropped arms {' '.join(map(str, entry.dropped))}{reason}"]
@@ -189,7 +190,7 @@ def _title(entry):
 
 
 def parse_entry(block):
-    """Return the Entry in the lines [(number, line), ...] of a file."""
+    """Return the Entry that the lines [(number, line), ...] of a file hold."""
     rows: list[Row] = []
     (first, opening), *rest = block
     found: dict[str, Any] = {"line": first, "checksum": "none", "marks": ()}
@@ -211,7 +212,7 @@ def parse_entry(block):
         elif not line.startswith("#"):
             rows.append(Row(number, *fields(number, line.split(","), COLUMNS, (int, int, int, int, float, float))))
     if title and not rows:
-        raise ValueError(f"line {first + 1}: rows must follow {title!r}")
+        raise ValueError(f"line {first + 1}: rows must follow {title!r}; there are none")
     if found.get("undone"):
         return Entry((), changed=tuple(rows), **found)
     if title:
@@ -249,14 +250,14 @@ class Log(NamedTuple):
     """A log in a file."""
 
     experiment: Experiment
-    head: str  # text of the first lines
+    head: str  # its first lines
     entries: list[Entry]
-    kept: str  # text up to the end of the last whole entry, as no spreadsheet has seen it
-    torn: str  # text after it
+    kept: str  # text up to the end of the last whole entry, with the changes by a spreadsheet repaired
+    torn: str  # the text after `kept`
 
 
 class CutShort(ValueError):
-    """A file holds a part of the first lines and nothing else."""
+    """The error for a file that holds a part of the first lines and nothing else."""
 
 
 def head(experiment):
@@ -268,28 +269,28 @@ def head(experiment):
 
 
 def _json(value):
-    return json.dumps(value, ensure_ascii=False).replace(',"', '\\u002c"')  # a spreadsheet would begin a cell here
+    return json.dumps(value, ensure_ascii=False).replace(',"', '\\u002c"')  # a spreadsheet would begin a cell at ,"
 
 
 def read(path: str | os.PathLike) -> Log:
-    """Return the content of a log that `Lab.save` wrote; ValueError with the line for a file that is no log."""
+    """Return the content of a log that `Lab.save` wrote; a ValueError names the wrong line of any other file."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
-            f"there is no log {path}: a new experiment begins with Lab(algorithm), and its log with lab.save(path)"
+            f"there is no log {path}: begin a new experiment with Lab(algorithm), and write its log with lab.save(path)"
         )
     try:
         return parse(path.read_bytes())
     except PermissionError:
-        raise PermissionError(f"{path} may not be read: ask its owner to permit it") from None
+        raise PermissionError(f"{path} cannot be read: ask its owner for permission") from None
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
 
 
 def arguments(path: str | os.PathLike) -> dict[str, Any]:
-    """Return the arguments with which the rule of a log was called, to call it again.
+    """Return the arguments of the rule of a log, to call the rule again.
 
-    Lists of numbers are arrays; functions and random generators are left out.
+    Lists of numbers become arrays. Functions and random generators are left out.
     """
     log = read(path)
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
@@ -306,11 +307,11 @@ def _history(value):
 
 
 def check_same(log, experiment):
-    """Refuse the log of another experiment."""
+    """Refuse the log of another experiment than `experiment`."""
     if clauses := differences(log.experiment, experiment):
         raise ValueError(
             f"line 1: the log is of another experiment: {'; '.join(clauses)}. "
-            "To go on with it, give everything as the log's first lines have it"
+            "To go on with it, use the rule, the arguments, the names and the unit in the log's first lines"
         )
 
 
@@ -330,9 +331,9 @@ def parse(data):
         if at is None or at + 1 == len(lines) and not whole and COLUMNS.startswith(lines[at]) and lines[at] != COLUMNS:
             raise CutShort("line 1: the first save was cut short, and nothing was in it: the next save writes it anew")
     if not first.startswith(HEAD):
-        raise ValueError(f"line 1: this is no log of bandits_lab: it says {first[:60]!r}")
+        raise ValueError(f"line 1: this is no log of bandits_lab; it begins with {first[:60]!r}")
     if not first.startswith(BEGINNING):
-        raise ValueError(f"line 1: {first[:60]!r} is of another version of the library: install that one")
+        raise ValueError(f"line 1: {first[:60]!r} was written by another version of the library: install that version")
     if at is None or lines[at] != COLUMNS:
         raise ValueError(f"line {1 if at is None else at + 1}: the columns must be {COLUMNS}")
     given = dict(_argument(i + 1, line) for i, line in enumerate(lines[1:at], start=1) if line)
@@ -345,13 +346,13 @@ def parse(data):
 
 
 def _text(data):
-    """The text of a file; a kill may have cut its last line within a letter, and a power cut may have left zeros."""
+    """Return the text of a file, whose last line may be cut within a character or, after a power cut, hold zeros."""
     end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 if data.startswith(HEAD.encode()) else len(data)
     return decoded(data[:end], "this file") + re.sub(b"\0+", b"?", data[end:]).decode(errors="replace")
 
 
 def _blocks(lines, start, whole):
-    """The lines [(number, line), ...] of each entry, and how many lines there are before one that was cut short."""
+    """Return the lines [(number, line), ...] of each entry, and the number of lines before one cut short."""
     blocks: list[list[tuple[int, str]]] = []
     block: list[tuple[int, str]] = []
     stray = None
@@ -375,7 +376,7 @@ def _blocks(lines, start, whole):
 
 
 def _repaired(line, mark):
-    """A line without what a spreadsheet, whose delimiter is `mark`, adds to it."""
+    """Return a line without what a spreadsheet with the delimiter `mark` added to it."""
     line = line.strip()
     if mark != "," or line.startswith('"') or ',"' in line:
         try:
@@ -396,16 +397,16 @@ def _argument(number, line):
         raise ValueError(f"line {number}: {line[:60]!r} is not '# argument = value'") from None
 
 
-ANOTHER = "save this one under another name"
+ANOTHER = "save this log under another name"
 
 
 def save(path, experiment, first, texts):
-    """Write a log with the texts of its entries, or add the entries that its file lacks."""
+    """Write a log with the texts of its entries, or append the entries that are missing in its file."""
     path = Path(os.path.realpath(path))
     with locked(path):
         data = path.read_bytes() if path.exists() else b""
         whole = to_bytes(first + "".join(texts))
-        if data and whole.startswith(data):  # also where the last save was cut short
+        if data and whole.startswith(data):  # this covers a last save that was cut short
             append(path, whole[len(data) :], len(data))
         elif (log := _continued(path, data, experiment, texts)) is None:
             replace(path, whole)
@@ -413,17 +414,17 @@ def save(path, experiment, first, texts):
             kept, left_out = to_bytes(log.kept), "".join(f"# left out: {line}\n" for line in log.torn.splitlines())
             if data.startswith(kept):
                 append(path, to_bytes(left_out + new), len(kept))
-            else:  # a spreadsheet has written it
+            else:  # a spreadsheet has rewritten the file
                 replace(path, kept + to_bytes(left_out + new))
 
 
 def to_bytes(text):
-    """Return a text as a file has it; JSON reads what is no UTF-8 back from its escape."""
+    """Return a text as UTF-8 bytes; other characters become escapes, which JSON reads back."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def _continued(path, data, experiment, texts):
-    """The log in the file, if one of it and `texts` continues the other; None if there is nothing in it."""
+    """Return the log in the file, which must continue `texts` or be continued by them; None if it has no entry."""
     try:
         log = parse(data)
         check_same(log, experiment)
@@ -436,8 +437,7 @@ def _continued(path, data, experiment, texts):
         pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
-            f"measurements, and others than this Lab was told. Open it with Lab(algorithm, {str(path)!r}) and tell it "
-            "what it "
-            f"lacks, or {ANOTHER}"
+            "measurements, and others than this Lab was told. Open it with "
+            f"Lab(algorithm, {str(path)!r}) and tell it the measurements that are missing there, or {ANOTHER}"
         )
     return log

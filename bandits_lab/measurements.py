@@ -1,27 +1,28 @@
-"""Measurements in csv files, as spreadsheets and instruments write them, and rows that were told before.
+"""Read measurements from csv files of spreadsheets and instruments, and find rows that were told before.
 
-A file is UTF-8, UTF-16 or the Western code page. Its columns are separated by commas, semicolons or tabs, or as a first
-line `sep=;` says. Numbers may have decimal commas. The columns are arm,reward (a row per pull) or
+A file is in UTF-8, UTF-16 or the Western code page. Its columns are separated by commas, semicolons or tabs, or as a
+first line `sep=;` says. Numbers may have decimal commas. The columns are arm,reward (a row per pull) or
 arm,count,sum,squares, in any order; other columns are ignored. A cell without a reward (empty, NaN, NA, null, none) is
-a failed measurement: it is not counted, and the Lab still asks for it. Errors name the line, which pandas does not
-know: so this module parses the file itself.
+a failed measurement: it is not counted, and the Lab still asks for it. Error messages name the line. pandas does not
+report line numbers, so this module parses the file itself.
 
-Rows that were told before: a file read twice, yesterday's rows in today's file, a sorted copy, a part.
-The log keeps the arm and a hash of every row. A Lab warns of rows that agree with earlier ones if chance does not
-explain them, in one of two ways. Both suppose that the rewards of an arm are independent.
+Rows may be told twice because a file is read again, or because a file holds earlier rows, a sorted copy or a part of
+another file. The log keeps the arm and a hash of every row. A Lab warns if more rows agree with earlier rows than
+chance explains. It uses two tests, which both suppose that the rewards of an arm are independent.
 
-By number. A row agrees with one of n others of its arm with probability at most 1 - exp(-n p), where p = step / (sqrt(2
-pi) s) bounds the chance of any one value: the rewards are whole multiples of `step`, and s is the smaller of the rule's
-sigma and the standard deviation of the replicates (of a sum of n pulls sqrt(n) times that of these). Rows of reward 0,
-and those for which p is above COARSE (of sums: 5 COARSE), do not count. If rows of one arm agree within one of the
-files compared, p is at least (ties + 1) / (pairs + 1). So the number of rows that agree, in any order, has a binomial
-bound (unequal chances have a smaller tail than equal ones with their mean, Hoeffding 1956): of the rows of the new file
-those that agree with any earlier one, or with one file; and of the rows of one file those that agree with the new.
+By number: a row agrees with one of n other rows of its arm with probability at most 1 - exp(-n p), where
+p = step / (sqrt(2 pi) s) bounds the probability of any single value. The rewards are whole multiples of `step`, and s
+is the smaller of the rule's sigma and the standard deviation of the replicates (times sqrt(n) for a sum of n pulls).
+Rows with reward 0 do not count, nor do rows whose p is above COARSE (above 5 COARSE for sums). If rows of one arm agree
+within one of the files compared, p is at least (ties + 1) / (pairs + 1). The number of rows that agree, in any order,
+then has a binomial bound, because unequal probabilities have a smaller tail than equal ones with the same mean
+(Hoeffding 1956). The bound is applied to the rows of the new file that agree with any earlier row, to those that agree
+with one earlier file, and to the rows of that file that agree with the new file.
 
-By order. An earlier file in the new one, or the new one in it, row by row. Given the earlier one, the chance of its
-values follows from Dirichlet priors of each arm around the frequencies of all arms, with concentrations SPREADS: arms
-whose rewards never change keep to themselves. It is shared out to the places at which a file could lie, half of it to
-those where both begin.
+By order: the new file contains an earlier file, or is contained in it, row by row. Given the earlier file, the
+probability of its values follows from Dirichlet priors of each arm around the frequencies of all arms, with the
+concentrations SPREADS; a small concentration describes arms whose rewards never change. The probability of a false
+warning is shared among the places where a file could lie, half of it among those where both begin with the same row.
 """
 
 import codecs
@@ -46,40 +47,40 @@ from bandits_lib.protocol import Sample, total
 
 DELIMITERS = ",;\t"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
-LARGEST = 2.0**53  # whole numbers below are exact as floats
-HUGE = 1e150  # rewards above have squares that are no floats
-MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # in any case: a measurement that failed
+LARGEST = 2.0**53  # smaller whole numbers are exact as floats
+HUGE = 1e150  # the squares of larger rewards overflow
+MISSING = ("", "nan", "na", "n/a", "#n/a", "null", "none")  # a measurement that failed, in upper or lower case
 COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # could be a thousand and more
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # the mark may separate thousands
 BOTH = re.compile(r"[+-]?\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")  # 1.234,5 or 1 234.5 or 1.234.567
 UNIT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*(?![eE][+-]?\d)([%°µμ‰Ω]\w*|[A-Za-zµμΩ][\w%°/·.^²³*-]{0,11})")
 
 
 class Raw(NamedTuple):
-    """One row as it was told."""
+    """One row of a file, or one arm of a Sample, as it was told."""
 
     arm: int
     count: int  # type: ignore[assignment]
     sum: float
     squares: float
-    more: str = ""  # what other columns say
-    line: int = 0  # of its file
+    more: str = ""  # text of the other columns
+    line: int = 0  # line in its file
 
     @property
     def mark(self) -> str:
-        """Arm and hash, as the log keeps them."""
+        """Return the arm and the hash of the row, as the log keeps them."""
         said = f"{self.count},{self.sum + 0.0:.17g},{self.squares + 0.0:.17g},{self.more}"
         return f"{self.arm}:{crc32(said.encode('utf-8', 'backslashreplace')):08x}"
 
 
 class Measured(Sample):
-    """A Sample that knows the rows of its file."""
+    """A Sample with the rows of its file."""
 
     rows: tuple[Raw, ...] = ()
 
 
 def raw_rows(sample):
-    """Return the rows of a file, or one for each arm of a Sample that was told directly."""
+    """Return the rows of a file, or one row for each arm of a Sample that was told directly."""
     if rows := getattr(sample, "rows", ()):
         return rows
     counts, sums, squares = map(np.asarray, sample)
@@ -90,12 +91,12 @@ class Table(NamedTuple):
     """The content of a file, with column names in lower case."""
 
     columns: list[str]
-    rows: list[tuple[int, dict[str, str]]]  # line, {column: text}
+    rows: list[tuple[int, dict[str, str]]]  # (line, {column: text})
     delimiter: str
 
 
 def table(path, wanted, hint=lambda columns: ""):
-    """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` adds to the message if not."""
+    """Return a file as a `Table` that has one of the lists of columns `wanted`; `hint` completes the error message."""
     try:
         data = Path(path).read_bytes()
     except (PermissionError, IsADirectoryError) as error:
@@ -139,7 +140,7 @@ def _without_empty(columns, rows, delimiter):
 
 
 def _fields(path, lines, first, delimiter):
-    """(line, fields) of each row; a quoted field may hold several lines."""
+    """Yield (line, fields) of each row; a quoted field may hold several lines."""
     reader = csv.reader(lines[first:], delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
@@ -149,7 +150,7 @@ def _fields(path, lines, first, delimiter):
 
 
 def _columns(line, delimiters, wanted):
-    """Names of the columns in lower case, and their delimiter."""
+    """Return the names of the columns in lower case, and their delimiter."""
     split = {mark: next(csv.reader([line], delimiter=mark, skipinitialspace=True), []) for mark in delimiters}
     named = {mark: [name.strip().lower() for name in names] for mark, names in split.items()}
     right = [mark for mark, names in named.items() if any(needed and set(needed) <= set(names) for needed in wanted)]
@@ -158,7 +159,7 @@ def _columns(line, delimiters, wanted):
 
 
 def decoded(data, path):
-    """Return the text in the content of a file: UTF-8, UTF-16 or the Western code page."""
+    """Return the text of the bytes of a file in UTF-8, UTF-16 or the Western code page."""
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise ValueError(f"{path} is a workbook, not a csv: save the sheet as CSV UTF-8")
     for mark, encoding in MARKS.items():
@@ -182,13 +183,13 @@ def _decoded(path, data, encoding):
 
 
 class Numbers:
-    """Read the numbers of one file, whose decimal `mark` is a point, a comma, or "" if the file does not show it.
+    """A reader of the numbers in a file; its decimal `mark` is a point, a comma, or "" if the file does not show it.
 
-    1.234 alone may be a fraction or a thousand. In a file whose delimiter is the comma, the mark is the point.
+    A number such as 1.234 may be a fraction or a thousand. If the comma is the delimiter, the mark is the point.
     """
 
     def __init__(self, texts, delimiter, hint=""):
-        self.hint = hint  # of the message for a text that is no number
+        self.hint = hint  # the end of the error message for a text that is no number
         commas = [text for text in texts if COMMA.fullmatch(text)]
         points = [text for text in texts if "." in text and _finite(text) is not None]
         fractions = [sum(not THOUSANDS.fullmatch(text) for text in some) for some in (points, commas)]
@@ -201,8 +202,8 @@ class Numbers:
         """Return a text as a finite number."""
         if THOUSANDS.fullmatch(text) and not self.mark:
             raise ValueError(
-                f"{where}: {name} {text!r} may be a fraction or a thousand, and nothing in the file tells which: "
-                f"write {text}0 (once is enough) or {re.sub('[.,]', '', text)} (all of them)"
+                f"{where}: {name} {text!r} may be a fraction or a thousand, and the file does not show which: "
+                f"write {text}0 (once is enough) or {re.sub('[.,]', '', text)} (everywhere)"
             )
         if COMMA.fullmatch(text) and self.mark == ",":
             return float(text.replace(",", "."))
@@ -239,7 +240,7 @@ class Numbers:
 
 
 def _plain(text):
-    """1234.5 for 1.234,5 or 1,234.5, and 1234567 for 1.234.567."""
+    """Return 1234.5 for 1.234,5 or 1,234.5, and 1234567 for 1.234.567."""
     first = next(character for character in text if character in ".,' ")
     return text.replace(first, "").replace(",", ".")
 
@@ -253,7 +254,7 @@ def _finite(text):
 
 
 def label(name):
-    """Return a name as a text to compare: without blanks around it, its letters composed as in files."""
+    """Return a name in the form in which names are compared, without blanks around it and in Unicode form NFC."""
     return normalize("NFC", str(name).strip())
 
 
@@ -264,12 +265,12 @@ def positions(names):
     if len(found) < len(labels):
         first = next(label for label in labels if labels.count(label) > 1)
         rows = np.flatnonzero([label == first for label in labels])
-        raise ValueError(f"names must differ; {first!r} names arms {rows[0]} and {rows[1]}")
+        raise ValueError(f"names must differ; {first!r} names arms {rows[0]} and {rows[1]}: rename one")
     return found
 
 
 def nothing(K):
-    """Return the Sample without a pull."""
+    """Return a Sample of K arms without a pull."""
     return Sample(np.zeros(K, np.int64), np.zeros(K), np.zeros(K))
 
 
@@ -281,7 +282,7 @@ def _add(sample, raw):
 
 ONE_BY_ONE = ["arm", "reward"]
 COUNTED = ["arm", "count", "sum", "squares"]
-OUT_OF_RANGE = ". An empty cell is a measurement that failed; a reading out of range is none: leaving it out misleads"
+OUT_OF_RANGE = ". Leave a cell empty only if its measurement failed; omitting a reading out of range biases the result"
 
 
 def read_measurements(
@@ -296,14 +297,14 @@ def read_measurements(
     Parameters
     ----------
     path : path or str
-        A csv with the columns arm,reward (a row per pull) or arm,count,sum,squares (any number of pulls in a row, the
-        sum of their rewards and of the squared rewards). Other columns are ignored.
+        A csv with the columns arm,reward (a row per pull) or arm,count,sum,squares (in a row the number of pulls, the
+        sum of their rewards, and the sum of the squared rewards). Other columns are ignored.
     names : sequence
         K labels of the arms in the file.
     wanted : (K,) int array_like, optional
-        Pulls that were asked for (`lab.ask()`), by default any number.
+        Pulls that were asked for (`lab.ask()`); by default any number is read.
     columns : pair of str, default ("arm", "reward")
-        What the file calls these two columns.
+        Names of these two columns in the file.
 
     Returns
     -------
@@ -313,13 +314,13 @@ def read_measurements(
     Raises
     ------
     ValueError
-        With the line, for other columns, an unknown arm, a text that is no number, squares below sum^2 / count, or more
-        pulls of an arm than `wanted`.
+        For other columns, an unknown arm, a text that is no number, squares below sum^2 / count, and more pulls of an
+        arm than `wanted`. The message names the line.
 
     Warns
     -----
     UserWarning
-        If rewards are missing, with their number and lines.
+        If rewards are missing; the message gives their number and lines.
 
     Examples
     --------
@@ -333,7 +334,7 @@ def read_measurements(
         if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
                 f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take "
-                "the first n of each arm, in time; was this file told before?"
+                "the first n of each arm, in the order of time. Was this file told before?"
             )
         _add(sample, raw)
         rows.append(raw)
@@ -341,7 +342,7 @@ def read_measurements(
 
 
 def read_each(path, names) -> Iterator[Sample]:
-    """Return the rows of a file of measurements one by one, for `Lab.tell_history`."""
+    """Return the rows of a file of measurements as single Samples, for `Lab.tell_history`."""
     return (_measured(_add(nothing(len(names)), raw), [raw]) for _, raw in _rows(path, names))
 
 
@@ -352,7 +353,7 @@ def _measured(sample, rows):
 
 
 def _rows(path, names, own=("arm", "reward")):
-    """[(where, Raw), ...] of a file."""
+    """Return [(place in words, Raw), ...] of the rows of a file."""
     position, own = positions(names), [label(name).lower() for name in own]
     found = table(path, (own, [own[0], *COUNTED[1:]]), hint=_without_squares)
     columns, rows, delimiter = _renamed(found, dict(zip(own, ONE_BY_ONE, strict=True)))
@@ -371,14 +372,14 @@ def _rows(path, names, own=("arm", "reward")):
         shown = ", ".join(map(str, lines[:6])) + (", ..." if len(lines) > 6 else "")
         warnings.warn(
             f"{len(lines)} rows of {path} have no reward (lines {shown}): they are left out, and still asked for. "
-            "Leave empty only what failed by accident: a reading out of range is not missing",
+            "Leave a cell empty only if the measurement failed by accident: a reading out of range is not missing",
             stacklevel=3,
         )
     return [(where, raw) for where, raw in found if raw.count]
 
 
 def _renamed(found, names):
-    """A `Table` whose columns `names` have their new names, without other columns of these."""
+    """Return a `Table` whose columns have the new names in `names`, without other columns of the new names."""
     new = {name: names.get(name, name) for name in found.columns if name in names or name not in names.values()}
     rows = [(line, {new[name]: text for name, text in row.items() if name in new}) for line, row in found.rows]
     return Table([*new.values()], rows, found.delimiter)
@@ -391,7 +392,7 @@ def _without_squares(columns):
 
 
 def _row(row, numeric, position, numbers, where):
-    """(where, Raw) of one line."""
+    """Return (place in words, Raw) of one line."""
     arm = _arm(row, position, where)
     more = ",".join(f"{name}={row[name]}" for name in sorted(row) if name and name not in ("arm", *numeric))
     read = [numbers(row[name], name, where) for name in numeric if name != "count"]
@@ -404,7 +405,10 @@ def _row(row, numeric, position, numbers, where):
     if count == 0 and (total or square):
         raise ValueError(f"{where}: count must be at least 1, or sum and squares 0; got {row['count']}")
     if count and square < total**2 / count * (1 - 1e-9):
-        raise ValueError(f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}")
+        raise ValueError(
+            f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}: give the sum of the "
+            "squared rewards"
+        )
     return where, Raw(arm, count, total, square, more)
 
 
@@ -419,19 +423,19 @@ def _arm(row, position, where):
 
 
 def some(names, most=6):
-    """Return the first names, and how many there are."""
+    """Return the first names as text, with their total number if there are more."""
     shown = ", ".join(map(str, list(names)[:most]))
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 # --- rewards that may be typing errors
 
-FAR = 20  # times the spread of the others
-ENOUGH = 8  # rewards that show a spread
+FAR = 20  # a reward is far off if it differs by more than FAR times the spread of the others
+ENOUGH = 8  # rewards needed to estimate the spread
 
 
 def far_off(rows, before, names=None):
-    """Return a warning about single rewards that lie far from all others, in the file or before; or an empty text."""
+    """Return a warning about single rewards that lie far from all others, in the file or before, or an empty text."""
     single = [row for row in rows if row.count == 1]
     values = np.array([row.sum for row in single])
     if before is not None and (n := before.counts.sum()) >= ENOUGH:
@@ -439,7 +443,7 @@ def far_off(rows, before, names=None):
         width = sqrt(max(before.squares.sum() / n - centre**2, 0.0))
     elif len(values) >= ENOUGH:
         low, centre, high = np.quantile(values, (0.25, 0.5, 0.75))
-        width = (high - low) / 1.349  # the standard deviation of a Gaussian
+        width = (high - low) / 1.349  # standard deviation of a Gaussian with these quartiles
     else:
         return ""
     far = [row for row in single if width and abs(row.sum - centre) > FAR * width]
@@ -449,40 +453,40 @@ def far_off(rows, before, names=None):
     for row in far:
         line = f" (line {row.line})" if row.line else ""
         said.append(f"{row.sum:.10g} of {names[row.arm] if names else f'arm {row.arm}'}{line}")
-    usual = f"which are about {centre:.4g}, give or take {width:.2g}"
+    usual = f"which are about {centre:.4g} with a standard deviation of {width:.2g}"
     return f"{some(said, 3)}: far from the others, {usual}. Is it a typing error, or another unit?"
 
 
 # --- rows that were told before
 
-CHANCE = 1e-3  # of a warning without a cause, for each file
-LEAST = 3  # pulls in the rows that agree
-COARSE = 0.1  # chance that two rows agree, above which only their order tells
-RUN = 6  # rows of the shortest file that is looked for by its order
+CHANCE = 1e-3  # probability of a false warning, for each file
+LEAST = 3  # pulls that the rows that agree must have
+COARSE = 0.1  # rows that agree with a larger probability are compared by order only
+RUN = 6  # rows of the shortest file that is compared by order
 TENS = 10.0 ** np.arange(16)
 PARTS = np.concatenate([[1e-3, 1e-2, 0.1, 0.2, 0.5], np.arange(1.0, 1001.0), TENS[4:]])
-FEW, MANY = 3, 500  # values that may be tens by chance, and that are enough to find their step
+FEW, MANY = 3, 500  # values that may be multiples of ten by chance, and values that suffice to find their step
 SPREADS = np.array([[0.01], [0.1], [1.0], [3.0], [10.0], [100.0]])
-NEAREST = 10  # of the files, those that share most rows with the new one
+NEAREST = 10  # files compared one by one, those that share most rows with the new file
 
 
 class Told:
-    """All rows that were told and not taken back."""
+    """All rows that were told and not taken back, by file."""
 
     def __init__(self):
-        self.of = defaultdict(list)  # {mark: files of its rows}
-        self.rows: Counter[int] = Counter()  # {arm: its rows}
-        self.files: list[tuple[int, list[str]]] = []  # number of the request and marks
-        self.places = defaultdict(list)  # {hash of RUN marks: (file, first row)}
-        self.lengths: Counter[int] = Counter()  # {rows: files}
-        self.sample = None  # Sample of everything
+        self.of = defaultdict(list)  # {mark: files with this row}
+        self.rows: Counter[int] = Counter()  # {arm: number of its rows}
+        self.files: list[tuple[int, list[str]]] = []  # (number of the request, marks)
+        self.places = defaultdict(list)  # {hash of RUN marks: [(file, first row), ...]}
+        self.lengths: Counter[int] = Counter()  # {number of rows: number of files}
+        self.sample = None  # Sample of all rows
 
     def take(self, sample):
-        """Add a Sample to the replicates."""
+        """Add a Sample to the Sample of all rows."""
         self.sample = sample if self.sample is None else total([self.sample, sample])
 
     def add(self, marks, request):
-        """Add the rows of a file."""
+        """Add the rows of a file that answered a request."""
         self.rows.update(map(arm_of, marks))
         for mark in marks:
             self.of[mark].append(len(self.files))
@@ -497,7 +501,7 @@ def arm_of(mark):
 
 
 def twos(numbers):
-    """Return how many pairs there are within groups."""
+    """Return the number of pairs within groups of these sizes."""
     return sum(n * (n - 1) // 2 for n in numbers.values())
 
 
@@ -506,7 +510,7 @@ def runs(marks):
 
 
 def told_before(rows, sample, told, sigma):
-    """Return a warning if rows were told before, which chance does not explain; or an empty text."""
+    """Return a warning if more rows agree with earlier rows than chance explains, or an empty text."""
     marks = [row.mark for row in rows]
     new: Counter[str] = Counter()
     agree, files = np.zeros(len(rows), bool), set()
@@ -523,12 +527,12 @@ def told_before(rows, sample, told, sigma):
         return ""
     return (
         f"{agree.sum()} of these {len(rows)} rows were told before ({answered({told.files[f][0] for f in files})}): "
-        "has the same file been read twice? Then undo takes them back"
+        "has the same file been read twice? If so, undo takes them back"
     )
 
 
 def answered(requests):
-    """Return in words which requests rows answered."""
+    """Return in words which requests the rows answered."""
     numbers = [str(request) for request in sorted(requests) if request]
     before = ["outside a request"] if 0 in requests else []
     said = [f"in answer to request{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] if numbers else []
@@ -536,7 +540,7 @@ def answered(requests):
 
 
 def by_number(rows, agree, sample, told, sigma):
-    """Return the chance that so many rows agree with earlier ones, in any order."""
+    """Return a bound on the probability that so many rows agree with earlier rows by chance, in any order."""
     counts = np.array([row.count for row in rows])
     if not (s := spread(sample, told, sigma)):
         return 1.0
@@ -560,7 +564,7 @@ def by_number(rows, agree, sample, told, sigma):
 
 
 def _agree_by_chance(rows, s):
-    """For each row a bound on the chance that another row of its arm has the same sum; s: spread of a reward."""
+    """Return for each row a bound on the probability that another row of its arm agrees; s: spread of a reward."""
     counts, sums, squares = np.array([row[1:4] for row in rows], float).T
     own = np.sqrt(np.maximum(squares - sums * (sums / counts), 0.0) / np.maximum(counts - 1, 1.0))
     width = np.sqrt(2 * pi * counts) * np.where(counts > 1, np.minimum(own, s), s)
@@ -568,13 +572,13 @@ def _agree_by_chance(rows, s):
 
 
 def _are_fine(rows, s):
-    """Which rows have sums that seldom agree by chance."""
+    """Return which rows have sums that seldom agree by chance."""
     counts, sums = np.array([row[1:3] for row in rows], float).T
     return (_agree_by_chance(rows, s) <= np.where(counts > 1, 5 * COARSE, COARSE)) & (sums != 0)
 
 
 def _tail(same, p, others):
-    """The chance that so many rows agree with others of their arms, of which there are `others`."""
+    """Return a bound on the probability that `same` rows agree with the `others` rows of their arms."""
     met = -np.expm1(-p * np.array(others))
     return float(bdtrc(int(same) - 1, len(met), met.mean()))
 
@@ -588,7 +592,7 @@ def spread(sample, told, sigma):
 
 
 def step(values):
-    """Return the largest step, down to thousandths and below these a power of ten, of which all values are rounded."""
+    """Return the largest step of which all rounded values are multiples; below 0.001 only powers of ten are tried."""
     values = np.unique(np.abs(values[values != 0]))[:MANY]
     if not len(values):
         return 1.0
@@ -600,13 +604,13 @@ def step(values):
 
 
 def _off(values, parts):
-    """How far values are from whole multiples of 1 / parts, in these, beyond what rounding explains."""
+    """Return by how much values differ from multiples of 1 / parts, in units of these, beyond floating-point errors."""
     scaled = values[:, None] * parts
     return np.abs(scaled - np.rint(scaled)) - 1e-12 * np.maximum(scaled, 1.0)
 
 
 def by_order(rows, marks, told, sample, sigma):
-    """Return which rows lie in a file told before, or hold one, in its order; and these files."""
+    """Return which rows lie in an earlier file, or contain one, in the same order; and these files."""
     found = np.zeros(len(rows), bool)
     files: set[int] = set()
     s = spread(sample, told, sigma)
@@ -630,13 +634,13 @@ def by_order(rows, marks, told, sample, sigma):
 
 
 def likelihood(rows):
-    """Return the chance that the rewards of rows come once more in their order, given that they came once."""
+    """Return the probability that the rewards of rows occur again in their order, given that they occurred once."""
     arms, cells = Counter(row.arm for row in rows), Counter(row[:4] for row in rows)
     values = Counter(row[1:4] for row in rows)
     n, c = np.array([*arms.values()]), np.array([*cells.values()])
     base = SPREADS * np.array([values[cell[1:]] / len(rows) for cell in cells])
 
-    def chance(times):  # that they come so many times
+    def chance(times):  # log probability that they occur so many times
         inside = (gammaln(base + times * c) - gammaln(base)).sum(axis=1)
         return logsumexp(inside + (gammaln(SPREADS) - gammaln(SPREADS + times * n)).sum(axis=1))
 

@@ -1,17 +1,18 @@
-"""Which rule for which situation, and how many pulls each needs, how often it is wrong, if a guess is right.
+"""List the rules for each situation, and simulate how many pulls they need and how often they are wrong for a guess.
 
-`rules_for` lists the rules: part of the table is read from their signatures, the rest is the `Row` of the decorator.
+`rules_for` lists the rules. Part of its table is read from their signatures, the rest from the `Row` of the decorator.
 
-`plan` plays every rule many times against the guess. These numbers hold for the guess alone, while the guarantees of
-the rules hold for every truth. The floor is a theorem: no rule that is wrong with probability at most delta on every
-problem needs fewer pulls on average on this one (jedra2020, Theorem 1).
+`plan` plays every rule many times against a guess of the truth. Its numbers hold for this guess only, while the
+guarantees of the rules hold for every truth. The floor is a theorem: no rule that is wrong with probability at most
+delta on every problem needs fewer pulls on average on this problem (jedra2020, Theorem 1).
 
-Where only the smallest gap that matters is known, `hardest` makes the guess: no gap is larger than the features force
-it to be, because an experiment takes less time when any gap grows. For each item that can be best, `closest` finds the
-parameter whose gaps have the least sum of squares, and the one of largest characteristic time is taken. Gaps are made
-small, and not theta, because the norm of theta depends on the units of the features. No parameter with such gaps takes
-more than the design that is best for the least gap of each item by itself. For arms without structure, for factors and
-for a line `hardest` takes as much. Elsewhere a local search found parameters that are harder by at most 8 %.
+If only the smallest gap that matters is known, `hardest` makes the guess. No gap is larger than the features force it
+to be, because an experiment takes less time when any gap grows. For each item that can be best, `closest` finds the
+parameter whose gaps have the smallest sum of squares, and `hardest` takes the one with the largest characteristic time.
+The gaps are minimised instead of theta, because the norm of theta depends on the units of the features. No parameter
+with such gaps takes longer than the design that is best for the smallest gap of each item by itself. For arms without
+structure, for factors and for a line, `hardest` reaches this bound. In other cases a local search found parameters that
+take at most 8 % longer.
 """
 
 import inspect
@@ -52,30 +53,30 @@ from bandits_lib.simulate.play import play
 if TYPE_CHECKING:  # pictures take a second to load
     from matplotlib.axes import Axes
 
-NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # in each half the one to try first comes first
+NAMES = tuple(name for name, played in PLAYED.items() if played.row)  # each half begins with the first choice
 
 
 def rules_for(**wanted: Any) -> pd.DataFrame:
-    """List the public rules, all of them or those for one situation.
+    """Return a table of the public rules, of all of them or of those for one situation.
 
     Parameters
     ----------
     **wanted : str or bool
-        Columns of the table and the value wanted, such as `given="confidence", asks="batches", items=True`.
+        Columns of the table and their wanted values, such as `given="confidence", asks="batches", items=True`.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by rule, the one to try first at the top. Columns: given ("confidence" or "budget"), asks ("batches", or
-        "pull by pull": each result decides about the next), items (whether they may be other than the arms),
-        level_sets, noise (of several sigma the "largest" counts, or their "ratios"; "each" is used or estimated;
-        "0/1 rewards" have their own), needs (required arguments beside arms and delta or budget), situation, paper and
-        promise.
+        A row per rule, in which the rule to try first is at the top. The columns are given ("confidence" or "budget"),
+        asks ("batches", or "pull by pull" if each result decides about the next pull), items (whether items may differ
+        from the arms), level_sets, noise (of several sigma the "largest" counts, or their "ratios"; "each" is used or
+        estimated; "0/1 rewards" have their own), needs (required arguments besides arms and delta or budget),
+        situation, paper and promise.
 
     Raises
     ------
     ValueError
-        For a column or a value that the table does not have; it lists them.
+        For a column or a value that is not in the table; the message lists those that are.
 
     Examples
     --------
@@ -94,12 +95,12 @@ def rules_for(**wanted: Any) -> pd.DataFrame:
 
 
 def rule_named(name: str) -> Played:
-    """Return a public rule of `fixed_confidence` or `fixed_budget`.
+    """Return the public rule of `fixed_confidence` or `fixed_budget` that has this name.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the rule, as in the index of `rules_for()`.
 
     Returns
     -------
@@ -109,7 +110,7 @@ def rule_named(name: str) -> Played:
     Raises
     ------
     ValueError
-        For another name; it lists those there are.
+        For an unknown name; the message lists the known names.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def rule_named(name: str) -> Played:
 
 
 def _signature(played):
-    """What the signature of a rule says."""
+    """Return the columns of the table that follow from the signature of a rule."""
     parameters = inspect.signature(played).parameters
     own = {"arms", "budget" if "budget" in parameters else "delta"}
     needed = [key for key, parameter in parameters.items() if parameter.default is parameter.empty and key not in own]
@@ -133,13 +134,13 @@ def _signature(played):
 
 
 FIRST, FIRST_WITH_A_BUDGET = ("rage", "xy_static", "lazy_track_and_stop"), ("gse", "od_linbai", "peace")
-WARM, TRIAL = 100, 100_000  # pulls of the two short runs that tell how long all will take
-OFTEN = 25  # pulls of a rule that decides pull by pull, in floors, at delta = .05: a rule of thumb for its time
+WARM, TRIAL = 100, 100_000  # pulls of the two short runs that predict the time of all runs
+OFTEN = 25  # pulls of a pull-by-pull rule at delta = 0.05, in multiples of the floor: a rough value for its time
 PATIENCE = 60.0  # seconds that a rule may take without a warning
 
 
 def players(rules, problem, given):
-    """{name: make(problem, rng)} for names, a dict, or None, where every rule counts its requests; ValueError."""
+    """Return {name: make(problem, rng)} for names, a dict or None, where every rule counts its requests."""
     if isinstance(rules, str):
         raise ValueError(f"rules must be a list of names; got {rules!r}: write rules=[{rules!r}]")
     ready = {}
@@ -154,24 +155,24 @@ def players(rules, problem, given):
         else:
             ready[name] = partial(counted, make)
     if not ready:
-        raise ValueError("rules must name at least one rule")
+        raise ValueError("rules must name at least one rule; got none")
     return ready
 
 
 def _defaults(given):
-    """Rules that a laboratory tries first."""
+    """Return the names of the default rules for the arguments of a plan."""
     names = FIRST + ("h_rage",) * (np.ndim(given["sigma"]) > 0)
     names += FIRST_WITH_A_BUDGET * (given["budget"] is not None)
     return [name for name in names if given["items"] is None or name in rules_for(items=True).index]
 
 
 def maker(name, given):
-    """The function make(problem, rng) of a public rule, with those of the arguments that it has; ValueError."""
+    """Return make(problem, rng) of a public rule, with its arguments from `given`; ValueError if it cannot run."""
     parameters = inspect.signature(rule_named(name)).parameters
     if "arms" not in parameters:
         raise ValueError("it measures every direction, not a list of arms")
     if given["items"] is not None and "items" not in parameters:
-        raise ValueError(f"it ranks the arms alone; items can be ranked by {', '.join(rules_for(items=True).index)}")
+        raise ValueError(f"it ranks only the arms; items can be ranked by {', '.join(rules_for(items=True).index)}")
     if "budget" in parameters and given["budget"] is None:
         raise ValueError("it needs budget=, a number of measurements")
     bernoulli = rules_for().loc[name, "noise"] == OWN and "budget" not in parameters
@@ -189,7 +190,7 @@ def _fresh(name, arguments, draws, problem, rng):
 
 
 def counted(make, problem, rng, loops=None):
-    """The rule that `make` makes, its result with (batches, pulls in them) for a history; Loops also into `loops`."""
+    """Run the rule of `make`, whose Result gets the history (batches, pulls in batches); collect Loops in `loops`."""
     rule, reply, batches, pulls = make(problem, rng), None, 0, 0
     while True:
         try:
@@ -205,7 +206,7 @@ def counted(make, problem, rng, loops=None):
 
 
 def requests(problem, run):
-    """How often a `counted` rule asked: every batch is one request, and so is every pull outside of batches."""
+    """Return the requests of a `counted` rule: each batch is a request, and so is each pull outside of batches."""
     if run.result is None:
         return {"requests": np.nan}
     batches, pulls = run.result.history
@@ -213,9 +214,9 @@ def requests(problem, run):
 
 
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
-    """The pulls at which runs are cut off, None for a rule in batches, which costs the same at any number of pulls.
+    """Return the pulls at which runs are cut off: None for a rule in batches, whose time does not grow with its pulls.
 
-    A short trial tells, and warns of a rule that will take long; `expected` pulls are those of a rule pull by pull.
+    A short trial decides, and warns of a rule that takes long; `expected` is the pulls of a pull-by-pull rule.
     """
     loops: list = []
     for pulls in (WARM, TRIAL):
@@ -229,16 +230,15 @@ def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
     seconds *= runs / joblib.effective_n_jobs(n_jobs)
     if seconds > PATIENCE:
         warnings.warn(
-            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} measurements): shorter "
-            "with "
-            "fewer runs=, a smaller max_pulls=, more processes n_jobs=, or without it in rules=",
+            f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} measurements). To save "
+            "time, pass fewer runs=, a smaller max_pulls=, more processes n_jobs=, or leave it out of rules=",
             stacklevel=3,
         )
     return max_pulls if loops else None
 
 
 def _timed(make, problem, max_pulls, loops):
-    """A run and the seconds it took."""
+    """Return a run and the seconds that it took."""
     start = perf_counter()
     run = play(make(problem, np.random.default_rng(0), loops), problem, np.random.default_rng(1), max_pulls)
     return run, perf_counter() - start
@@ -248,13 +248,13 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-ROUNDING = 1e-10  # singular value, relative to the largest, that counts as zero
+ROUNDING = 1e-10  # a singular value that counts as zero, relative to the largest
 FEASIBLE = 1e-8  # residual of nonnegative least squares below which no parameter makes the item best
-REGULAR = 0.01  # share of the G-optimal design in designs that serve as bounds
+REGULAR = 0.01  # share of the G-optimal design in the designs that give bounds
 
 
 class Guess(NamedTuple):
-    """A parameter to plan with."""
+    """A parameter to plan with, its best item and its characteristic time."""
 
     theta: np.ndarray  # (d,)
     best: int  # row of the best item
@@ -262,12 +262,13 @@ class Guess(NamedTuple):
 
 
 def closest(items, best, gap):
-    """Return the theta (d,) whose gaps, all at least `gap`, have the least sum of squares; None if `best` cannot lead.
+    """Return the theta (d,) whose gaps are at least `gap` with the smallest sum of squares; None if `best` cannot lead.
 
-    An item cannot lead if it lies in the convex hull of the others, or too near to it to be told from one that does.
+    An item cannot lead if it lies in the convex hull of the others, up to rounding errors.
     """
-    # The gaps are Gx, G with orthonormal columns: the least |x| with Gx >= 1 (Lawson and Hanson 1974, chapter 23, LDP).
-    # The residual r of min |[G'; 1'] u - e|, u >= 0, e the last unit vector, is 0 if there is none; x = -r_j / r_last.
+    # The gaps are Gx, where G has orthonormal columns; find the smallest |x| with Gx >= 1 (Lawson and Hanson 1974,
+    # chapter 23, LDP). Let r be the residual of min |[G'; 1'] u - e| over u >= 0, with e the last unit vector. If r = 0
+    # there is no solution; otherwise x = -r_j / r_last.
     items = np.asarray(items, dtype=float)
     leads = items[best] - np.delete(items, best, axis=0)
     units = np.abs(leads).max(axis=0)
@@ -284,9 +285,9 @@ def closest(items, best, gap):
 
 
 def hardest(arms, items=None, *, gap, sigma=1.0):
-    """Return the `Guess` of largest characteristic time among those of `closest`, one for each possible best item."""
-    # any design bounds the time from above: an item whose bound, by the designs found so far, is below a time found
-    # before needs no optimal design of its own
+    """Return the `Guess` with the largest characteristic time among the `closest` parameters of all items."""
+    # Every design bounds the characteristic time from above. An item whose bound from the designs so far is below the
+    # largest time so far needs no optimal design of its own.
     arms = check_arms(arms)
     items, gap, sigma = check_items(items, arms), check_positive("gap", gap), check_sigma(sigma, len(arms))
     if len(items) < 2:
@@ -309,17 +310,17 @@ def hardest(arms, items=None, *, gap, sigma=1.0):
 
 
 def _value(items, best, theta, inverse):
-    """max over z of ||best - z||^2 / gap^2, the norm in `inverse`: the psi of a design, not below the least, psi*."""
+    """Return max over z of ||best - z||^2 / gap^2 in the norm of `inverse`: psi of a design, which is at least psi*."""
     leads = items[best] - np.delete(items, best, axis=0)
     return float(np.max(norms(inverse, leads) / (leads @ theta) ** 2))
 
 
-QUANTILE = 0.9  # of the pulls: nine of ten experiments need no more
+QUANTILE = 0.9  # of the pulls, which nine of ten experiments do not exceed
 INK, PULLS_COLOUR, FLOOR, BUDGET_COLOUR = "0.2", "#0173b2", "0.35", "#de8f05"
 
 
 def row_of(rows):
-    """What the runs of one rule say."""
+    """Return the row of the table for the runs of one rule."""
     if rows.empty:
         names = ("pulls", "low", "high", "nine_in_ten", "wrong", "wrong_low", "wrong_high", "requests")
         return {"runs": 0, **dict.fromkeys(names, np.nan), "cut": 1.0}
@@ -334,34 +335,35 @@ def row_of(rows):
 
 
 def in_words(plan):
-    """A `Plan` as text: the guess, the floor, and a line per rule."""
+    """Return a `Plan` as text: the guess, the floor, and a line per rule."""
     return "\n".join([*guess_in_words(plan), rounded(plan).to_string(), *notes(plan)])
 
 
 def guess_in_words(plan):
-    """Return the guess and the floor, a line each."""
+    """Return a sentence on the guess and a sentence on the floor."""
     problem, unit = plan.problem, f" {plan.unit}" if plan.unit else ""
     gap, sigma = np.sort(problem.gaps)[1], problem.sigma.max()
     noise = "0 or 1" if problem.noise == "bernoulli" else f"noise {sigma:.4g}{unit}"
     best = plan.names[problem.best_item] if plan.names else f"item {problem.best_item}"
     return (
         f"Supposed: {best} is best, the next is {gap:.4g}{unit} behind; {noise}.",
-        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average there.",
+        f"Floor: no rule with delta = {plan.delta:g} needs fewer than {plan.floor:,.0f} measurements on average in "
+        "this case.",
     )
 
 
 def notes(plan):
-    """Yield what a plan's numbers do not say, in sentences."""
+    """Yield remarks on a plan, in sentences."""
     largest = plan.problem.gaps.max()
     if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
         yield (
-            "rage ends in its first request, which is made for an accuracy of half a unit of reward: that may be more "
-            f"than is needed. Give it the largest difference that you expect as scale (here {largest:.4g}), or None."
+            "rage ends in its first request, which is made for an accuracy of half a unit of reward. That may be more "
+            f"than is needed: pass the largest difference that you expect as scale (here {largest:.4g}), or None."
         )
 
 
 def in_html(plan):
-    """The same for a notebook."""
+    """Return a `Plan` as HTML for a notebook."""
     said, more = "<br>".join(map(_escape, guess_in_words(plan))), [f"<p>{_escape(note)}</p>" for note in notes(plan)]
     return f"<p>{said}</p>{rounded(plan).to_html()}{''.join(more)}"
 
@@ -371,7 +373,7 @@ def _escape(text):
 
 
 def rounded(plan):
-    """Return the table in rounded numbers."""
+    """Return the table of a `Plan` with rounded numbers, as text."""
     return pd.DataFrame([_cell(row) for _, row in plan.table.iterrows()], index=plan.table.index)
 
 
@@ -389,7 +391,7 @@ def _cell(row):
 
 
 def _between(row):
-    """The interval of the mean, where there is one."""
+    """Return the interval of the mean as text, if there is one."""
     return f" ({_whole(row['low'])} to {_whole(row['high'])})" if row["low"] < row["high"] else ""
 
 
@@ -398,14 +400,14 @@ def _wrong(row):
 
 
 def _whole(number):
-    """A number in whole pulls, of more than a million four digits."""
+    """Return a number of pulls as text; above a million it has four significant digits."""
     if not np.isfinite(number):
         return "?"
     return f"{number:,.0f}" if number < 1e6 else f"{float(f'{number:.4g}'):,.0f}"
 
 
 def draw(plan, ax=None):
-    """A `Plan` as a picture: a row per rule, pulls on a logarithmic axis, the rest in words beside it."""
+    """Draw a `Plan` with a row per rule, its pulls on a logarithmic axis, and its errors and requests as text."""
     import matplotlib.pyplot as plt
 
     table = plan.table
@@ -413,7 +415,7 @@ def draw(plan, ax=None):
         _, ax = plt.subplots(figsize=(7, 1.2 + 0.4 * len(table)), layout="constrained")
     for row, (_, rule) in enumerate(table.iterrows()):
         if rule["runs"] == 0:
-            said, beside = "more than were allowed: not played", ("axes fraction", "data")
+            said, beside = "not played: it needs more than max_pulls", ("axes fraction", "data")
             ax.annotate(said, (0.5, row), xycoords=beside, ha="center")
             continue
         low, high = np.nan_to_num([rule["low"], rule["high"]], neginf=rule["pulls"], posinf=rule["pulls"])
@@ -432,7 +434,7 @@ def draw(plan, ax=None):
     ax.set(xscale="log", yticks=range(len(table)), ylim=(len(table) - 0.4, -0.6), xlabel="measurements")
     ax.set_yticklabels(table.index)
     low, high = ax.get_xlim()
-    if high / low < 30:  # numbers also where the axis covers less than a decade
+    if high / low < 30:  # more ticks where the axis covers less than one and a half decades
         ax.xaxis.set_minor_formatter(plt.NullFormatter())
         ticks = [digit * 10.0**k for k in range(-1, 20) for digit in (1, 2, 5)]
         ax.set_xticks([tick for tick in ticks if low <= tick <= high])
@@ -441,18 +443,19 @@ def draw(plan, ax=None):
 
 
 class Plan(NamedTuple):
-    """What to expect of several rules if a guess of the truth is right. It prints as a table."""
+    """The pulls, errors and requests to expect of several rules if a guess is right; it prints as a table."""
 
-    # runs, pulls (mean) with low and high (95 %, Student), nine_in_ten (their 90 % quantile), wrong (share of the runs
-    # that ended) with wrong_low and wrong_high (95 %, Clopper and Pearson), requests (mean number), cut (share cut off)
+    # columns: runs; pulls, their mean, with low and high (95 %, Student); nine_in_ten, their 90 % quantile; wrong, the
+    # share among runs that ended, with wrong_low and wrong_high (95 %, Clopper and Pearson); requests, their mean; cut,
+    # the share of runs cut off
     table: pd.DataFrame
     floor: float  # mean number of pulls that no rule with this delta can beat, for the guess; 0 for delta >= 0.5
     problem: LinearBandit  # the guess
     delta: float
     budget: int | None  # pulls, for rules with a budget
     runs: pd.DataFrame  # as `monte_carlo` returns them
-    names: tuple[str, ...] = ()  # of the items, if they are known
-    unit: str = ""  # of the reward, if it is known
+    names: tuple[str, ...] = ()  # names of the items, if they are known
+    unit: str = ""  # unit of the reward, if it is known
 
     def __repr__(self):
         return in_words(self)
@@ -462,10 +465,10 @@ class Plan(NamedTuple):
 
     @property
     def alt(self) -> str:
-        """Describe the picture in words, for those who cannot see it."""
+        """Return a description of the picture, for readers who cannot see it."""
         rules = f"{len(self.table)} rule{'s' * (len(self.table) > 1)}"
         head = f"Measurements of {rules} on a logarithmic axis, with the mean, its"
-        return f"{head} interval and what nine of ten runs do not pass: {in_words(self)}"
+        return f"{head} interval and what nine of ten runs do not exceed: {in_words(self)}"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the pulls of every rule on one axis, with the floor, the budget and the share of wrong answers."""
@@ -492,36 +495,36 @@ def plan(
     max_pulls: int = 1_000_000,
     progress: bool = True,
 ) -> Plan:
-    """Play rules many times against a guess of the truth: pulls, requests and wrong answers to be expected.
+    """Play rules many times against a guess of the truth, and return the pulls, requests and errors to expect.
 
     Parameters
     ----------
     arms : (K, d) array_like or Arms
-        Arms, one per row, or what `read_arms` returned, which has their names.
+        Arms, one per row, or the result of `read_arms`, which also has their names.
     gap : float, optional
-        Smallest lead of the best item that would matter, in units of reward. Alone, it stands for the hardest case:
-        every other item is at least `gap` behind, and as little more as the features allow.
+        Smallest lead of the best item that would matter, in units of reward. Without `theta` the guess is the hardest
+        case: every other item is at least `gap` behind, and as little more as the features allow.
     theta : (d,) array_like, optional
-        A guess of the parameter; with `gap` it is scaled so that the smallest gap is that.
+        A guess of the parameter. With `gap`, it is scaled so that its smallest gap is `gap`.
     items : (M, d) array_like, optional
-        Items, one per row, by default the arms.
+        Items, one per row; by default the arms.
     sigma : float or (K,) array_like, default 1.0
-        The standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one value or one for each arm.
     delta : float, default 0.05
-        Error probability allowed.
+        Allowed error probability.
     budget : int, optional
-        Number of pulls, for rules that are given one.
+        Number of pulls, for rules with a budget.
     rules : iterable of str, or dict of {str: callable}, optional
-        Names of public rules, which get the arguments of the plan; or functions make(problem, rng) -> a fresh rule. By
-        default rage, xy_static and lazy_track_and_stop, for a `sigma` of several values h_rage, and with a budget gse,
-        od_linbai and peace, if they rank `items` and run with the budget.
+        Names of public rules, which get the arguments of the plan, or functions make(problem, rng) that return a fresh
+        rule. The default is rage, xy_static and lazy_track_and_stop, for a `sigma` of several values also h_rage, and
+        with a budget also gse, od_linbai and peace, as far as they rank `items` and run with the budget.
     theta_bound : float, optional
-        Bound on the norm of theta for rules that need it, by default the guess's norm.
+        Bound on the norm of theta for rules that need it; by default the norm of the guess.
     floor : float, optional
-        Share of every batch that goes to all arms alike, for rules that have it (rage, xy_static, gse, ...); the others
-        are played without.
+        Share of every batch that is spread evenly over all arms, for rules with this option (rage, xy_static, gse,
+        ...). The other rules are played without it.
     noise : {"gaussian", "bernoulli"}, default "gaussian"
-        Law of the rewards; "bernoulli" (0 and 1) needs `theta`, whose means are then rates.
+        Distribution of the rewards; "bernoulli" (0 and 1) needs `theta`, and arms @ theta are then the rates.
     runs : int, default 100
         Number of simulated experiments.
     seed : int, default 0
@@ -529,28 +532,29 @@ def plan(
     n_jobs : int, default 1
         Number of processes.
     scheduler : str, optional
-        Address of a dask scheduler in the place of the processes, as for `monte_carlo`.
+        Address of a dask scheduler to use instead of processes, as for `monte_carlo`.
     max_pulls : int, default 1_000_000
-        Number of pulls at which runs of a rule that decides pull by pull are cut off. If the floor is larger, such a
-        rule is not played.
+        Number of pulls at which runs of pull-by-pull rules are cut off. If the lower bound `Plan.floor` is larger,
+        such a rule is not played.
     progress : bool, default True
-        Whether to show a bar after a minute.
+        Whether to show a progress bar after a minute.
 
     Returns
     -------
     Plan
-        A table that prints and plots itself.
+        The `table` and the guess. The object prints as a table, and ``plot()`` draws it.
 
     Raises
     ------
     ValueError
         For bad input, neither gap nor theta, a gap that is not positive, two best items under theta, a single item, an
-        unknown rule, and a rule that cannot be played so (without a budget, for other items than the arms, ...).
+        unknown rule, and a rule that cannot run (without a budget, with items other than the arms, ...).
 
     Warns
     -----
     UserWarning
-        Before a rule that will take more than a minute, as a short trial shows: how long, and what would be shorter.
+        Before a rule that will take more than a minute according to a short trial. It says how long, and how to save
+        time.
 
     References
     ----------
@@ -571,7 +575,7 @@ def plan(
     least = 0.0
     if delta < 0.5:
         least = lower_bound(problem.arms, ranked, theta=problem.theta, delta=delta, sigma=problem.sigma)
-    cut_off = rules_for(given="confidence", asks=PULLS).index if least > max_pulls else []  # next to no run would end
+    cut_off = rules_for(given="confidence", asks=PULLS).index if least > max_pulls else []  # hardly any run would end
     played = {}
     given = _given(problem, ranked, sigma, delta, budget, theta_bound) | {"floor": floor}
     for name, make in players(rules, problem, given).items():
@@ -587,7 +591,7 @@ def plan(
 
 
 def _given(problem, items, sigma, delta, budget, theta_bound):
-    """What the rules are told, by the names of their arguments; None is not told."""
+    """Return the arguments of the rules by name; those that are None are not passed."""
     bound = np.linalg.norm(problem.theta) if theta_bound is None else theta_bound
     given = {"items": items, "sigma": sigma, "delta": delta, "budget": budget, "noise": problem.noise}
     given |= {"theta_bound": check_positive("theta_bound", bound), "theta_star": problem.theta}
@@ -596,17 +600,21 @@ def _given(problem, items, sigma, delta, budget, theta_bound):
 
 
 def _supposed(arms, items, gap, theta, sigma, noise):
-    """The guess as a problem."""
+    """Return the guess as a problem."""
     arms = check_arms(arms)
     items, sigma = check_items(items, arms), check_sigma(sigma, len(arms))
     if len(items) < 2:
         raise ValueError("items must be at least two: a single item is the best without an experiment")
     if gap is None and theta is None:
-        raise ValueError("plan needs a guess: gap= (the smallest lead that would matter) or theta= (the parameter)")
+        raise ValueError(
+            "plan needs a guess: pass gap= (the smallest lead that would matter) or theta= (the parameter)"
+        )
     if gap is not None:
         gap = check_positive("gap", gap)
     if noise == "bernoulli" and gap is not None:
-        raise ValueError('noise="bernoulli" needs theta alone: a gap does not say how large the rates are')
+        raise ValueError(
+            'noise="bernoulli" needs theta alone, because a gap does not say how large the rates are: leave gap out'
+        )
     if theta is None:
         return LinearBandit(arms, items, hardest(arms, items, gap=gap, sigma=sigma).theta, sigma)
     theta = check_theta("theta", theta, arms.shape[1])

@@ -1,8 +1,8 @@
-"""Requests laid out on plates, and plates read back as Samples.
+"""Lay out requests on plates, and read plates back as Samples.
 
-A request may be answered in parts, so the first plates can be told while the others wait. Every plate is a block: it
-holds the same share of each arm, up to one pull, so that plates measured on different days do not favour an arm. Within
-a plate the order is random, so that edges, columns and drifts do not.
+A request may be answered in parts, so you can hand over the first plates before the others are measured. Every plate is
+a block with the same share of each arm, up to one pull, so plates measured on different days do not favour an arm. The
+order within a plate is random, so edges, columns and drifts do not favour an arm either.
 """
 
 import warnings
@@ -16,11 +16,11 @@ from bandits_lab.measurements import LARGEST, MISSING, OUT_OF_RANGE, Numbers, ta
 from bandits_lib.checks import check_option
 from bandits_lib.protocol import Sample, checked_batch
 
-ROWS = {6: 2, 12: 3, 24: 4, 48: 6, 96: 8, 384: 16, 1536: 32}  # of a plate, by its number of wells
+ROWS = {6: 2, 12: 3, 24: 4, 48: 6, 96: 8, 384: 16, 1536: 32}  # rows of a plate, by its number of wells
 
 
 def wells(size=96):
-    """Return the names of the wells of a plate, row by row: A1 to H12 for 96."""
+    """Return the names of the wells of a plate, row by row, such as A1 to H12 for 96 wells."""
     rows = ROWS[check_option("size", size, tuple(ROWS))]
     return [f"{_letters(row)}{column + 1}" for row in range(rows) for column in range(size // rows)]
 
@@ -32,18 +32,18 @@ def _letters(row):
 def plates(
     wanted: np.ndarray, names: Sequence | None = None, *, size: int = 96, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return a layout of a request on plates: which arm goes into which well.
+    """Return the layout of a request on plates, which says which arm goes into which well.
 
     Parameters
     ----------
     wanted : (K,) int array_like
         Pulls of each arm (`lab.ask()`).
     names : sequence, optional
-        K labels of the arms, by default 0..K-1.
+        K labels of the arms; by default 0..K-1.
     size : {6, 12, 24, 48, 96, 384, 1536}, default 96
-        Wells of a plate.
+        Number of wells of a plate.
     rng : numpy.random.Generator
-        Draws the order.
+        Random generator that draws the order.
 
     Returns
     -------
@@ -53,12 +53,13 @@ def plates(
     Raises
     ------
     ValueError
-        For pulls that are no counts, names that are not one per arm and distinct, another size, and an rng that is no
-        generator.
+        For pulls that are not counts, names that are not distinct or not one per arm, another size, and an rng that is
+        not a generator.
 
     Notes
     -----
-    Save the layout (`to_csv`) before you use it: the next call draws another order. `read_plates` reads the rewards.
+    Save the layout (`to_csv`) before you use it, because the next call draws another order. `read_plates` reads the
+    rewards.
 
     Examples
     --------
@@ -86,15 +87,17 @@ def plates(
 
 
 def read_plates(readings, layout, names=None, *, K=None):
-    """Return readings, a table or csv with plate, well and reward, of a layout as a Sample; gaps are not told."""
+    """Return the readings of a layout, a table or csv with plate, well and reward, as a Sample without the gaps."""
     if names is None and K is None:
-        raise ValueError("names of the arms are needed, or K, how many there are")
+        raise ValueError("names and K are both missing: give the names of the arms, or K, their number")
     names = _labels(names, K if names is None else len(names))
     readings = _placed(readings, ["plate", "well", "reward"], "readings")
     arm_in = _placed(layout, ["plate", "well", "arm"], "layout")["arm"]
     unknown = readings.index.difference(arm_in.index)
     if len(unknown):
-        raise ValueError(f"the layout has no well {unknown[0][1]} on plate {unknown[0][0]}: is it of another request?")
+        raise ValueError(
+            f"the layout has no well {unknown[0][1]} on plate {unknown[0][0]}: give the layout of these plates"
+        )
     _agree(readings, arm_in)
     rewards = pd.to_numeric(readings["reward"], errors="coerce")
     if len(wrong := rewards.index[rewards.isna() & readings["reward"].notna()]):
@@ -110,28 +113,28 @@ def read_plates(readings, layout, names=None, *, K=None):
 
 
 def _agree(readings, arm_in):
-    """Refuse readings with a column arm that differs from the layout."""
+    """Refuse readings whose column arm differs from the layout."""
     for (plate, well), arm in readings.get("arm", pd.Series(dtype=object)).items():
         said, meant = _label(arm), _label(arm_in[plate, well])
         if pd.notna(arm) and said != meant:
             raise ValueError(
-                f"plate {plate}, well {well}: the readings say arm {said!r}, the layout {meant!r}: is it the layout of "
-                "these plates?"
+                f"plate {plate}, well {well}: the readings say arm {said!r}, the layout {meant!r}: give the layout of "
+                "these plates"
             )
 
 
 def _label(arm):
-    """An arm as text; a table may have turned its number into a float."""
+    """Return an arm as text; a whole number that a table turned into a float loses its decimals."""
     return str(int(arm)) if isinstance(arm, float) and arm.is_integer() else str(arm).strip()
 
 
 def _warn_of_missing(places):
-    """Name the wells of a plate that have no reward."""
+    """Warn of the wells that have no reward, and name the first of them."""
     if len(places):
         shown = ", ".join(f"{well} on plate {plate}" for plate, well in places[:6]) + ", ..." * (len(places) > 6)
         warnings.warn(
             f"{len(places)} wells of the layout have no reward ({shown}): they are left out, and still asked for. That "
-            "is right if it does not depend on what the reward would have been; a reading out of range is not missing",
+            "is valid only if a gap does not depend on the reward; a reading out of range is not missing",
             stacklevel=3,
         )
 
@@ -144,7 +147,7 @@ def _labels(names, K):
 
 
 def _placed(source, columns, name):
-    """A table, or that of a file, indexed by plate and well."""
+    """Return a table, given or read from a file, indexed by plate and well."""
     found = source if isinstance(source, pd.DataFrame) else _from_file(source, columns)
     if missing := [column for column in columns if column not in found.columns]:
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; {', '.join(missing)} is missing")
@@ -156,19 +159,19 @@ def _placed(source, columns, name):
     placed = found.set_axis(index)
     if placed.index.has_duplicates:
         plate, well = placed.index[placed.index.duplicated()][0]
-        raise ValueError(f"well {well} of plate {plate} comes twice in the {name}")
+        raise ValueError(f"well {well} of plate {plate} comes twice in the {name}: leave one out")
     return placed
 
 
 def _from_file(path, columns):
-    """The table in a csv, with rewards as numbers; empty cells are None."""
+    """Return the table in a csv, with rewards as numbers and None for empty cells."""
     _, rows, delimiter = table(path, (columns,))
     filled = [{name: None if text.lower() in MISSING else text for name, text in row.items()} for _, row in rows]
     numbers = Numbers([row["reward"] for row in filled if row.get("reward")], delimiter, OUT_OF_RANGE)
     for (line, _), row in zip(rows, filled, strict=True):
         for name in ("plate", "well"):
             if row[name] is None:
-                raise ValueError(f"line {line} of {path}: {name} is empty")
+                raise ValueError(f"line {line} of {path}: {name} is empty; fill it, or leave the line out")
         row["plate"] = numbers.whole(row["plate"], "plate", f"line {line} of {path}")
         if "reward" in columns and row["reward"] is not None:
             row["reward"] = numbers(row["reward"], "reward", f"line {line} of {path}")

@@ -1,4 +1,4 @@
-"""One page on an experiment of the command line: what was measured, who leads, whether the model fits, the answer."""
+"""Write one HTML page on an experiment: the answer, the standings, the fit of the model, the means, the settings."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ LABELS = {"arm_column": "column of the arms", "reward_column": "column of the re
 
 
 def page(experiment, lab, answer, known, said):
-    """Return the page; `known()` makes the standings, `said` are warnings."""
+    """Return the page as HTML text; `known()` returns the standings, and `said` holds the warnings."""
     sections = []
     try:
         sections.append(_standings(known(), experiment.in_unit))
@@ -81,7 +81,8 @@ def _measured(experiment, lab):
 def _standings(known, unit):
     text = repr(known).splitlines()[-1]
     legend = _p(
-        "Star or first row: the leader. Blue: may still be the best. Grey: not the best. Bars: how far each is behind."
+        "The star or the first row is the leader. Blue items may still be the best, grey items are not. "
+        "Each line is the interval of how far the item is behind the leader."
     )
     picture = _image(known.plot, known.alt, unit)
     return _section("Who leads, and what may still be the best", _p(text) + legend + picture)
@@ -96,13 +97,14 @@ def _model(experiment, lab):
         f"<p><strong>{name.capitalize()}</strong>: {escape(text)}</p>" for name, text in parts(found).items()
     )
     said += _p(
-        "Blue: the mean of every arm less its fitted value, with an interval. Grey: departures that would not show."
+        "Blue shows the mean of every arm minus its fitted value, with an interval. "
+        "Grey shows departures that the test would miss."
     )
-    return _section(title, said + _image(found.plot, "Mean of every arm less the fitted value", experiment.in_unit))
+    return _section(title, said + _image(found.plot, "Mean of every arm minus its fitted value", experiment.in_unit))
 
 
 def _image(plot, alt, unit=""):
-    """A picture in the page; names are no formulas."""
+    """Return a picture as an HTML image; a $ in a name does not begin a formula."""
     with matplotlib.rc_context({"text.parse_math": False}):
         ax = plot()
         ax.set_xlabel(f"{ax.get_xlabel().removesuffix(' (units of reward)')}{unit}")

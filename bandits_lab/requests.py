@@ -1,8 +1,8 @@
-"""The inside of a Lab: a rule, its open request, and the answers so far.
+"""Keep the state of a Lab: its rule, the open request, and the answers so far.
 
-A measurement made before the experiment is kept until a request asks for its arm, and is used once. The rewards of an
-arm are independent, so a rule may read single rewards in the order in which they were made, if none is left out. A sum
-of several pulls is used only as a whole, so its number of pulls must have been fixed beforehand.
+A measurement made before the experiment is kept until a request asks for its arm, and is then used once. The rewards of
+an arm are independent, so a rule may read single rewards in the order in which they were made, if none is left out. A
+sum of several pulls is only used whole, so its number of pulls must have been fixed beforehand.
 """
 
 import copy
@@ -22,7 +22,7 @@ HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(count
 
 
 class Drive:
-    """A rule on its way, and its log."""
+    """A running rule with its open request and its log."""
 
     def __init__(self, algorithm: Rule, experiment=None):
         self._name(experiment or identify(algorithm))
@@ -31,17 +31,17 @@ class Drive:
         self.result: Result | None = None
         self.dropped: tuple[int, ...] = ()
         self.ended = ""
-        self._drops: list[tuple[int, tuple[int, ...]]] = []  # in which request, which arms
+        self._drops: list[tuple[int, tuple[int, ...]]] = []  # (request, arms dropped in it)
         self._stock = Stock()
-        self._by_hand = False  # whether anything was told that was not measured before
+        self._by_hand = False  # whether results of the experiment itself were told
         self._request = 0
         self._parts: list[Sample] = []
         self._missing: Any = None  # (K,), None when the algorithm is done
         self._refusal = ""
-        self._rule = self._fresh = algorithm  # the one that is asked, and one that is never asked
-        self._obstacle = ""  # why it cannot be made again
+        self._rule = self._fresh = algorithm  # the running rule, and a copy that is never advanced
+        self._obstacle = ""  # why the rule cannot be made again
         streams = {name: v for name, v in algorithm.arguments.items() if isinstance(v, np.random.Generator)}
-        try:  # a stream may have been drawn from since the call
+        try:  # copy streams: running the rule draws from them
             self._fresh = algorithm.again(**copy.deepcopy(streams))
         except ValueError as error:
             self._obstacle = str(error)
@@ -56,14 +56,14 @@ class Drive:
         self.unit: str = experiment.unit
 
     def _write(self, request=0, sample=None, **more):
-        """Write a Sample or another step into the log, with the request or the end that it led to."""
+        """Write a Sample or another step into the log, with the next request or the end of the rule."""
         new = self._request > request
         done = self.result is not None and not new
         entry = logs.entry(request, sample, self._missing if new else None, done, **more)
         self._texts.append(logs.text(entry))
 
     def _take(self, sample):
-        """Add a Sample to the answer of the open request, and go on if that is complete."""
+        """Add a Sample to the answer to the open request, and advance the rule if the answer is complete."""
         missing, request = self._missing - sample.counts, self._request
         self._parts.append(sample)
         if missing.any():
@@ -76,11 +76,11 @@ class Drive:
         self._told.take(sample)
 
     def _end(self):
-        """Answer the open request with what came of it."""
+        """Answer the open request with the pulls that were told."""
         self._advance(total(self._parts) if self._parts else nothing(self._K))
 
     def _advance(self, reply):
-        """Send `reply` and take the next request; one that asks for no pulls is answered at once."""
+        """Send `reply` to the rule and keep its next request; a request without pulls is answered at once."""
         try:
             request = following(self._algorithm, reply, self._left_out if self.dropped else None)
         except StopIteration as stop:
@@ -96,16 +96,16 @@ class Drive:
 
     @property
     def _after(self) -> After:
-        """How the rule goes on when an arm is dropped or the open request is closed."""
+        """Return how the rule continues when an arm is dropped or the open request is closed."""
         return self._fresh.guarantee(self._request)
 
     @property
     def _K(self):
-        """Number of arms, of an algorithm that is not done."""
+        """Return the number of arms; the algorithm must not be done."""
         return len(self._missing)
 
     def _plan_without(self, arms):
-        """Drop arms and plan the open request anew; `_missing` is what it wants now, perhaps nothing."""
+        """Drop arms, plan the open request again, and set `_missing` to its pulls, perhaps none."""
         how, K = self._after.how, self._K
         self.dropped = tuple(sorted({*self.dropped, *arms}))
         self._drops.append((self._request, tuple(arms)))
@@ -124,7 +124,7 @@ class Drive:
             self._missing, self.result = None, stop.value
 
     def _left_out(self, request, had=0):
-        """Return a request without the arms that were dropped."""
+        """Return a request without the dropped arms (`dropping.left_out`)."""
         arms, found = self._fresh.arguments.get("arms"), self._after
         if found == UNKNOWN or arms is None:
             return left_out(request, had, self.dropped)
@@ -133,7 +133,7 @@ class Drive:
         return left_out(request, had, self.dropped, arms, may)
 
     def _fill(self):
-        """Answer requests with earlier measurements as far as these reach."""
+        """Answer requests with earlier measurements as long as some of them fit."""
         while self._missing is not None and (rows := self._stock.fitting(self._missing)):
             sample, request = sample_of(rows, self._K), self._request
             self._take(sample)
@@ -143,13 +143,13 @@ class Drive:
     def _check(self, sample):
         if self._refusal:
             raise ValueError(
-                f"the algorithm refused what it was told last ({self._refusal}) and cannot go on: make the Lab again "
-                "from its log, which is without it; if what is wrong was told before it, undo there takes it back"
+                f"the algorithm refused the last measurements ({self._refusal}) and cannot go on: make the Lab again "
+                "from its log, which does not contain them; if an earlier entry is wrong, take it back there with undo"
             )
         if self._missing is None:
-            raise ValueError(self.ended or "told rewards but the algorithm is done: nothing was asked for")
+            raise ValueError(self.ended or "the algorithm is done and asks for nothing: leave these rewards out")
         counts, sums, squares = checked_sample(sample, self._K)
-        if self._rule.function.check:  # now, and not when its request is full
+        if self._rule.function.check:  # refuse now, not when the request is complete
             self._rule.function.check(Sample(counts, sums, squares))
         if (surplus := np.flatnonzero(counts > self._missing)).size:
             arm = int(surplus[0])
@@ -162,14 +162,14 @@ class Drive:
 
 
 def checked_sample(sample, K):
-    """Return a Sample of K arms as arrays of its own; ValueError for anything else."""
+    """Return a Sample of K arms with checked copies of its arrays; ValueError for anything else."""
     try:
         counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
     except AttributeError:
         raise ValueError(f"tell takes a Sample: {_how(sample, K)}; got {type(sample).__name__}") from None
     if not counts.shape == sums.shape == squares.shape == (K,):
         shapes = counts.shape, sums.shape, squares.shape
-        raise ValueError(f"a Sample has counts, sums and squares of shape ({K},); got {shapes}")
+        raise ValueError(f"counts, sums and squares of a Sample must have shape ({K},); got {shapes}")
     if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
         raise ValueError(f"counts must be non-negative integers; got {counts}")
     sums, squares = sums.astype(float), squares.astype(float)
@@ -178,7 +178,7 @@ def checked_sample(sample, K):
 
 
 def _how(given, K):
-    """Return the right call for what was given in the place of a Sample."""
+    """Return the call that turns the object given, a table or a path, into a Sample."""
     columns = [name for name in ("arm", "reward") if name in getattr(given, "columns", ())]
     if len(columns) == 2:
         return f"lab.tell(Sample.of(table['arm'], table['reward'], K={K})), with arms 0..{K - 1}"
@@ -188,31 +188,33 @@ def _how(given, K):
 
 
 def _check_rewards(counts, sums, squares):
-    """Refuse sums that rewards cannot have: NaN, rewards of arms not pulled, squares below sum^2 / n."""
+    """Refuse impossible sums: not finite, of an arm that was not pulled, or squares below sum^2 / count."""
     if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
         large = ", and squares too large: choose a larger unit of the reward" if np.isfinite(sums).all() else ""
         raise ValueError(f"sums and squares must be finite; got sums {sums}{large}")
     if ((counts == 0) & ((sums != 0) | (squares != 0))).any():
         arm = int(np.argmax((counts == 0) & ((sums != 0) | (squares != 0))))
-        raise ValueError(f"arm {arm} has rewards but a count of 0")
+        raise ValueError(f"arm {arm} has rewards but a count of 0: give the number of its pulls")
     least = sums**2 / np.maximum(counts, 1)
     if (squares < least * (1 - 1e-9) - 1e-300).any():
         arm = int(np.argmax(least - squares))
-        raise ValueError(f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}")
+        raise ValueError(
+            f"squares of arm {arm} is {squares[arm]:.6g}, below sum^2 / count = {least[arm]:.6g}: "
+            "give the sum of the squared rewards"
+        )
 
 
 # --- measurements made before the experiment
 
 WAY_OUT = (
-    "give single rewards in the order in which they were made (`measurements.read_each`); or, if the number of "
-    "measurements "
-    "of every arm was fixed before the first of them, say planned=True; or give them to a rule that takes sums, "
-    "lazy_track_and_stop(..., history=sample)"
+    "give single rewards in the order in which they were made (`measurements.read_each`); or pass planned=True if the "
+    "number of measurements of every arm was fixed before the first of them; or pass the sums to a rule that takes "
+    "them, such as lazy_track_and_stop(..., history=sample)"
 )
 
 
 class Stock:
-    """Measurements made before that have not been told."""
+    """Earlier measurements that have not answered a request yet."""
 
     def __init__(self):
         self.pieces: dict[int, list[tuple[int, float, float]]] = {}  # {arm: [(count, sum, squares), ...]}
@@ -229,11 +231,11 @@ class Stock:
                 continue
             piece = (-row.count, 0 - row.sum, 0 - row.squares)
             if piece not in pieces:
-                raise ValueError(f"line {row.line}: takes out of what was measured before what is not there")
+                raise ValueError(f"line {row.line}: takes out earlier measurements that are not there")
             pieces.remove(piece)
 
     def fitting(self, missing):
-        """Return rows, with the sign turned, of the pieces that answer a request for `missing` (K,) pulls."""
+        """Return the pieces that answer a request for `missing` (K,) pulls, as rows with opposite signs."""
         rows = []
         for arm in sorted(self.pieces):
             wanted = missing[arm]
@@ -247,7 +249,7 @@ class Stock:
 
 
 def rows_of(samples, K, planned):
-    """Return rows of Samples that were measured before."""
+    """Return the log rows of Samples that were measured before the experiment."""
     rows = []
     for sample in samples:
         counts, sums, squares = checked_sample(sample, K)
@@ -261,19 +263,18 @@ def rows_of(samples, K, planned):
 
 
 def surplus_rows(sample):
-    """Return rows of single rewards, some of which were not asked for."""
+    """Return the log rows of single rewards, of which there are more than were asked for; refuse sums."""
     raw = raw_rows(sample)
     if several := next((row for row in raw if row.count > 1), None):
         raise ValueError(
-            f"more measurements than were asked for, and a sum of {several.count} among them: a sum is used whole. "
-            "Tell "
-            "single rewards, or leave the surplus out"
+            f"there are more measurements than were asked for, and a sum of {several.count} among them, which can only "
+            "be used whole: tell single rewards, or leave the surplus out"
         )
     return tuple(Row(0, 0, row.arm, 0, row.count, row.sum, row.squares) for row in raw)
 
 
 def sample_of(rows, K):
-    """Return the Sample of rows with the sign turned."""
+    """Return the Sample of rows whose signs were turned by `Stock.fitting`."""
     sample = nothing(K)
     for row in rows:
         for field, number in zip(sample, (-row.count, -row.sum, -row.squares), strict=True):

@@ -70,11 +70,11 @@ def test_no_measurement_is_lost_or_counted_twice(records):
 ALWAYS = {  # what every user of a kind hears, or is refused
     "sigma told half": "SigmaWarning: replicates have",
     "sigma told a quarter": "SigmaWarning: replicates have",
-    "sigma told twice": "Its answer is as sure as promised",
+    "sigma told twice": "The answer is as sure as promised",
     "millivolts from the second day": "mV told as V",
     "percent told as shares": "mV told as V",
     "history told in millivolts": "mV told as V",
-    "half of sigma, squares made up": "all equal tell nothing of the noise",
+    "half of sigma, squares made up": "all equal say nothing about the noise",
     "whole files told twice": "has the same file been read twice|more measurements of|the algorithm is done",
     "parts told twice": "has the same file been read twice",
     "restarts on another machine": "another processor",

@@ -271,7 +271,7 @@ def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder,
     table = Path("Arme.csv").read_text(encoding="cp1252")
     Path("Arme.csv").write_text(table.replace("Probe 02", "Probe 2"), encoding="cp1252")
     refused = run(capsys, "ask", code=2)
-    assert "'Probe 02' in the log and 'Probe 2' here" in refused and "as the log's first lines have it" in refused
+    assert "'Probe 02' in the log and 'Probe 2' here" in refused and "the unit in the log's first lines" in refused
     Path("experiment.json").write_text("{")
     assert "experiment.json cannot be read" in run(capsys, "ask", code=2)
 
@@ -435,7 +435,7 @@ def test_a_form_that_was_told_from_a_copy_is_put_away(folder, capsys):
     copy.write_bytes(measured("to_measure.csv", np.random.default_rng(6), missing=[2]).read_bytes())
     said = run(capsys, "tell", "copy.csv")
     assert "to_measure.csv is kept as measured_1.csv" in said and wanted(folder) == 1
-    assert "mend it first: measured_1.csv" in run(capsys, "undo", "a slip")
+    assert "last file told was measured_1.csv: correct it" in run(capsys, "undo", "a slip")
 
 
 def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):

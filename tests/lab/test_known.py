@@ -56,7 +56,7 @@ def test_what_is_given_here_counts_more():
     wide, narrow = lab.standings(), lab.standings(sigma=[0.1, 0.2, 0.1, 0.1], delta=0.5, items=ARMS[:2])
     assert narrow.sigma == 0.2 and narrow.delta == 0.5 and len(narrow.table) == 2
     assert narrow.table["high"][1] < wide.table["high"][1]
-    assert "(the rule's default: is it yours?)" in repr(wide)
+    assert "(the rule's default; check that it is yours)" in repr(wide)
     assert "(given here, the largest of the arms')" in repr(narrow)
 
 

@@ -193,7 +193,7 @@ def test_rewards_that_the_algorithm_refuses_stay_out_of_the_log(tmp_path):
     with pytest.raises(ValueError, match="rewards must be positive"):
         lab.tell(of([1, 0, 0], [-1.0, 0, 0]))
     assert lab.log == [] and lab.requests == []
-    with pytest.raises(ValueError, match="refused what it was told last .rewards must be positive.* from its log"):
+    with pytest.raises(ValueError, match="refused the last measurements .rewards must be positive.* from its log"):
         lab.tell(of([1, 0, 0], [1.0, 0, 0]))
     lab.save(tmp_path / "log.csv")
     again = Lab(picky(ARMS), tmp_path / "log.csv")

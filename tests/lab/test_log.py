@@ -366,7 +366,7 @@ def test_files_that_are_no_log_are_left_alone(tmp_path):
     notes = b"#\n# notes of mine\n", b"\n# notes of mine\n", b"# bandits_lab\n# notes of mine\n"
     for content in (b"arm,reward\n0,1.0\n", b"\xff\xfe\x00PNG", b"# bandits_lab log 4 of patient\n\n", *notes):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="left as it is: line 1: .*Or save this one under another name"):
+        with pytest.raises(ValueError, match="left as it is: line 1: .*Or save this log under another name"):
             half_way().save(path)
         assert path.read_bytes() == content
         with pytest.raises(ValueError, match="measurements.csv, line 1"):

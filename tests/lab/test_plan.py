@@ -227,7 +227,7 @@ REFUSED = {
     "not a list of arms": {"gap": 1.0, "rules": ["sphere_track_and_stop"]},
     "rule must be one of": {"gap": 1.0, "rules": ["thompson"]},
     "at least 6 here": {"gap": 1.0, "rules": ["gse"], "budget": 1},
-    "ranks the arms alone": {"gap": 1.0, "rules": ["gse"], "budget": 50, "items": np.eye(3)[:2]},
+    "ranks only the arms": {"gap": 1.0, "rules": ["gse"], "budget": 50, "items": np.eye(3)[:2]},
     "at least two": {"gap": 1.0, "items": np.eye(3)[:1]},
     "delta must lie": {"gap": 1.0, "delta": 0.0},
     "at least one rule": {"gap": 1.0, "rules": []},

@@ -111,7 +111,7 @@ def test_files_as_a_reader_and_a_spreadsheet_write_them(tmp_path, encoding):
     for text, message in {
         f"{rows};;Total;1,5;;\n": "line 6 of .*plate is empty",
         f"{rows};x;A1;1,5;;\n": "line 6 of .*plate must be a finite number; got 'x'",
-        rows.replace("0,5", "OVER", 1): "line 3 of .*reward must be a finite .*got 'OVER'. An empty cell",
+        rows.replace("0,5", "OVER", 1): "line 3 of .*reward must be a finite .*got 'OVER'. Leave a cell empty only if",
         rows.replace("0,5", "1.234"): "line 3 of .*'1.234' may be a fraction or a thousand",
     }.items():
         (tmp_path / "day.csv").write_text(f"sep=;\nArm;Plate;Well;Reward;;\n{text}", encoding=encoding)

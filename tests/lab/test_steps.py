@@ -393,7 +393,7 @@ def test_a_rule_that_eliminates_nothing_goes_by_what_the_intervals_prove(make, t
     world, rng = LinearBandit(np.eye(3), theta=[-3.0, 0.5, 0.0]), np.random.default_rng(0)
     lab = Lab(make())
     lab.tell(world.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match="nothing tells the items in play apart.*in play are items 0, 1, 2; the arms"):
+    with pytest.raises(ValueError, match="distinguishes the items in play from.*in play are items 0, 1, 2; the arms"):
         lab.drop(0)
     while not lab.log or lab.result is None and len(lab.log) < 90:
         lab.tell(world.pull(lab.ask(), rng))
@@ -706,7 +706,7 @@ def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path
     lab.save(tmp_path / "log.csv")
     text = (tmp_path / "log.csv").read_text()
     (tmp_path / "log.csv").write_text(text.replace("0,0,0,-1,-1,-1", "0,0,0,-1,-2,-4"))
-    with pytest.raises(ValueError, match=r"log.csv, line \d+: takes out of what was measured before"):
+    with pytest.raises(ValueError, match=r"log.csv, line \d+: takes out earlier measurements that are not there"):
         Lab(patient(np.eye(3)), tmp_path / "log.csv")
 
 
@@ -752,8 +752,8 @@ def test_older_versions_refuse_every_new_row():
 @pytest.mark.parametrize(
     ("put", "words"),
     [
-        ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back what is not in the last 1 entries"),
-        ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back what is not in the last 9 entries"),
+        ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 1 entries"),
+        ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 9 entries"),
         ("# dropped arms 2\n", "rows must follow"),
         ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2 where the algorithm is at request 1"),
         ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),
@@ -856,7 +856,7 @@ def test_a_lab_says_what_it_is():
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_lab_is_not_copied_but_saved(copied):
-    with pytest.raises(TypeError, match=r"lab.save\(path\) it, and Lab\(algorithm, path\)"):
+    with pytest.raises(TypeError, match=r"use lab.save\(path\), and make it again with Lab\(algorithm, path\)"):
         copied(Lab(patient(np.eye(3))))
 
 
@@ -953,7 +953,7 @@ def test_an_undone_step_draws_the_same_arms_again():
 def test_arms_dropped_one_after_the_other_are_counted_together():
     lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
     lab.drop(0)
-    with pytest.raises(ValueError, match="arms 0, 1 cannot be dropped here: without them nothing tells"):
+    with pytest.raises(ValueError, match="arms 0, 1 cannot be dropped here: without them no measurement distinguishes"):
         lab.drop(1)
     assert lab.dropped == (0,) and lab.ask()[1] > 0
 

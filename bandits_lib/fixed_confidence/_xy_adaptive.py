@@ -1,16 +1,17 @@
 """XY-adaptive allocation (Soare, Lazaric, Munos 2014, section 5), greedy, as run in fiez2019 (Fiez et al., appendix F).
 
-A phase pulls, one after the other, argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active
-items, until the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
-rewards, so it is one batch. Departures and readings:
-- ratio="raw" compares the largest squared norms; the published code of fiez2019 compares them over n ("per_pull").
+Each pull of a phase is argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active items. The
+phase ends when the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
+rewards, so they are one batch. Departures and readings:
+- ratio="raw" compares the largest squared norms; the published code of fiez2019 divides them by n ("per_pull").
 - Every phase begins with spanning arms; the published code begins with the identity, counted as d pulls ("ridge").
-- Arms that tie, which the papers do not mention: the one goes first that takes most from the worst difference.
-- Widths have the phase index in their logarithm, and items that were dropped stay dropped (appendix F).
-- Items other than the arms are allowed, and M of them enter the logarithm in place of K.
+- The papers do not say how to break ties. Here the arm that reduces the largest norm most goes first.
+- Widths have the phase index in their logarithm, and eliminated items stay eliminated (appendix F).
+- Items other than the arms are allowed; the logarithm then contains their number M instead of K.
 
-One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. A y whose norm is below what every arm leaves of the
-others is passed by; where pairs outnumber arms, a first pass takes those y only that raise what is least so far.
+One pull of x reduces y'A^-1y by (y'A^-1x)^2 / (1 + x'A^-1x). A difference y is skipped if its norm is below the
+smallest maximum that any arm leaves so far. If there are more pairs than arms, a first pass takes only those y that
+raise this minimum.
 """
 
 from math import log, sqrt
@@ -28,15 +29,15 @@ from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, one_pull, rule, total
 
-REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
-FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
-PASSED = 1e-11  # relative: norms that exceed what is left by less are passed by, well within a tie
+REFRESH = 1_000  # pulls between two fresh inversions; fewer at the beginning of a phase
+FEW = 2  # up to this many arms per dimension, their products are kept instead of the inverse
+PASSED = 1e-11  # relative excess up to which a norm is skipped; well below the tolerance of ties
 
 
 @cached
 def pull_greedily(arms, items, counts, limits):
-    """Pull 1 to `most` times, or until the value is below `target`: counts, largest squared norm, n, whether it is."""
-    identity, target, per_pull, most = limits  # the identity counts as so many pulls before `counts` (K,); 0: none
+    """Pull until the value is below `target`, at most `most` times: counts, largest squared norm, n, whether below."""
+    identity, target, per_pull, most = limits  # identity : pulls that a ridge counts as, or 0; counts : (K,)
     counts, columns, n, below = counts.copy(), transposed(arms), identity + int(counts.sum()), False
     end = n + most
     while True:
@@ -48,10 +49,10 @@ def pull_greedily(arms, items, counts, limits):
 
 
 class Norms(NamedTuple):
-    """Squared norms in A^-1, and what the next pull takes from them."""
+    """Squared norms in A^-1, and the reduction of them by the next pull."""
 
     inverse: np.ndarray  # (r, r), A^-1
-    gram: np.ndarray  # (K, K), x'A^-1x of all arms, kept in place of A^-1; (0, 0) if there are many
+    gram: np.ndarray  # (K, K), x'A^-1x of all pairs of arms, kept instead of A^-1; (0, 0) if there are many arms
     pairs: np.ndarray  # (m(m-1)/2,), y'A^-1y of the differences of items i < j, row by row
     tops: np.ndarray  # (m - 1,), the largest of each row
     arms: np.ndarray  # (K,), x'A^-1x
@@ -65,7 +66,7 @@ class Norms(NamedTuple):
 
 
 def norms_of(arms, items, counts, ridge):
-    """The `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity."""
+    """Return the `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity."""
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     items, arms = product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
@@ -78,7 +79,7 @@ def norms_of(arms, items, counts, ridge):
 
 @kernel
 def distances(points, pairs, tops):
-    """Squared distances of all pairs i < j of points (m, r), row by row, into `pairs`; of each row the largest."""
+    """Write squared distances of all pairs i < j of points (m, r), row by row, into `pairs`, row maxima into `tops`."""
     n = 0
     for i in range(tops.shape[0]):
         tops[i] = 0.0
@@ -93,7 +94,7 @@ def distances(points, pairs, tops):
 
 @kernel
 def pull_until(norms, columns, counts, n, until, target, per_pull):
-    """Greedy pulls until the value is below `target` or n at `until`: n, and whether the value is."""
+    """Pull greedily until the value is below `target` or n reaches `until`; return n and whether it is below."""
     while n < until:
         arm = least_worst(norms)
         counts[arm] += 1
@@ -107,7 +108,7 @@ def pull_until(norms, columns, counts, n, until, target, per_pull):
 
 @inlined
 def least_worst(norms):
-    """argmin over arms x of max over pairs y of y'(A + xx')^-1 y; of arms that tie, the one that `taken` says."""
+    """Return argmin over arms x of max over pairs y of y'(A + xx')^-1 y; `taken` decides between arms that tie."""
     left, taken, share = norms.left, norms.taken, norms.share
     i, j, square = worst_pair(norms)
     for k in range(share.shape[0]):
@@ -115,7 +116,7 @@ def least_worst(norms):
         along = norms.across[i, k] - norms.across[j, k]
         taken[k] = along * along * share[k]
         left[k] = square - taken[k]
-    if norms.pairs.shape[0] > share.shape[0]:  # of many pairs few are then left
+    if norms.pairs.shape[0] > share.shape[0]:  # the first pass leaves few of many pairs
         raise_left(norms, False)
     if norms.pairs.shape[0] > 1:
         raise_left(norms, True)
@@ -124,7 +125,7 @@ def least_worst(norms):
 
 @inlined
 def worst_pair(norms):
-    """Items i < j of the pair of largest squared norm, the first row by row of those that tie, and this norm."""
+    """Return items i < j of the pair of largest squared norm, of ties the first row by row, and this norm."""
     pairs, m, n, i = norms.pairs, norms.column.shape[0], 0, 0
     top = highest(norms.tops)
     floor = top - TIE * max(1e-300, abs(top))
@@ -140,7 +141,7 @@ def worst_pair(norms):
 
 @kernel
 def raise_left(norms, every):
-    """Raise `left` by the pairs above its least: by those that raise this least itself, or by `every` one."""
+    """Raise `left` by the pairs above its minimum: by every pair, or by those alone that raise this minimum."""
     pairs, across, share, left = norms.pairs, norms.across, norms.share, norms.left
     m, n = norms.column.shape[0], 0
     least = lowest(left)
@@ -162,7 +163,7 @@ def raise_left(norms, every):
 
 @kernel
 def raise_all(left, one, other, share, square):
-    """What one pull of each arm leaves of a squared norm, into `left` (K,) where it is more."""
+    """Raise `left` (K,) to what one pull of each arm leaves of a squared norm, where that is larger."""
     for k in range(left.shape[0]):
         along = one[k] - other[k]
         after = square - along * along * share[k]
@@ -171,7 +172,7 @@ def raise_all(left, one, other, share, square):
 
 @inlined
 def first_choice(left, taken):
-    """The arm of least `left` (K,); of arms that tie there, that of most `taken` (K,), which is overwritten."""
+    """Return the arm of smallest `left` (K,); of ties, that of largest `taken` (K,), which is overwritten."""
     least = left[lowest(left)]
     for k in range(left.shape[0]):
         if left[k] > least + TIE * abs(least):
@@ -181,7 +182,7 @@ def first_choice(left, taken):
 
 @inlined
 def add_pull(norms, columns, arm):
-    """Sherman and Morrison, for one pull of `arm`; columns : (r, K), the arms."""
+    """Update the norms for one pull of `arm` by the formula of Sherman and Morrison; columns : (r, K), the arms."""
     gram, across, along, column, gain = norms.gram, norms.across, norms.along, norms.column, 1 + norms.arms[arm]
     if gram.shape[0]:
         for k in range(along.shape[0]):
@@ -203,7 +204,7 @@ def add_pull(norms, columns, arm):
 
 @kernel
 def shrink_pairs(pairs, tops, column, gain):
-    """What the pull of x leaves of the squared norms, row by row; column : (m,), z'A^-1x of all items z."""
+    """Reduce the squared norms, row by row, by the pull of x; column : (m,), z'A^-1x of all items z."""
     n, m = 0, column.shape[0]
     for i in range(m - 1):
         row = pairs[n : n + m - 1 - i]
@@ -214,20 +215,20 @@ def shrink_pairs(pairs, tops, column, gain):
 
 @kernel
 def shrink_row(row, own, others, gain):
-    """Take (own - others)^2 / gain from a row of squared norms."""
+    """Subtract (own - others)^2 / gain from a row of squared norms."""
     for j in range(row.shape[0]):
         apart = own - others[j]
         row[j] -= apart * apart / gain
 
 
-BATCH = 10**7  # pulls asked for at once: seconds to minutes of computation, between which max_pulls can end a run
-LONGEST = 1e5  # arms of the published start: beside longer ones the identity is lost to rounding
+BATCH = 10**7  # pulls per request: seconds to minutes of computation; max_pulls can end a run between two requests
+LONGEST = 1e5  # largest length of arms for start="ridge"; rounding loses the identity beside longer arms
 
 
 @rule(
     label="XY-adaptive",
     row=Row(BATCHES, "for comparison with rage", "Soare et al. 2014", DELTA),
-    guarantee=After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
+    guarantee=After("", "its greedy pulls would go on asking for the arm, and its phases would not get shorter"),
 )
 def xy_adaptive(
     arms: np.ndarray,
@@ -246,22 +247,23 @@ def xy_adaptive(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     alpha : float
-        In (0, 1): a phase ends when its largest squared norm is below alpha times that of the one before.
+        Factor in (0, 1): a phase ends when its largest squared norm is below alpha times that of the phase before.
     ratio : {"raw", "per_pull"}
-        What is compared: the largest squared norm or, as published, that over the phase's pulls.
+        Compare the largest squared norms, or, as published, these norms divided by the pulls of the phase.
     start : {"pull", "ridge"}
-        Every phase begins with spanning arms, or with the identity, counted as d pulls.
+        Begin every phase with spanning arms, or with the identity, which counts as d pulls.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase,
-        whose `design_value` is n times the largest squared norm and whose `lower_bound` is 0.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase, with n times the largest squared norm as `design_value` and 0 as `lower_bound`.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -274,11 +276,11 @@ def xy_adaptive(
     check_option("ratio", ratio, ("raw", "per_pull"))
     check_option("start", start, ("pull", "ridge"))
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1 (share of a phase's value); got {alpha}")
+        raise ValueError(f"alpha must lie strictly between 0 and 1 (factor that ends a phase); got {alpha}: try 0.1")
 
     longest = np.linalg.norm(arms, axis=1).max()
     if start == "ridge" and longest > LONGEST:
-        raise ValueError(f"arms must be of length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
+        raise ValueError(f"arms must have length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
     if start == "ridge":
         check_ridge(arms, 1.0, "the identity of start='ridge'")
 
@@ -309,6 +311,6 @@ def xy_adaptive(
 
 
 def _ridge_regression(arms, sample):
-    """theta_hat (d,) and inverse (d, d) of the published code: A = I + sum of n_x xx'."""
+    """Return theta_hat (d,) and inverse (d, d) of the published code: A = I + sum of n_x xx'."""
     inverse = np.linalg.inv(np.eye(arms.shape[1]) + (arms.T * sample.counts) @ arms)
     return LeastSquares(inverse @ (arms.T @ sample.sums), inverse)

@@ -29,9 +29,7 @@ WAY_OUT = (
 @rule(
     label="ALBA",
     row=Row(BATCHES, "for comparison with rage", "Tao et al. 2018", DELTA),
-    guarantee=After(
-        "without", "stands: the widths of a phase are computed from the shares that were pulled"
-    ),
+    guarantee=After("without", "stands: the widths of a phase are computed from the shares that were pulled"),
 )
 def alba(
     arms: np.ndarray,

@@ -12,7 +12,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def bayes_gap(arms, budget, sigma=1.0, eta=50.0, epsilon=0.0):
-    """Return the row of the best of arms (K, d), up to epsilon, after `budget` pulls; sigma : noise, eta : prior."""
+    """Return the row of the best of arms (K, d), up to epsilon, after `budget` pulls; sigma of noise, eta of prior."""
     K, d = arms.shape
     kappa = sum(1 / (x @ x) for x in arms)
     sample = yield np.ones(K, dtype=int)

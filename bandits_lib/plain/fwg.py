@@ -39,7 +39,7 @@ def g_t(arms, pi):
 
 
 def line_search(arms, pi, vertex):
-    """Return the gamma in [0, 1] that minimises max_i g_t, convex, at pi + gamma (vertex - pi); 0 if none is better."""
+    """Return the gamma in [0, 1] of smallest max_i g_t (convex) at pi + gamma (vertex - pi), or 0 if none improves."""
 
     def g(gamma):
         return g_t(arms, pi + gamma * (vertex - pi))[0].max()

@@ -25,7 +25,7 @@ def uniform(arms, n, rng):
 
 
 def g_optimal(arms, n):
-    """Return the rounded G-optimal design of arms (m, d), argmin max_i g_t(pi, x_i) (section 6)."""
+    """Return Pi_t (m,), the rounded G-optimal design of arms (m, d), argmin max_i g_t(pi, x_i) (section 6)."""
     return round_design(g_design(arms).weights, n, "regret", arms)
 
 
@@ -46,7 +46,7 @@ def greedy(arms, n):
 
 
 def clusters(arms, n):
-    """Return equal shares for d clusters of arms (m, d), by k-means, and within them (appendix H: m clusters)."""
+    """Return Pi_t (m,): equal shares for d clusters (k-means) of arms (m, d) and within each (paper: m clusters)."""
     centres, label = arms[spanning_arms(arms)], None
     while True:
         before, label = label, np.array([argmax(-((x - centres) ** 2).sum(axis=1)) for x in arms])

@@ -11,7 +11,7 @@ from bandits_lib.protocol import Result
 
 
 def head(arms, budget, sigma_min, sigma_max):
-    """Return the VarianceEstimate of arms (K, d) from Gamma = `budget` pulls; two bounds on the standard deviations."""
+    """Return the VarianceEstimate of arms (K, d) from Gamma = `budget` pulls, for sigma_min <= sigma_x <= sigma_max."""
     lam = g_design(arms).weights  # line 4
     first = yield round_design(lam, budget // 2)  # line 5
     A, b = (arms.T * first.counts) @ arms, arms.T @ first.sums

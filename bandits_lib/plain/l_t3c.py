@@ -14,7 +14,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def l_t3c(arms, items, delta, rng, sigma=1.0):
-    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d); rng draws leaders."""
+    """Return the row of the best of items (M, d) with probability 1 - delta, pulling arms (K, d); rng draws leaders."""
     K, d = arms.shape
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]

@@ -1,9 +1,9 @@
 """PEPS, exploration by posterior samples, stopped at a budget (Li, Jamieson and Jain 2024).
 
 These choices are ours, as in the library. Steps are sqrt(log K / T) over the largest gain, where T is the budget, so
-there are no restarts of doubling length. The posterior has its own scale. The fixed design is the XY-design. Half of
-lambda is uniform at first, since a weight of 0 stays 0. The first pulls are of d independent arms. If no sample changes
-the answer, the nearest tie replaces it. (The library also recomputes the root of V^-1 now and then.)
+there are no restarts of doubling length. The posterior is sampled at its own scale. The fixed design is the XY-design.
+Half of lambda is uniform at first, since a weight of 0 stays 0. The first pulls are of d independent arms. If no sample
+changes the answer, the nearest tie replaces the sample. (The library recomputes the root of V^-1 every 1,000 pulls.)
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def peps(arms, budget, rng, sigma=1.0, tries=100):
-    """Return the row of the best of distinct arms (K, d) spanning R^d, after `budget` pulls; rng draws samples and arms."""
+    """Return the row of the best of distinct arms (K, d) spanning R^d, after `budget` pulls; rng : samples and arms."""
     K = len(arms)
     lam_fixed = xy_design(arms, pairs(arms)).weights  # the fixed design that is mixed in
     lam, largest = (lam_fixed + 1 / K) / 2, 0.0

@@ -12,7 +12,7 @@ from bandits_lib.protocol import Result
 
 
 def rage_halving(arms, items, delta, sigma=1.0):
-    """Return the row of the best of items (M, d), with probability 1 - delta, pulling arms (K, d); sigma : sigma_max."""
+    """Return the row of the best of items (M, d) with probability 1 - delta, pulling arms (K, d); sigma = sigma_max."""
     ell, Z = 1, list(range(len(items)))  # line 3
     while len(Z) > 1:  # line 4
         design = xy_design(arms, pairs(items[Z]))

@@ -24,7 +24,7 @@ def separate_arm_estimator(arms, budget, sigma_min, sigma_max, rng):
 
 
 def best_subset(arms, rng):
-    """Return U* (M,): of random subsets of the longest arms, that of largest smallest singular value of Phi_U."""
+    """Return U* (M,): of random subsets of the longest arms, the one with the largest zeta_min(Phi_U)."""
     phi = features(arms)
     K, M = phi.shape
     longest = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")[: max(K // 10, M + 20)]

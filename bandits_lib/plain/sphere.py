@@ -32,7 +32,7 @@ def sphere(d, epsilon, delta, sigma=1.0):
 
 
 def sphere_direct(d, epsilon, delta, sigma=1.0):
-    """Return the same by the direct rule: stop when no mu in the confidence ball gives a regret above epsilon."""
+    """Return a unit vector (d,) by the direct rule: stop if no mu in the confidence ball gives regret above epsilon."""
     n, S = 0, np.zeros(d)
     while True:
         sample = yield np.ones(d, dtype=int)

@@ -44,7 +44,7 @@ def xy_adaptive(arms, items, delta, sigma=1.0, alpha=0.1):
 def greedy(arms, Y, A_inv):
     """Return argmin over x of max over y of y'(A + xx')^-1 y, a row of arms (K, d), for directions Y (n, d)."""
     before = norms(Y, A_inv)
-    taken = (Y @ A_inv @ arms.T) ** 2 / (1 + norms(arms, A_inv))  # from each y by each x (Sherman, Morrison), (n, K)
+    taken = (Y @ A_inv @ arms.T) ** 2 / (1 + norms(arms, A_inv))  # reduction of y by x (Sherman-Morrison), (n, K)
     left = (before[:, None] - taken).max(axis=0)
     tied = left <= left.min() * (1 + 1e-9)
     return argmax(np.where(tied, taken[argmax(before)], -1.0))

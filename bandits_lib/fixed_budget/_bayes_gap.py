@@ -10,8 +10,8 @@ and the gaps Delta_k are estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_
 - Every arm is pulled once before the rule begins, as in azizi2022. The index is computed after the last pull, too.
 - formula="code" repeats the published code of azizi2022. It has variances s^2 instead of standard deviations s, beta
   without its square root, and H as a sum of max(.). Features are the rows of the kernel matrix for the Matern kernel,
-  and eigenvectors by np.linalg.eig for the others. Of equal eigenvalues, rounding errors choose the eigenvectors in the
-  published code; here `rng` draws them.
+  and eigenvectors by np.linalg.eig for the others. If eigenvalues are equal, rounding errors decide the eigenvectors of
+  the published code; here `rng` draws them.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
-SAME = 1e-12  # eigenvalues that differ by less, relative to the largest, are equal up to rounding
+SAME = 1e-12  # eigenvalues that differ by less than this share of the largest count as equal
 
 
 class Posterior(NamedTuple):
@@ -165,7 +165,7 @@ def _check_covariance(kernel, K):
         )
     values = np.linalg.eigvalsh(covariance)
     if values[0] < -1e-9 * max(values[-1], 1e-300):
-        raise ValueError(f"kernel must be a covariance, without negative eigenvalues; got {values[0]:.3g}: correct it")
+        raise ValueError(f"kernel must have no negative eigenvalue (it is a covariance); got {values[0]:.3g}: correct it")
     return covariance
 
 

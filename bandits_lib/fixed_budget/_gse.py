@@ -3,7 +3,7 @@
 The budget is split evenly over s = ceil(log_eta K) stages. Each stage pulls the arms that are left, fits a model to its
 own pulls alone, and keeps the best 1/eta of the arms. Departures, and differences between the text and published code:
 - s is computed with whole numbers, because floating-point logarithms can be off by one (log 125 / log 5 > 3).
-- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta), and may not spend its last stages.
+- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta); its last stages can then be unspent.
 - remainder: the text drops the remainder of budget / s pulls. The code gives them to the last stages, one pull each.
 - rounding: the text rounds by regret minimisation. The code rounds every n pi_i up ("ceil") or draws ("multinomial").
 - projection: the text projects on the span of the arms in play. The code projects its earlier projection again: once

@@ -71,7 +71,7 @@ def linucb(
     budget = check_budget(budget, 1, "one pull")
     check_option("mode", mode, ("shared", "disjoint"))
     ridge = check_positive("ridge", ridge)
-    # Li et al.: alpha = 1 + sqrt(log(2 / delta) / 2), with delta = 0.001
+    # alpha of Li et al., 1 + sqrt(log(2 / delta) / 2), at delta = 0.001 as in the code of azizi2022
     factor = sigma * (1 + sqrt(log(2 / 0.001) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)

@@ -26,7 +26,7 @@ from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, ELSEWHERE, SPENT, After, Algorithm, InPlay, Result, Round, Row, rule, total
 
-PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
+PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the spread is |N(0, ||y||^2)| / 2
 
 
 @rule(
@@ -103,7 +103,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):
-        # the design of two points is exact; other designs lose the atoms that variances hardly need
+        # the design of two points is exact; from other designs, atoms that variances hardly need are dropped
         weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
         few = epoch == 1 and n < np.count_nonzero(weights)  # the pulls of the first epoch must determine all values
         asked.append(rounded(space.arms, weights, n, "regret") if few else round_design(weights, n))

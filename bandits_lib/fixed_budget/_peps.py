@@ -229,7 +229,7 @@ def find_other(state):
     """Set a theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others
     tries = state.tries
-    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # expects less than one such sample
+    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # no such sample is likely
         tries = 0
     for _ in range(tries):
         for i in range(apart.shape[0]):

@@ -1,7 +1,8 @@
 """ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019 (Fiez et al., section 5 and appendix F).
 
 Departures and readings:
-- The paper bounds rewards by 1. Here L, theta_bound times the length of the longest arm, bounds the mean rewards.
+- The paper bounds rewards by 1. Here L = theta_bound times the length of the longest arm bounds the mean rewards, and
+  sigma is the standard deviation of the noise.
 - The width bounds the variance of the draws by L^2 ||y||^2 or by the estimate of the phase, whichever is smaller.
 - growth=1.1 repeats the published code: n_s grows as if epsilon_s were about 4 / 1.1^s. No width is proved for it.
 - If a log holds other pulls than those asked for, their shares replace the design. The widths remain valid.
@@ -41,7 +42,7 @@ def alba(
     design: Callable = g_design,
     rng: np.random.Generator,
 ) -> Algorithm:
-    """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
+    """Find the best arm with probability at least 1 - delta, by halving the number of arms (Tao et al. 2018).
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield InPlay(counts, active)
-        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares pulled are the design
+        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares that were pulled replace the design
             told = int(sample.counts.sum())
             weights, scale, n = sample.counts / told, scale * told / n, told
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])

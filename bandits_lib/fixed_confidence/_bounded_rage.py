@@ -1,14 +1,16 @@
 """RAGE by betting, for rewards in [0, 1]. It is ours; the notebook companion_your_own_arms proves its guarantee.
 
 The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
-- Bets against the hypothesis that an item is the best build up its wealth. At 1 / delta the item is eliminated.
+- Every item has a wealth, which bets on the item not being the best can increase. An item whose wealth reaches
+  1 / delta is eliminated.
 - The rival of an item is the leader so far; the rival of the leader is the runner-up.
 - The pulls of all phases count, and each phase has `growth` times as many pulls as the one before.
 - Designs and least squares are weighted by the variances that earlier phases showed (as in weltz2023, section 4).
 
 A bet has coefficients lam c_x. Here c are the coefficients of least squares for y = rival - item, lam = lead / V, and V
 is the sum of c_x^2 E(X - q_x)^2. The lead is unknown, so there is one lam for each lead 2^-j, j = 1 to 40, with weight
-proportional to 1 / (1 + |j - 5|)^2. Counts, sums and squares bound log(1 + s (X - q)) from below by the larger of
+proportional to 1 / (1 + |j - 5|)^2. With s = lam c_x, counts, sums and squares bound log(1 + s (X - q)) from below by
+the larger of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
 - u - u^2 (1/2 + f/3 + f^2/2) with u = s (X - q) >= -f and f <= 1/2. It is a bound because (log(1 + u) - u) / u^2
   increases in u, and its value at -f is -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).

@@ -4,8 +4,8 @@ Every pull makes one Frank-Wolfe step on F(x) = min_j f_j(x), f_j(x) = (y_j'thet
 A(x)^-1. The step z maximises the minimum of (z - x)'grad f_j over all f_j within r_t of the smallest, which is a matrix
 game. The iterate is the mean of all z. The rule pulls the arm whose count lags behind the iterate most. Departures:
 - The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
-- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. Times K, the
-  iterate is then 1 + (K - d) / K on each spanning arm and (K - d) / K on each other; the paper's is uniform.
+- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. After K pulls,
+  K x is 1 + (K - d) / K on each spanning arm and (K - d) / K on each other arm; in the paper it is 1 on every arm.
 - The game is solved by the simplex method (Bland's rule), with payoffs shifted so that they are positive.
 """
 

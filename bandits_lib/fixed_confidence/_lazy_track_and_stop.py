@@ -147,7 +147,7 @@ def choose(state):
 
 @inlined
 def unexplored(state):
-    """Return whether the smallest eigenvalue of A is below f(t) = c sqrt(t / d); it never falls."""
+    """Return whether the smallest eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d)."""
     evidence, now = state.evidence, state.now
     f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
     if now.eigenvalue >= f:

@@ -10,7 +10,7 @@ Departures and readings; the proofs are in the notebooks fiez2019_3_rage and fie
 - Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
 - accept > 0 is the early exit of section 6; it comes in phase max(1, ceil(log2(1 / accept))) at the latest.
 - With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up.
-- The accuracies are scale 2^-t; the guarantee holds for any scale. With scale=None, r(epsilon) pulls set the first.
+- The accuracies are scale 2^-t; the guarantee holds for any scale. scale=None begins at that of r(epsilon) pulls.
 - With sigma=None the widths are Student's (`student_radius`); companion_sigma_costs has the proof.
 """
 
@@ -167,7 +167,7 @@ def union_logs(log_items, K, M, delta_t):
 
 
 def good_enough(items, fit, radius, accept):
-    """Return the row of the leader if every item is surely at most `accept` ahead of it, else None (section 6)."""
+    """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
     gaps, away = behind(items, fit.theta_hat)
     loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
     return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None

@@ -1,4 +1,4 @@
-"""Problems of the papers, and options behind their printed numbers; `bandits_lib.instances` is the same module.
+"""Problems of the papers, and options that reproduce printed numbers; `bandits_lib.instances` is the same module.
 
 Every problem function returns a LinearBandit. If text and published code differ, an argument chooses between them.
 """

@@ -149,7 +149,7 @@ def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job
     After a projection, the code takes the number of columns, three features and the mean reward, as the dimension of
     later runs. Figures 3, 4 and 6 draw new arms in every run, so there the arms of GSE and OD-LinBAI have 4 dimensions
     from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm, because they pass a switch as a
-    list, which is true. BayesGap gets the variance 10 in Figure 4, too, although its rewards are 0 and 1.
+    list, which counts as true. BayesGap gets the variance 10 in Figure 4, too, although its rewards are 0 and 1.
 
     Parameters
     ----------

@@ -266,7 +266,7 @@ def click_through(
     min_gap : float, default 0.01
         Smallest gap of the arms other than the best, in clicks per view.
     tol : float, default 1e-5
-        Directions are dropped if the features extend less than this share of their largest extent in them. Memberships
+        A direction is dropped if the features' extent along it is below this share of their largest extent. Memberships
         add up to 1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
 
     Returns

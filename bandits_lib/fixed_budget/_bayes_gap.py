@@ -165,7 +165,7 @@ def _check_covariance(kernel, K):
         )
     values = np.linalg.eigvalsh(covariance)
     if values[0] < -1e-9 * max(values[-1], 1e-300):
-        raise ValueError(f"kernel must have no negative eigenvalue (it is a covariance); got {values[0]:.3g}: correct it")
+        raise ValueError(f"kernel must have no negative eigenvalue (a covariance); got {values[0]:.3g}: correct it")
     return covariance
 
 

@@ -66,7 +66,7 @@ def alba(
     ------
     ValueError
         If an argument is invalid (a wrong shape, NaN, identical arms, or a number out of range), or if two arms are too
-        close to be told apart.
+        close to be distinguished.
 
     Examples
     --------

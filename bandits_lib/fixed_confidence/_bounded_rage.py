@@ -147,7 +147,7 @@ def bounded_rage(
     Raises
     ------
     ValueError
-        If an argument is invalid, a reward lies outside [0, 1], or no number of pulls can tell two items apart.
+        If an argument is invalid, a reward lies outside [0, 1], or no number of pulls can distinguish two items.
 
     Notes
     -----

@@ -103,7 +103,7 @@ def rage(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if no number of pulls can tell two items apart.
+        If an argument is invalid, or if no number of pulls can distinguish two items.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""RAGE by betting, for rewards in [0, 1]. It is ours; the notebook companion_your_own_arms proves its guarantee.
+"""RAGE by betting, for rewards in [0, 1]. It is not of the four papers; companion_your_own_arms has the proof.
 
 The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
 - Every item has a wealth, which bets on the item not being the best can increase. An item whose wealth reaches

@@ -128,8 +128,8 @@ def bounded_rage(
     Parameters
     ----------
     arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms. The means x'theta given the past must
-        lie in [0, 1]. An offset that a whole phase shares breaks the guarantee; `bandits_lab.plates` spreads days.
+        Arms that can be pulled, with means x'theta in [0, 1] given the past, and items that are ranked, by default the
+        arms. Note that an offset that a whole phase shares breaks the guarantee; `bandits_lab.plates` spreads days.
     delta : float
         Error probability allowed, in (0, 1).
     growth : float

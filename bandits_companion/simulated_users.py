@@ -552,7 +552,7 @@ class User(NamedTuple):
 SIGMA_SAID, DRIFT_SAID, LINEARITY_SAID = ("SigmaWarning",), ("DriftWarning",), ("LinearityWarning: rewards are not",)
 REFUSED, UNSEEN = ("refused",), "LinearityWarning: whether"
 DAY_SAID = DRIFT_SAID + LINEARITY_SAID  # days of the arms look like means that are not linear
-GAUSSIAN = "take None: unknown, for Gaussian noise that is the same for all arms"  # rage
+GAUSSIAN = "None means unknown Gaussian noise that is the same for all arms"  # rage
 GIVEN_THE_PAST = "with means x'theta in [0, 1] given the past"  # bounded_rage
 PHASE_SHARES = "an offset that a whole phase shares breaks the guarantee"  # bounded_rage
 NOT_BY_REWARD = "Whether a pull is missing must not depend on its reward"  # Lab.close

@@ -1,4 +1,4 @@
-"""Fixed budget: a number of pulls is given, the error probability is what comes out (azizi2022)."""
+"""Rules with a fixed budget: they make a given number of pulls and keep the error probability small (azizi2022)."""
 
 from bandits_lib.fixed_budget._bayes_gap import bayes_gap
 from bandits_lib.fixed_budget._gse import gse
@@ -9,5 +9,5 @@ from bandits_lib.fixed_budget._peace import peace
 from bandits_lib.fixed_budget._peps import peps
 from bandits_lib.fixed_budget._ucb_glm import ucb_glm
 
-# in the order of the table in docs/rules.md: the rule to try first comes first
+# The order is that of the table in docs/rules.md: the rule to try first comes first.
 __all__ = ["gse", "od_linbai", "peace", "peps", "bayes_gap", "lingape_budget", "linucb", "ucb_glm"]

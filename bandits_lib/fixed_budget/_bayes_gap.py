@@ -1,14 +1,17 @@
 """BayesGap: gap-based exploration with a Gaussian process (Hoffman, Shahriari and de Freitas 2014, Algorithm 1).
 
-U_k = mu_k + beta s_k, L_k = mu_k - beta s_k and B_k = max_{i != k} U_i - L_k. J is the arm of least index and j its
-best rival. The less certain of the two is pulled; the J whose index was the least of all times is recommended.
-beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H), kappa = sum_k k(x_k, x_k)^-1,
-H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2, with gaps estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k).
-The bound K T exp(-beta^2 / 2) on the error (azizi2022, Azizi et al., D.1) does not cover estimated gaps. Departures:
-- Every arm is pulled once before the rule begins, as in azizi2022; an index is taken after the last pull too.
-- formula="code" repeats the published code of azizi2022: variances s^2 for standard deviations s, beta without its
-  square root, H a sum of max(.), for the Matern kernel the rows of the kernel matrix as features, and for others
-  eigenvectors by np.linalg.eig. Where eigenvalues are equal, rounding errors decide these: here `rng` draws them.
+The index of arm k is B_k = max_{i != k} U_i - L_k with U_k = mu_k + beta s_k and L_k = mu_k - beta s_k. J is the arm of
+smallest index, and j is its best rival. The rule pulls the less certain of the two. It recommends the J whose index was
+the smallest of all times. Here
+    beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H),   kappa = sum_k k(x_k, x_k)^-1,
+    H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2,
+and the gaps Delta_k are estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k). The error bound K T exp(-beta^2 / 2)
+(azizi2022, Azizi et al., D.1) does not cover estimated gaps. Departures:
+- Every arm is pulled once before the rule begins, as in azizi2022. The index is computed after the last pull, too.
+- formula="code" repeats the published code of azizi2022. It has variances s^2 instead of standard deviations s, beta
+  without its square root, and H as a sum of max(.). Features are the rows of the kernel matrix for the Matern kernel,
+  and eigenvectors by np.linalg.eig for the others. If eigenvalues are equal, rounding errors decide the eigenvectors of
+  the published code; here `rng` draws them.
 """
 
 from typing import NamedTuple
@@ -24,11 +27,11 @@ from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
-SAME = 1e-12  # eigenvalues that differ by less, relative to the largest, are equal up to rounding
+SAME = 1e-12  # eigenvalues that differ by less than this share of the largest count as equal
 
 
 class Posterior(NamedTuple):
-    """The posterior of the values of K arms."""
+    """Posterior of the values of K arms."""
 
     prior: np.ndarray  # (K, K), covariance of the values before any pull
     sums: np.ndarray  # (K,), of rewards
@@ -39,7 +42,7 @@ class Posterior(NamedTuple):
 
 
 def posterior(prior, noise, sample):
-    """The `Posterior` after a first Sample, from a prior covariance (K, K) and the variance of the noise."""
+    """Return the `Posterior` after a first Sample, from a prior covariance (K, K) and the variance of the noise."""
     K, sums = len(prior), sample.sums.astype(float)
     fit = Posterior(np.ascontiguousarray(prior), sums, np.empty(K), np.empty((K, K)), np.empty(K), float(noise))
     refresh(fit, sample.counts.astype(np.int64))
@@ -73,7 +76,7 @@ def refresh(fit, counts):
 
 @merged
 def learn(state, arm, reward):
-    """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
+    """Update state.fit, state.counts (K,) and state.now by one reward of `arm`."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
@@ -86,7 +89,7 @@ def learn(state, arm, reward):
 
 @merged
 def shift(fit, arm, reward):
-    """One reward of `arm` by a rank-one update."""
+    """Update the posterior by one reward of `arm`, a rank-one update."""
     mean, covariance, column = fit.mean, fit.covariance, fit.column
     scale = 1 / (covariance[arm, arm] + fit.noise)
     surprise = (reward - mean[arm]) * scale
@@ -101,7 +104,7 @@ def shift(fit, arm, reward):
 
 
 def covariance_of(arms, kernel, length, formula="paper", rng=None):
-    """(K, K) covariance of the values of arms (K, d), told as to `bayes_gap`."""
+    """Return the covariance (K, K) of the values of arms (K, d), for the arguments of `bayes_gap`."""
     if isinstance(kernel, str):
         check_option("kernel", kernel, KERNELS)
         if kernel == "linear":
@@ -117,7 +120,7 @@ def covariance_of(arms, kernel, length, formula="paper", rng=None):
 
 
 def _by_distance(arms, kernel, length):
-    """(K, K) covariance by the exponential or the Matern kernel."""
+    """Return the covariance (K, K) of the exponential or the Matern kernel."""
     if length is None:
         raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
     length, distances = check_positive("length", length), squareform(pdist(arms))
@@ -128,9 +131,9 @@ def _by_distance(arms, kernel, length):
 
 
 def loosened(covariance, rng):
-    """Covariance (K, K) of features V D^(1/2), V by np.linalg.eig; where eigenvalues are equal, V is drawn by `rng`."""
+    """Return the covariance (K, K) of features V D^(1/2), V by np.linalg.eig, drawn by `rng` for equal eigenvalues."""
     found = covariance.copy()
-    count, label = connected_components(covariance != 0, directed=False)  # linked by a covariance other than 0
+    count, label = connected_components(covariance != 0, directed=False)  # blocks of arms linked by nonzero covariances
     for block in (np.flatnonzero(label == k) for k in range(count)):
         values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
         for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
@@ -140,11 +143,11 @@ def loosened(covariance, rng):
 
 
 def _strayed(axes, rng):
-    """W W' - A A' (n, n): m unit vectors W of the span of the orthonormal axes A (n, m), in place of these."""
+    """Return W W' - A A' (n, n), for unit vectors W drawn in the span of the orthonormal axes A (n, m)."""
     if rng is None:
         raise ValueError(
-            "rng must be given for formula='code' and a kernel with equal eigenvalues, whose eigenvectors are drawn; "
-            "got None"
+            "rng must be given for formula='code' and a kernel with equal eigenvalues, because their eigenvectors are "
+            "drawn; got None: pass np.random.default_rng(seed)"
         )
     across = axes @ axes.T
     drawn = across @ rng.standard_normal(axes.shape)
@@ -153,21 +156,21 @@ def _strayed(axes, rng):
 
 
 def _check_covariance(kernel, K):
-    """A covariance (K, K) that was given, symmetric and without negative eigenvalues, or a ValueError."""
+    """Return the given covariance (K, K), symmetric and without negative eigenvalues; refuse any other."""
     covariance = check_matrix("kernel", kernel)
     if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
         raise ValueError(
-            f"kernel must be one of {', '.join(KERNELS)} or a symmetric ({K}, {K}) covariance matrix of the arms; "
-            f"got shape {covariance.shape}"
+            f"kernel must be one of {', '.join(KERNELS)} or a symmetric ({K}, {K}) covariance matrix of the arms; got "
+            f"shape {covariance.shape}: make it symmetric, with one row and column per arm"
         )
     values = np.linalg.eigvalsh(covariance)
     if values[0] < -1e-9 * max(values[-1], 1e-300):
-        raise ValueError(f"kernel must have no negative eigenvalue, being a covariance; got {values[0]:.3g}")
+        raise ValueError(f"kernel must have no negative eigenvalue (a covariance); got {values[0]:.3g}: correct it")
     return covariance
 
 
-SPREAD = 3.0  # standard deviations in the estimate of the gaps
-LEAST_GAP = 1e-6  # estimated gaps are clipped from below
+SPREAD = 3.0  # number of standard deviations in the estimate of the gaps
+LEAST_GAP = 1e-6  # lower limit of estimated gaps
 
 
 @rule(
@@ -193,35 +196,36 @@ def bayes_gap(
     rng: np.random.Generator | None = None,
     trace: int = 0,
 ) -> Algorithm:
-    """Find the best arm with a budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
+    """Find the best arm with a fixed budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
     Parameters
     ----------
     arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
         As for `gse`.
     kernel : {"linear", "exponential", "matern"} or (K, K) array_like
-        The covariance x'x'; exp(-|x - x'|^2 / length); Matern's (3/2), (1 + r) exp(-r), r = sqrt(3) |x - x'| / length;
-        or a matrix.
+        Covariance of the values of arms x and z: x'z ("linear"), exp(-|x - z|^2 / length) ("exponential"), Matern's
+        with smoothness 3/2, (1 + r) exp(-r) for r = sqrt(3) |x - z| / length ("matern"), or a matrix.
     length : float, optional
         Length of the exponential and the Matern kernel, in units of the arms (exponential: their square).
     eta, epsilon : float
         Standard deviation of the prior, and accepted distance from the best value, in units of reward (azizi2022: 50
         and 0).
     formula : {"paper", "code"}
-        The paper's formulas, or the errors of the published code (see the head of this file).
+        Use the formulas of the paper, or those of the published code with their errors (see the head of this file).
     rng, trace : numpy.random.Generator, optional, and int
-        What draws eigenvectors of equal eigenvalues, for formula="code"; pulls between two records, as for `linucb`.
+        Generator that draws eigenvectors of equal eigenvalues (formula="code"), and pulls between two records, as for
+        `linucb`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. Returns a `Result`: the arm (int) and the history of `Trace`: statistic
-        -B_J, threshold 0.
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int) and the history of `Trace`, with
+        statistic -B_J and threshold 0.
 
     Raises
     ------
     ValueError
-        For bad input, a kernel without its length, a budget below K, and eigenvectors to be drawn without `rng`.
+        If an argument is invalid, a kernel lacks its length, the budget is below K, or `rng` is needed and missing.
 
     Examples
     --------
@@ -244,7 +248,7 @@ def bayes_gap(
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     alone = np.diag(prior)
-    kappa = (1 / alone[alone > 0]).sum()  # an arm at the origin has a known value
+    kappa = (1 / alone[alone > 0]).sum()  # an arm of prior variance 0 has a known value
     scale = (budget - len(arms)) / sigma**2 + kappa / eta**2
     fit = posterior(eta**2 * prior, sigma**2, sample)
     state = _start(sample, fit, scale, epsilon, formula)
@@ -254,7 +258,7 @@ def bayes_gap(
 
 @merged
 def choose(state):
-    """The less certain of J and j; -1 at the budget or a look."""
+    """Return the less certain of J and j; -1 at the budget or a look."""
     now, spread = state.now, state.spread
     take_index(state)
     if now.pulls >= now.due:
@@ -264,7 +268,7 @@ def choose(state):
 
 @merged
 def take_index(state):
-    """J, j and B_J at this moment; the J of least B_J so far is the answer."""
+    """Set J, j and B_J for this moment; the answer is the J of the smallest B_J so far."""
     now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
     for k in range(mean.shape[0]):
         variance = max(0.0, state.fit.covariance[k, k])
@@ -282,7 +286,7 @@ def take_index(state):
 
 @merged
 def beta(state):
-    """The factor of the standard deviations, from the estimated gaps."""
+    """Return beta, the factor of the standard deviations, from the estimated gaps."""
     mean, spread, epsilon = state.fit.mean, state.spread, state.epsilon
     first, second = two_largest(mean, spread, SPREAD, state.bounds)
     hardness = 0.0
@@ -297,7 +301,7 @@ def beta(state):
 
 @merged
 def two_largest(mean, spread, factor, bounds):
-    """The arms of largest and second largest mean + factor spread, ties to the first; bounds : (K,), scratch."""
+    """Return the arms of largest and second largest mean + factor spread, first of ties; bounds : (K,), scratch."""
     for k in range(bounds.shape[0]):
         bounds[k] = mean[k] + factor * spread[k]
     first = argmax(bounds)
@@ -307,7 +311,8 @@ def two_largest(mean, spread, factor, bounds):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due; leader J, rival j and index B_J; answer, the J of the least B_J of all times, and this
+    # pulls and due; leader J, rival j and index B_J; answer, the J of the smallest B_J so far; least, that B_J
+    now: np.record
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
     bounds: np.ndarray  # (K,), scratch
@@ -317,7 +322,7 @@ class State(NamedTuple):
 
 
 def _start(sample, fit, scale, epsilon, formula):
-    """The state after one pull of each arm."""
+    """Return the state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
     now = record(pulls=counts.sum(), due=0, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")

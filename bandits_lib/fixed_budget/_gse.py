@@ -1,18 +1,18 @@
 """GSE: generalised successive elimination with a fixed budget (Azizi, Kveton, Ghavamzadeh 2022, Algorithm 1).
 
-The budget is split evenly over s = ceil(log_eta K) stages; each pulls the arms that are left, fits a model to the
-pulls of this stage alone, and keeps the best 1/eta of them. Where text and published code differ:
-- s is found with whole numbers, as floating logarithms are off by one (log 125 / log 5 > 3).
-- keep: ceil(m / eta) of m arms (text), or floor(m / eta) (code), which can leave the last stages unspent.
-- remainder: the text drops the budget mod s pulls; the code gives one each to as many last stages.
-- rounding: by regret minimisation (text); the code takes every n pi_i up ("ceil") or draws ("multinomial").
-- projection: on what the arms in play span (text). The code projects what it projected before: as soon as the arms do
-  not span their space it keeps 3 axes ("cumulative"). Arms that it maps to one point have equal estimates: the code
-  orders them by rounding errors, this file by a coin. "first3" takes 3 axes of the arms themselves in every stage.
-- design: the default is certified, where the paper's FWG stalls.
-- cost: the budget is the total cost, and a stage minimises the largest width that its share of it can buy.
-- Arms are ranked by x'theta_hat, without the mean function of eq. (4), which is monotone.
-- model "logistic" takes a ridge, where the paper's maximum-likelihood estimate is often infinite.
+The budget is split evenly over s = ceil(log_eta K) stages. Each stage pulls the arms that are left, fits a model to its
+own pulls alone, and keeps the best 1/eta of the arms. Departures, and differences between the text and published code:
+- s is computed with whole numbers, because floating-point logarithms can be off by one (log 125 / log 5 > 3).
+- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta); its last stages can then be unspent.
+- remainder: the text drops the remainder of budget / s pulls. The code gives them to the last stages, one pull each.
+- rounding: the text rounds by regret minimisation. The code rounds every n pi_i up ("ceil") or draws ("multinomial").
+- projection: the text projects on the span of the arms in play. The code projects its earlier projection again: once
+  the arms do not span their space, it keeps 3 axes ("cumulative"). Arms that it maps to one point have equal estimates.
+  The code orders them by rounding errors, this file at random. "first3" takes 3 axes of the given arms in every stage.
+- design: the default is certified; the paper's FWG can stall above the optimum.
+- cost (ours): the budget is the total cost, and a stage minimises the largest width that its share can buy.
+- Arms are ranked by x'theta_hat, without the mean function of eq. (4), because it is monotone.
+- model="logistic" has a ridge, because the paper's maximum-likelihood estimate is often infinite.
 """
 
 from collections.abc import Callable
@@ -70,40 +70,40 @@ def gse(
     arms : (K, d) array_like
         Arms that can be pulled; identical ones are allowed.
     budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise; of several the largest counts.
+        Number of pulls, and standard deviation of the noise. If each arm has its own, the largest counts.
     cost : (K,) array_like, optional
-        Cost of a pull of each arm; `budget` is then the total cost allowed, and the design the certified one.
+        Cost of one pull of each arm; `budget` is then the total cost allowed, and the design must be "certified".
     model : {"linear", "logistic"}
         Least squares, or logistic regression for rewards 0 and 1.
     design : str or callable
         G-optimal "certified", "fwg" (Algorithm 2), "wynn", "greedy" (sequential), "uniform", "clusters" (appendix H),
         or a function (arms (m, r), n, rng) -> counts (m,) of sum n.
     eta, keep : int and {"ceil", "floor"}
-        A stage keeps m / eta of m arms, eta at least 2, rounded up (text) or down (code).
+        A stage keeps m / eta of m arms, rounded up (text) or down (code); eta is at least 2.
     remainder : {"drop", "last"}
-        Pulls that the stages do not share evenly are dropped (text), or go to the last stages (code).
+        Drop the pulls that cannot be shared evenly (text), or give them to the last stages (code).
     rounding : {"regret", "ceil", "multinomial"}
-        How a named design becomes whole pulls: the text's, and two of the code.
+        Method that turns a design into whole pulls: "regret" (text), or "ceil" and "multinomial" (code).
     projection : {"span", "first3", "cumulative"}
-        What the arms in play are seen in: what they span (text), its first three axes, or as in the code.
+        Coordinates of the arms in play: in their span (text), in its first three axes, or as in the code.
     ridge : float
         Penalty of the logistic fit, positive.
     floor : float
-        Share of every stage's pulls, in [0, 1), that its arms get evenly, so that lack of fit can be seen.
+        Share in [0, 1) of the pulls of every stage that is spread evenly, so that a lack of fit can be detected.
     rng : numpy.random.Generator, optional
-        For design="uniform", rounding="multinomial" and projection="cumulative".
+        Generator for design="uniform", rounding="multinomial" and projection="cumulative".
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a stage, whose
-        `width` is the largest standard deviation of a difference from the leader.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best arm (int), and one `Round`
+        per stage, whose `width` is the largest standard deviation of a difference from the leader.
 
     Raises
     ------
     ValueError
-        For bad input, a budget below ceil(log_eta K) times the rank of the arms (it says the smallest that runs), a
-        missing `rng`, and rewards other than 0 and 1 for the logistic model.
+        If an argument is invalid or `rng` is missing, if the budget is below ceil(log_eta K) times the rank of the arms
+        (the message gives the smallest budget), or if the logistic model gets rewards other than 0 and 1.
 
     Examples
     --------
@@ -121,7 +121,9 @@ def gse(
     floor = check_floor(floor)
     cost = check_cost(cost, len(arms))
     if cost is not None and (design, rounding) != ("certified", "regret"):
-        raise ValueError("cost needs design='certified' and rounding='regret'; the other designs share out pulls alone")
+        raise ValueError(
+            "cost needs design='certified' and rounding='regret', because other designs ignore costs: omit both options"
+        )
     budgets = stage_budgets(arms, budget, eta, remainder, projection, floor, 1.0 if cost is None else cost.max())
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
@@ -129,7 +131,7 @@ def gse(
     active, history = np.arange(len(arms)), []
     seen, again = Stage(arms, np.eye(arms.shape[1])), projection == "cumulative"
     for t, n in enumerate(budgets, start=1):
-        if len(active) == 1 or not seen.arms.any():  # keep="floor" ends early; arms that are all 0 are as good
+        if len(active) == 1 or not seen.arms.any():  # keep="floor" can end early; arms that are all 0 are equally good
             break
         stage = projected(seen, projection)  # Alg. 1, line 2
         if cost is None:
@@ -142,7 +144,7 @@ def gse(
         theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
-        rank, theta_hat = float(len(theta)), stage.basis @ theta  # the least value of g (Kiefer and Wolfowitz)
+        rank, theta_hat = float(len(theta)), stage.basis @ theta  # the minimum of g (Kiefer and Wolfowitz)
         history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
         size = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
         kept = top_at_random(values, int(size), rng) if again else top(values, int(size))
@@ -152,14 +154,14 @@ def gse(
 
 
 def with_floor(stage, n, floor, give_out):
-    """The `Plan` of n pulls: those of the floor evenly, the others by `give_out(arms, pulls)`."""
+    """Return the `Plan` of n pulls: those of the floor evenly, the others by `give_out(arms, pulls)`."""
     extra = min(int(floor * n), n - stage.arms.shape[1])
     plan = give_out(stage.arms, n - extra)
     return plan_of(stage.arms, plan.counts + evenly(extra, plan.counts)) if extra else plan
 
 
 def affordable(stage, money, floor, cost):
-    """The `Plan` of the most pulls that cost at most `money`, in the shares of the design of least cost."""
+    """Return the `Plan` of the most pulls that cost at most `money`, in the shares of the cheapest design."""
     found = per_cost(xy_design, stage.arms, stage.arms, cost)
     n = int(money / (found.weights @ cost))
     while True:
@@ -170,15 +172,15 @@ def affordable(stage, money, floor, cost):
 
 
 def top_at_random(values, size, rng):
-    """Indices (size,) of the largest values (m,), in increasing order; a coin decides among equal ones."""
+    """Return indices (size,) of the largest values (m,), in increasing order; ties are broken at random."""
     order = rng.permutation(len(values))
     return np.sort(order[top(values[order], size)])
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, dearest=1.0):
-    """Pulls of each of the s = ceil(log_eta K) stages, each at least the rank beside the floor, or a ValueError.
+    """Return the pulls of each of the s = ceil(log_eta K) stages; without the floor, each must cover the rank.
 
-    With costs the budgets are money, and each buys the rank of the dearest arm.
+    With costs, the budgets are costs, and each must buy as many pulls of the dearest arm as the rank.
     """
     if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
         raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
@@ -193,7 +195,7 @@ def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, de
 
 
 def stages_needed(K, eta):
-    """ceil(log_eta K): the least s with eta^s >= K, for whole numbers."""
+    """Return ceil(log_eta K), the smallest s with eta^s >= K, computed with whole numbers."""
     stages, reach = 0, 1
     while reach < K:
         stages, reach = stages + 1, reach * eta
@@ -201,7 +203,7 @@ def stages_needed(K, eta):
 
 
 def estimate(model, stage, plan, sample, sigma, ridge):
-    """theta_hat (r,) in the coordinates of the stage and its covariance (r, r), from its sample (eqs. 1, 4)."""
+    """Return theta_hat (r,) in coordinates of the stage and its covariance (r, r), from the sample (eqs. 1, 4)."""
     if model == "linear":
         return along(plan.inverse, combine(sample.sums, stage.arms)), sigma**2 * plan.inverse
     fit = logistic_fit(stage.arms, sample, ridge=ridge)

@@ -1,10 +1,11 @@
 """LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of Azizi et al. (2022).
 
-Each arm once, then the pulls of `fixed_confidence._lingape` until the budget is spent; the answer is the leader then.
-`delta` only sets how much width a rival gets. Departures:
-- The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as the analysis has it.
-- formula="code" repeats the published code of azizi2022: w >= 0, which has no solution where x_i - x_j is not in the
-  cone of the arms, and the width sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) + 2 sqrt(ridge) after t pulls.
+The rule pulls each arm once, and then the arms that `fixed_confidence._lingape` would pull, until the budget is spent.
+It recommends the leader at that moment. `delta` only sets the width of a rival. Departures:
+- The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as in the paper's analysis.
+- formula="code" repeats the published code of azizi2022. It requires w >= 0, so that there is no solution if x_i - x_j
+  is outside the cone of the arms. The width after t pulls is sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) +
+  2 sqrt(ridge).
 """
 
 from math import sqrt
@@ -39,26 +40,26 @@ def lingape_budget(
     Parameters
     ----------
     arms, budget, delta, sigma : (K, d) array_like, int, float, and float or (K,) array_like
-        As for `gse`, with a budget of at least K, and the probability in (0, 1) that sets the width of the rivals.
+        As for `gse`, with a budget of at least K. The probability `delta` in (0, 1) sets the width of the rivals.
     theta_bound, ridge : float
-        Bound on the Euclidean norm of theta, and regulariser lambda, positive.
+        Bound on the Euclidean norm of theta, and regulariser lambda; both are positive.
     rule : {"ratio", "greedy"}
         As for `lingape`.
     formula : {"paper", "code"}
-        Program and width of Xu et al., or those of the published code (see the head of this file).
+        Use the program and the width of Xu et al., or those of the published code (see the head of this file).
     trace : int
         As for `lingape`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. Returns a `Result`: the leader (int) and the history of `Trace`: statistic
-        minus the rival's largest lead, threshold inf.
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int) and the history of `Trace`,
+        with minus the rival's largest lead as statistic and threshold inf.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, a number out of range), and for a budget below K.
+        If an argument is invalid (a wrong shape, NaN, or a number out of range), or if the budget is below K.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def lingape_budget(
     check_option("formula", formula, ("paper", "code"))
     if len(arms) == 1:
         return Result(0)
-    check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published one may pull an arm once only
+    check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published formula may pull an arm only once
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
     given, arms = arms, arms @ basis(arms)
@@ -84,7 +85,7 @@ def lingape_budget(
         table, bias = nonnegative_allocations(given), 2 * sqrt(ridge)
         constants = {"sigma": sigma**2 * sqrt(given.shape[1]), "delta": ridge * delta}
     else:
-        table, bias = allocations(arms), sqrt(ridge) * theta_bound  # greedy needs none
+        table, bias = allocations(arms), sqrt(ridge) * theta_bound  # rule="greedy" needs no allocation
         constants = {"sigma": sigma, "delta": delta}
     state = begin(sample, fit, table, rule, **constants, bias=bias, epsilon=-np.inf)
     chosen = choose_as_published if formula == "code" else choose
@@ -93,7 +94,7 @@ def lingape_budget(
 
 @inlined
 def choose(state):
-    """The arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
+    """Return the arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
     leader, now = argmax(state.fit.values), state.now
     distances(state, leader)
     if not compare(state, leader, state.gains):
@@ -107,7 +108,7 @@ def choose(state):
 
 @inlined
 def choose_as_published(state):
-    """As `choose`, by the published width; its pairs are ordered, and solved between two loops."""
+    """Return the arm to pull by the published width; its ordered pairs are solved for between two loops."""
     fit, now, leads, apart = state.fit, state.now, state.leads, state.gains
     leader = argmax(fit.values)
     distances(state, leader)
@@ -127,7 +128,7 @@ def choose_as_published(state):
 
 @inlined
 def distances(state, leader):
-    """Set state.gains to ||x_k - x_leader||^2 in the norm of A^-1, and the fit's products to those of the leader."""
+    """Set state.gains to ||x_k - x_leader||^2 in the norm of A^-1, and fit.along to the leader's products."""
     apart, squares, along = state.gains, state.fit.squares, state.fit.along
     products(state.fit, leader, along)
     for k in range(apart.shape[0]):
@@ -136,7 +137,7 @@ def distances(state, leader):
 
 @inlined
 def shortening(state):
-    """The arm that shrinks the direction of the pair most; the leader's products are at hand."""
+    """Return the arm that shrinks the direction of the pair most, given the leader's products in fit.along."""
     fit, gains = state.fit, state.gains
     products(fit, state.now.rival, gains)
     for k in range(gains.shape[0]):

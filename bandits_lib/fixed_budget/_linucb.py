@@ -1,8 +1,8 @@
 """LinUCB stopped at a budget (Li, Chu, Langford, Schapire 2010), a baseline of azizi2022 (Azizi et al., section 8).
 
-Pull argmax x'theta_hat + alpha ||x||_{A^-1}, A = ridge I + sum xx', until the budget is spent, and recommend the arm
-pulled most often. The rule minimises regret: as an identification rule it has no guarantee. mode="disjoint" is the
-published code of azizi2022 and Algorithm 1 of Li et al., a regression of its own for every arm.
+The rule pulls argmax x'theta_hat + alpha ||x||_{A^-1}, A = ridge I + sum xx', until the budget is spent, and recommends
+the arm pulled most often. It minimises regret and has no guarantee for best-arm identification. mode="disjoint" fits a
+separate regression to every arm, as Algorithm 1 of Li et al. and the published code of azizi2022 do.
 """
 
 from math import log, sqrt
@@ -39,26 +39,26 @@ def linucb(
     arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
         As for `gse`.
     mode : {"shared", "disjoint"}
-        One regression for all arms, or one for each (the published code of azizi2022).
+        One regression for all arms, or one for each arm (the published code of azizi2022).
     alpha : float, optional
         Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / 0.001) / 2)) (Li et al., Algorithm
-        1). The published code: 0.513.
+        1). The published code of azizi2022 has 0.513.
     ridge : float
         Regulariser, positive (Li et al.: 1).
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: of several arms
-        most pulled, that of the largest estimate (int), and the history of `Trace`: statistic the largest upper bound,
-        threshold inf. One arm needs no pull.
+        Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
+        the most pulled arm (int), of ties that of the largest estimate, and the history of `Trace`, with the largest
+        upper bound as statistic and threshold inf. A single arm needs no pull.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, or a number out of range.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def linucb(
     budget = check_budget(budget, 1, "one pull")
     check_option("mode", mode, ("shared", "disjoint"))
     ridge = check_positive("ridge", ridge)
-    # delta = 0.001 in the alpha of Li et al., as in the code of azizi2022
+    # alpha of Li et al., 1 + sqrt(log(2 / delta) / 2), at delta = 0.001 as in the code of azizi2022
     factor = sigma * (1 + sqrt(log(2 / 0.001) / 2)) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
@@ -85,7 +85,7 @@ def linucb(
 
 
 def most_pulled(counts, values):
-    """The arm of most pulls; of several, that of the largest estimated value (`values`, (K,)), then the first."""
+    """Return the arm of most pulls; of ties, that of the largest estimated value (`values`, (K,)), then the first."""
     most = np.flatnonzero(counts == counts.max())
     return int(most[argmax(values[most])])
 
@@ -99,7 +99,7 @@ class State(NamedTuple):
 
 
 class Disjoint(NamedTuple):
-    """A regression of its own for every arm."""
+    """Separate regressions of the arms."""
 
     values: np.ndarray  # (K,), x'theta_x
     squares: np.ndarray  # (K,), x'A_x^-1 x
@@ -109,7 +109,7 @@ class Disjoint(NamedTuple):
 
 
 def disjoint(arms, ridge):
-    """The `Disjoint` of arms (K, d) before any pull."""
+    """Return the `Disjoint` of arms (K, d) before any pull."""
     lengths = (arms**2).sum(axis=1)
     return Disjoint(np.zeros(len(arms)), lengths / ridge, np.zeros(len(arms)), lengths, ridge)
 
@@ -120,7 +120,7 @@ def _look(state):
 
 @inlined
 def choose(state):
-    """argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9 and 11); -1 at the budget or a look."""
+    """Return argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9, 11); -1 at budget or look."""
     now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])
@@ -129,7 +129,7 @@ def choose(state):
 
 @inlined
 def learn_disjoint(state, arm, reward):
-    """Tell one reward to the arm's own regression: x'theta_x = |x|^2 S / (ridge + T |x|^2) after T pulls of sum S."""
+    """Update the arm's own regression by one reward: x'theta_x = |x|^2 S / (ridge + T |x|^2), T pulls of sum S."""
     now, fit = state.now, state.fit
     state.counts[arm] += 1
     now.pulls += 1

@@ -1,9 +1,10 @@
 """OD-LinBAI: halving by dimension with a G-optimal design in each phase (Yang and Tan 2021, Algorithm 1).
 
-The rival of azizi2022 (Azizi et al., section 7). It keeps ceil(d / 2^r) arms after phase r of R = ceil(log2 d), and a
-phase pulls arm i ceil(pi_i m) times, m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R. Departures:
-- d is the rank of the arms throughout. For d = 1 the formula gives no phase, and one is taken.
-- The first design has at most d(d+1)/2 atoms with `g_design`; the published code's `wolfe_atwood_design` may have more.
+azizi2022 (Azizi et al., section 7) compares GSE with this rule. The rule keeps ceil(d / 2^r) arms after phase r of
+R = ceil(log2 d). Every phase pulls arm i ceil(pi_i m) times, with
+m = (budget - min(K, d(d+1)/2) - sum_{r < R} ceil(d / 2^r)) / R. Departures:
+- d is the rank of the arms. For d = 1 the formula gives no phase; the rule then has one phase.
+- The first design of `g_design` has at most d(d+1)/2 atoms; the published code's `wolfe_atwood_design` may have more.
 """
 
 from collections.abc import Callable
@@ -28,29 +29,29 @@ from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result
 def od_linbai(
     arms: np.ndarray, *, budget: int, sigma: float | np.ndarray = 1.0, design: Callable = g_design, floor: float = 0.0
 ) -> Algorithm:
-    """Find the best arm within a budget, eliminating down to half the dimension at once (Yang and Tan 2021).
+    """Find the best arm within a budget, by halving: d / 2^r arms are left after phase r (Yang and Tan 2021).
 
     Parameters
     ----------
     arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
         As for `gse`.
     design : callable
-        Function (arms (m, r)) -> `Design`, G-optimal. With more than r(r+1)/2 atoms it may pass the budget, by no more
-        than there are more.
+        Function (arms (m, r)) -> `Design`, G-optimal. A design with more than r(r+1)/2 atoms may exceed the budget, by
+        at most one pull for each atom beyond that number.
     floor : float
-        Share of every phase's pulls, in [0, 1), that the arms in play get evenly; K pulls are then set aside for
-        rounding up.
+        Share in [0, 1) of the pulls of every phase that is spread evenly over the arms in play. If it is positive, K
+        pulls are set aside for rounding up.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a phase, whose
-        `width` is the largest standard deviation of a difference from the leader.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best arm (int), and one `Round`
+        per phase, whose `width` is the largest standard deviation of a difference from the leader.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget that leaves nothing to split (it says the smallest that runs).
+        If an argument is invalid, or if the budget is too small to be split (the message gives the smallest budget).
 
     Examples
     --------
@@ -67,7 +68,7 @@ def od_linbai(
 
     active, history = np.arange(len(arms)), []
     for r, survivors in enumerate(kept, start=1):
-        if not arms[active].any():  # all 0: one is as good as another
+        if not arms[active].any():  # arms that are all 0 are equally good
             break
         stage = project(arms[active])
         weights, value, lower_bound, _ = floored(design(stage.arms), floor, stage.arms, stage.arms)
@@ -85,7 +86,7 @@ def od_linbai(
 
 
 def phases(K, rank, budget, floor=0.0):
-    """Arms kept after each of the R phases (list of R) and m, pulls of a phase before rounding up, or ValueError."""
+    """Return the arms kept after each of the R phases (list of R), and m, pulls of a phase before rounding up."""
     kept = [-(-rank // 2**r) for r in range(1, max(1, (rank - 1).bit_length()) + 1)]
     atoms = (K if floor else min(K, rank * (rank + 1) // 2)) + sum(kept[:-1])
     why = f"OD-LinBAI sets {atoms} pulls aside for rounding up and needs one more"

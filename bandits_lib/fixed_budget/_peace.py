@@ -1,16 +1,16 @@
 """Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), and azizi2022's approximation.
 
-Epochs of equal length measure the items that are left by the design of least Gaussian width and then keep as many of
-the best as the width can be halved with. As in the published code: ceil(log2 gamma(Z)) epochs, at least 2; estimates
-from the data of all epochs; the next set is the largest prefix, in the order of estimated values, whose width is at
-most max(ceil(gamma / 2), 1). Departures:
-- A fixed batch of normals with their negatives, a closed-form gradient and entropic descent minimise the width.
+Epochs of equal length measure the items that are left, by the design of smallest Gaussian width. After an epoch, the
+rule keeps as many of the best items as it can while halving the width. As in the published code, there are
+ceil(log2 gamma(Z)) epochs, at least 2, and estimates use the data of all epochs. The next set is the largest prefix, in
+the order of estimated values, whose width is at most max(ceil(gamma / 2), 1). Departures:
+- Entropic descent with a closed-form gradient minimises the width on a fixed batch of normals and their negatives.
 - Two items have a single difference, whose design is exact.
-- Atoms that the variances hardly miss are dropped before rounding, at a price of 1 % of the width.
+- Before rounding, atoms are dropped as long as no variance of a difference grows by more than 1 %.
 
-objective="ratio" is the approximation of Azizi et al. (2022): the halving stages of GSE, each with the design that
-minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), z_0 the leader, theta_hat = 0 at first; counts
-rounded down, the rest given out at random; estimates from the stage alone.
+objective="ratio" is the approximation of Azizi et al. (2022). It has the halving stages of GSE, with the design that
+minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)). Here z_0 is the leader, and theta_hat is 0 at first.
+Counts are rounded down, and the remaining pulls go to random arms. Estimates use the data of the stage alone.
 """
 
 from math import ceil, log2
@@ -26,7 +26,7 @@ from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, ELSEWHERE, SPENT, After, Algorithm, InPlay, Result, Round, Row, rule, total
 
-PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi): half a spread is |N(0, ||y||^2)| / 2
+PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the spread is |N(0, ||y||^2)| / 2
 
 
 @rule(
@@ -52,26 +52,26 @@ def peace(
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     budget : int
-        Number of pulls, in epochs of floor(budget / epochs); the remainder is not pulled.
+        Number of pulls. Each epoch has floor(budget / epochs) pulls; the remainder is not used.
     sigma : float or (K,) array_like
-        Standard deviation of the noise. One number has no effect; of several the ratios matter.
+        Standard deviation of the noise. A single number has no effect; with one per arm, the ratios matter.
     objective : {"width", "ratio"}
-        Peace, or its approximation in azizi2022.
+        Peace ("width"), or its approximation in azizi2022 ("ratio").
     draws : int
-        Normals in the batch that widths are averaged over, even.
+        Even number of normals in the batch over which widths are averaged.
     rng : numpy.random.Generator
-        Draws the batch, and for the ratio the arms that get the pulls left by rounding.
+        Generator that draws the batch and, for "ratio", the arms that get the pulls left by rounding.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` an epoch,
-        whose `design_value` is gamma and whose `width` is a standard deviation in units of sigma.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per epoch, whose `design_value` is gamma and whose `width` is a standard deviation in units of sigma.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget below epochs times rank.
+        If an argument is invalid, or if the budget is below epochs times the rank of the arms.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def peace(
 
 
 def _by_width(arms, items, budget, relative, draws, rng):
-    """Algorithm 2: epochs of equal length, each for the items left."""
+    """Play Algorithm 2: epochs of equal length, each for the items left."""
     space = span(arms / relative[:, None])
     points = points_in(space, items)
     normals = batch(draws, points.shape[1], rng)
@@ -103,9 +103,9 @@ def _by_width(arms, items, budget, relative, draws, rng):
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):
-        # two points have an exact design; of others the atoms that the width hardly misses are dropped
+        # the design of two points is exact; from other designs, atoms that variances hardly need are dropped
         weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
-        few = epoch == 1 and n < np.count_nonzero(weights)  # the first epoch's pulls determine all values
+        few = epoch == 1 and n < np.count_nonzero(weights)  # the pulls of the first epoch must determine all values
         asked.append(rounded(space.arms, weights, n, "regret") if few else round_design(weights, n))
         sample = yield InPlay(asked[-1], active)
         samples.append(sample)
@@ -123,7 +123,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
 
 
 def _by_ratio(arms, items, budget, relative, draws, rng):
-    """azizi2022's approximation: halving stages, each with the design of least ratio on the arms left (or all arms)."""
+    """Play azizi2022's approximation: halving stages, each with the design of smallest ratio on the arms left."""
     own = np.array_equal(items, arms)
     stages = (len(items) - 1).bit_length()
     n = _share(budget, stages, span(arms).arms.shape[1], "stages")
@@ -149,7 +149,7 @@ def _by_ratio(arms, items, budget, relative, draws, rng):
 
 
 def _judged(index, active, sample, lam, items, fit):
-    """Estimated values (m,) of the items that are active, and the Round."""
+    """Return the estimated values (m,) of the active items, and the Round."""
     scores = items[active] @ fit.theta_hat
     comparisons = items[active] - items[active[argmax(scores)]]
     width = float(np.sqrt(fit.variances(comparisons).max()))
@@ -157,7 +157,7 @@ def _judged(index, active, sample, lam, items, fit):
 
 
 def least_width(arms, points, normals, start=None, target=0.0):
-    """`solve_width` for any number of points (m, r): two have an exact design, copies of one have width 0."""
+    """Return `solve_width` for any number of points (m, r): two have an exact design, copies of one have width 0."""
     if not np.ptp(points, axis=0).any():
         return Design(np.full(len(arms), 1 / len(arms)), 0.0, 0.0, 0)
     if len(points) > 2:
@@ -167,7 +167,7 @@ def least_width(arms, points, normals, start=None, target=0.0):
 
 
 def longest_prefix(arms, points, normals, lam):
-    """How many points (m, r), best first, can stay, gamma(prefix) <= max(ceil(gamma / 2), 1), and their Design."""
+    """Return how many points (m, r), best first, have gamma(prefix) <= max(ceil(gamma / 2), 1), and their Design."""
     limit = max(ceil(lam.value / 2), 1)
     if lam.value <= limit:
         return len(points), lam
@@ -184,13 +184,13 @@ def longest_prefix(arms, points, normals, lam):
 
 
 def _share(budget, parts, rank, name):
-    """Pulls of each part; ValueError if they cannot identify the values of the items."""
+    """Return the pulls of each part; refuse a budget that cannot identify the values of the items."""
     check_budget(budget, parts * rank, f"{parts} {name} of {rank} pulls, the rank of the arms")
     return int(budget) // parts
 
 
 def _rounded_down(weights, n, rng):
-    """floor(n weights), and the pulls that are left one each to arms drawn at random: counts (m,) of sum n."""
+    """Return counts (m,) of sum n: floor(n weights), and one of the remaining pulls for each of several random arms."""
     counts = np.floor(n * weights + 1e-9).astype(np.int64)
     counts[rng.choice(len(weights), n - counts.sum(), replace=False)] += 1
     return counts

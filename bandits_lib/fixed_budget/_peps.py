@@ -1,14 +1,14 @@
-"""PEPS: exploration by posterior samples, played to a budget (Li, Jamieson and Jain 2024). Beyond the four papers.
+"""PEPS: exploration by posterior samples, stopped at a budget (Li, Jamieson and Jain 2024); not in the four papers.
 
-The first player draws theta~ from the posterior of theta_hat, conditioned on another answer than the present one. The
-second holds weights lambda on the arms and multiplies them by exp(step (x'(theta_hat - theta~))^2). The pull is drawn
-from lambda, mixed with a fixed design by t^(-1/4). Departures:
-- The posterior is sampled at its own scale; the step is sqrt(log K / T) over the largest gain met so far.
+The first player draws theta~ from the posterior of theta_hat, on the condition that its best item is not the present
+one. The second player has weights lambda on the arms and multiplies them by exp(step (x'(theta_hat - theta~))^2). The
+pull is drawn from a mixture of lambda and a fixed design, which has the weight t^(-1/4). Departures:
+- The posterior is sampled at its own scale; the step is sqrt(log K / T) divided by the largest gain so far.
 - The fixed design is the certified XY-design of the items; r independent arms are pulled first.
 - T is the budget, so there are no restarts of doubling length.
-- Where no sample of `tries` changes the answer, theta~ is the nearest point in which two answers tie.
+- If none of `tries` samples changes the answer, theta~ is the nearest point at which two answers tie.
 
-With RR' = V^-1, V = sum xx', arms and items are held as R'x and R'z, and the estimate as R^-1 theta_hat.
+With RR' = V^-1 and V = sum xx', the arrays hold R'x and R'z for arms and items, and R^-1 theta_hat for the estimate.
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ REFRESH = 1_000  # pulls between two fresh factorisations
 
 
 class Whitened(NamedTuple):
-    """The regression's arrays."""
+    """Arrays of the regression."""
 
     given_arms: np.ndarray  # (K, r)
     given_points: np.ndarray  # (M, r)
@@ -50,7 +50,7 @@ class Whitened(NamedTuple):
 
 
 def whitened(arms, points, sample):
-    """The `Whitened` of items, `points` (M, r), after a first Sample of arms (K, r) that span R^r."""
+    """Return the `Whitened` of items, `points` (M, r), after a first Sample of arms (K, r) that span R^r."""
     (K, r), M = arms.shape, len(points)
     arrays = np.empty((r, K)), np.empty((r, M)), np.empty(r), np.empty(r), np.empty(K), np.empty(M)
     fit = Whitened(arms, points, arms.T @ sample.sums, *arrays)
@@ -60,11 +60,11 @@ def whitened(arms, points, sample):
 
 @compiled
 def refresh(fit, counts):
-    """Compute R = L^-T, V = LL', and all that is held in its coordinates, afresh from counts (K,) and response."""
+    """Compute R = L^-T, V = LL', and all arrays in its coordinates, afresh from counts (K,) and response."""
     arms, points, theta = fit.arms, fit.points, fit.theta
     r = len(theta)
     V, factor = np.empty((r, r)), np.empty((r, r))
-    for i in range(r):  # in numba the assignment of a whole array takes 40 functions
+    for i in range(r):  # numba compiles 40 more functions for the assignment of a whole array
         for k in range(arms.shape[1]):
             arms[i, k] = fit.given_arms[k, i]
         for m in range(points.shape[1]):
@@ -82,7 +82,7 @@ def refresh(fit, counts):
 
 @merged
 def learn(state, arm, reward):
-    """Update state.fit by one reward of `arm`, and count it in state.counts (K,) and state.now."""
+    """Update state.fit, state.counts (K,) and state.now by one reward of `arm`."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
@@ -96,7 +96,7 @@ def learn(state, arm, reward):
 
 @merged
 def shift(fit, arm, reward):
-    """One reward of `arm`: R <- R (I - a bb'), b = R'x, a = (1 - (1 + b'b)^-1/2) / b'b."""
+    """Update the arrays by one reward of `arm`: R <- R (I - a bb'), b = R'x, a = (1 - (1 + b'b)^-1/2) / b'b."""
     b, theta, square, along = fit.pulled, fit.theta, 0.0, 0.0
     for i in range(b.shape[0]):
         b[i] = fit.arms[i, arm]
@@ -112,7 +112,7 @@ def shift(fit, arm, reward):
 
 @merged
 def shrink(columns, b, share, along):
-    """columns (r, n) <- (I - share bb') columns, in place; along : (n,), scratch."""
+    """Multiply columns (r, n) by I - share bb' from the left, in place; along : (n,), scratch."""
     along_all(columns, b, along)
     for i in range(b.shape[0]):
         for k in range(along.shape[0]):
@@ -134,32 +134,32 @@ def peps(
     trace: int = 0,
     rng: np.random.Generator,
 ) -> Algorithm:
-    """Find the best item with a budget, by sampling parameters with another answer (Li et al. 2024).
+    """Find the best item with a fixed budget, by sampling parameters with another answer (Li et al. 2024).
 
     Parameters
     ----------
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     budget, sigma : int, and float or (K,) array_like
-        Number of pulls, at least the rank of the arms, and standard deviation of the noise; of several the largest
-        counts.
+        Number of pulls, at least the rank of the arms, and standard deviation of the noise. If each arm has its own,
+        the largest counts.
     tries : int
-        Samples drawn for another answer, before the nearest tie is taken.
+        Number of samples drawn in search of another answer, before the nearest tie is taken.
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        Pulls between two records (`Trace`); 0 records none.
     rng : numpy.random.Generator
-        Draws samples and arms.
+        Generator that draws samples and arms.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. Returns a `Result`: the best item (int) and the history of `Trace`:
-        statistic the least (y'theta_hat)^2 / (2 sigma^2 ||y||^2) of the leader, threshold inf.
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the best item (int) and the history of
+        `Trace`, with the leader's smallest (y'theta_hat)^2 / (2 sigma^2 ||y||^2) as statistic and threshold inf.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget below the rank.
+        If an argument is invalid, or if the budget is below the rank of the arms.
 
     Examples
     --------
@@ -172,10 +172,10 @@ def peps(
     arms, sigma = check_noisy(arms, sigma)
     items = check_items(items, arms, distinct=False)
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 0:
-        raise ValueError(f"tries must be an integer of at least 0 (samples for another answer); got {tries}")
+        raise ValueError(f"tries must be an integer of at least 0 (samples for another answer); got {tries}: try 100")
     space = span(arms)
     rank = space.arms.shape[1]
-    budget = check_budget(budget, rank, "one pull of each of so many independent arms, the rank")
+    budget = check_budget(budget, rank, "one pull for each dimension that the arms span")
     if (items == items[0]).all():
         return Result(0)
 
@@ -191,7 +191,7 @@ def peps(
 
 @merged
 def choose(state):
-    """An arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; -1 at the budget or a look."""
+    """Draw an arm from (1 - t^(-1/4)) lambda + t^(-1/4) fixed; return -1 at the budget or a look."""
     now = state.now
     compare(state)
     if now.pulls >= now.due:
@@ -208,7 +208,7 @@ def choose(state):
 
 @merged
 def compare(state):
-    """The leader, its rival of least standardised lead, and that lead squared."""
+    """Set the leader, its rival of smallest standardised lead, and that lead squared."""
     now, points, values, squares = state.now, state.fit.points, state.values, state.others
     along_all(points, state.fit.theta, values)
     leader, closest = argmax(values), np.inf
@@ -226,10 +226,10 @@ def compare(state):
 
 @merged
 def find_other(state):
-    """A theta~ with another answer: a sample of the posterior, or the nearest tie."""
+    """Set a theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others
     tries = state.tries
-    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # less than one sample in `tries`
+    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # no such sample is likely
         tries = 0
     for _ in range(tries):
         for i in range(apart.shape[0]):
@@ -249,7 +249,7 @@ def find_other(state):
 
 @merged
 def reweigh(state):
-    """lambda_x <- lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
+    """Set lambda_x to lambda_x exp(step (x'(theta_hat - theta~))^2) / norm, step = sqrt(log K / T) / largest gain."""
     now, weights, gains, total = state.now, state.weights, state.gains, 0.0
     along_all(state.fit.arms, state.apart, gains)
     for k in range(gains.shape[0]):
@@ -266,8 +266,8 @@ def reweigh(state):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due; leader, the rival nearest to it, that squared distance; the largest gain so far
-    fit: Whitened  # in whose coordinates the posterior of theta is a standard normal, times sigma
+    now: np.record  # pulls, due; leader, its nearest rival, their squared distance; largest gain so far
+    fit: Whitened  # in its coordinates the posterior of theta is sigma times a standard normal
     weights: np.ndarray  # (K,), lambda
     fixed: np.ndarray  # (K,), the design that is mixed in
     rng: Any  # draws samples and arms
@@ -281,10 +281,10 @@ class State(NamedTuple):
 
 
 def _start(fit, sample, fixed, rng, sigma, tries, budget):
-    """The state after one pull of each spanning arm."""
+    """Return the state after one pull of each spanning arm."""
     (r, M), K, counts = fit.points.shape, len(fixed), sample.counts.astype(np.int64)
     now = record(pulls=counts.sum(), due=0, leader=0, rival=0, distance=0.0, largest=0.0)
-    weights = 0.5 * fixed + 0.5 / K  # an arm of weight 0 would never be learnt about
+    weights = 0.5 * fixed + 0.5 / K  # a weight of 0 would stay 0
     constants = rng, float(sigma), int(tries), float(np.sqrt(np.log(max(2, K)) / budget))
     return State(counts, now, fit, weights, np.array(fixed), *constants, *map(np.empty, (r, M, M, K)))
 

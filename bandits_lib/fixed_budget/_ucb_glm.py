@@ -1,10 +1,11 @@
 """UCB-GLM stopped at a budget, for 0/1 rewards (Li, Lu, Zhou 2017, Algorithm 1), a baseline of azizi2022, section 8.
 
-Each arm once; then pull argmax x'theta_hat + alpha ||x||_{V^-1}, V = sum xx', theta_hat the logistic regression on all
-rewards; recommend the arm pulled most often (Azizi et al. 2022, appendix F). The rule has no guarantee. Departures:
-- A ridge keeps theta_hat finite where the rewards separate the arms (see `fixed_budget.logistic`).
-- The first pulls are one of each arm, where Li et al. draw arms at random until V is large.
-- width="squared" with alpha=0.5 is the published code of azizi2022.
+The rule pulls each arm once, and then argmax x'theta_hat + alpha ||x||_{V^-1}. Here V = sum xx', and theta_hat is the
+logistic regression on all rewards. The rule recommends the arm pulled most often (Azizi et al. 2022, appendix F) and
+has no guarantee. Departures:
+- A ridge keeps theta_hat finite when the rewards separate the arms (see `fixed_budget.logistic`).
+- The first pulls are one of each arm; Li et al. draw arms at random until V is large.
+- width="squared" with alpha=0.5 repeats the published code of azizi2022.
 """
 
 from math import log, sqrt
@@ -56,25 +57,25 @@ def ucb_glm(
     arms, budget : (K, d) array_like and int
         As for `gse`; the budget is at least K.
     theta_bound : float, optional
-        Bound on the Euclidean norm of theta, which the theory's alpha needs.
+        Bound on the Euclidean norm of theta; the alpha of Theorem 2 needs it.
     alpha : float, optional
-        Factor of the norm; by default the theory's (Li et al., Theorem 2).
+        Factor of the norm; by default that of Li et al., Theorem 2.
     width : {"norm", "squared"}
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
-        Error probability in the theory's alpha; by default 1 / (budget + 1).
+        Error probability in the alpha of Theorem 2; by default 1 / (budget + 1).
     ridge, trace : float and int
-        Penalty of the logistic regression, positive; and pulls between two records, as for `linucb`.
+        Penalty of the logistic regression, positive, and pulls between two records, as for `linucb`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. Returns a `Result`: as for `linucb`, with upper bounds on x'theta.
+        Pulls to make next, as for `linucb`. The rule returns a `Result` as `linucb` does, with bounds on x'theta.
 
     Raises
     ------
     ValueError
-        For bad input, for alpha=None without `theta_bound`, and for rewards other than 0 and 1.
+        If an argument is invalid, if both `alpha` and `theta_bound` are missing, or if a reward is not 0 or 1.
 
     Examples
     --------
@@ -99,14 +100,14 @@ def ucb_glm(
     state = _start(arms @ basis(arms), sample, alpha, width == "squared", ridge)
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
     if state.now.refused:
-        raise ValueError("rewards must be 0 or 1 for the logistic model; another one was told: use linucb")
+        raise ValueError("rewards must be 0 or 1 for the logistic model; one of them was neither: use linucb")
     return Result(most_pulled(state.counts, state.values), history)
 
 
 def _alpha(arms, budget, theta_bound, delta):
-    """The exploration rate of Li et al. (2017), Theorem 2; kappa the least h'(x'theta), |theta| <= theta_bound + 1."""
+    """Return the alpha of Li et al. (2017), Theorem 2; kappa : minimum of h'(x'theta), |theta| <= theta_bound + 1."""
     if theta_bound is None:
-        raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None")
+        raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None for both")
     reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
     kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
@@ -114,7 +115,7 @@ def _alpha(arms, budget, theta_bound, delta):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due, refused: whether a reward was neither 0 nor 1
+    now: np.record  # pulls, due; refused, whether a reward was neither 0 nor 1
     arms: np.ndarray  # (K, r)
     sums: np.ndarray  # (K,), successes
     theta: np.ndarray  # (r,), the logistic regression
@@ -128,7 +129,7 @@ class State(NamedTuple):
 
 
 def _start(arms, sample, alpha, squared, ridge):
-    """The state after one pull of each arm, the regression fitted."""
+    """Return the state after one pull of each arm, with the regression fitted."""
     K, r = arms.shape
     counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
     now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
@@ -144,14 +145,14 @@ def _look(state):
 
 @merged
 def refit(state):
-    """The logistic regression on all rewards, from where the last one ended, and the values x'theta_hat."""
+    """Fit the logistic regression to all rewards, starting from the last fit, and set the values x'theta_hat."""
     newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
     along_all(state.fit.columns, state.theta, state.values)
 
 
 @merged
 def choose(state):
-    """argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget, a look or a bad reward."""
+    """Return argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at budget, look or bad reward."""
     now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))
@@ -160,7 +161,7 @@ def choose(state):
 
 @merged
 def update(state, arm, reward):
-    """Tell one reward: refit the logistic regression, rank-one update of the norms."""
+    """Update by one reward: refit the logistic regression, and update the norms by rank one."""
     if reward != 0.0 and reward != 1.0:
         state.now.refused = True
         return

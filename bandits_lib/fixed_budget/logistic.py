@@ -1,13 +1,13 @@
-"""Logistic regression on aggregated 0/1 rewards, finite whatever the data (azizi2022, section 5 and eq. 4).
+"""Logistic regression on aggregated 0/1 rewards, finite for all data (azizi2022, section 5 and eq. 4).
 
-With s_i successes in n_i pulls of arm x_i, Newton's method with halved steps maximises the concave
+With s_i successes in n_i pulls of arm x_i, Newton's method with halved steps maximises the concave function
     sum_i s_i x_i'theta - n_i log(1 + exp(x_i'theta)) - ridge/2 |theta|^2.
-Departure: the paper takes ridge 0, whose estimate is infinite where an arm only won or only lost: in 11 to 38 % of the
-stages of Figure 4. As the ridge goes to 0 the order of the values x'theta_hat tends to one that the data decide.
+Departure: the paper has ridge 0. Its estimate is infinite if all rewards of an arm are equal, as in 11 to 38 % of the
+stages of Figure 4. As the ridge tends to 0, the order of the values x'theta_hat tends to an order set by the data.
 
-Along a step v the weights of the Hessian H change by a factor of e^R at most, R = max_i |x_i'v|. So a whole step with
-R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4, and the next step is of squared length
-e^R ((e^R - 1 - R) / R)^2 v'Hv < 3/2 R^2 v'Hv at most: where that is below DECREMENT it is the last one.
+Along a step v the weights of the Hessian H change by a factor of at most e^R, R = max_i |x_i'v|. Hence a whole step
+with R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4. The squared length of the next step is at most
+e^R ((e^R - 1 - R) / R)^2 v'Hv < 3/2 R^2 v'Hv; if that bound is below DECREMENT, the present step is the last one.
 """
 
 from typing import NamedTuple
@@ -18,21 +18,21 @@ from bandits_lib.checks import check_positive
 from bandits_lib.numerics.kernels import kernel, merged
 
 MOST_STEPS = 100
-DECREMENT = 1e-12  # squared length of the Newton step, in the norm of the Hessian, at which it ends
-FLAT = 1e-15  # pivots relative to the diagonal entry are taken for no less
-SURE = 1.0  # reach of a step up to which it is known to gain
+DECREMENT = 1e-12  # stop below this squared length of the Newton step, in the norm of the Hessian
+FLAT = 1e-15  # lower limit of pivots, relative to the diagonal entry
+SURE = 1.0  # a step with a reach up to this is known to gain
 
 
 class LogisticFit(NamedTuple):
-    """A logistic fit; the inverse is the usual estimate of the covariance of theta_hat."""
+    """A logistic fit; `inverse` is the usual estimate of the covariance of theta_hat."""
 
     theta_hat: np.ndarray  # (d,)
-    inverse: np.ndarray  # (d, d), of the penalised Hessian there
+    inverse: np.ndarray  # (d, d), of the penalised Hessian at theta_hat
     steps: int  # of Newton's method
 
 
 def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
-    """The `LogisticFit` of 0/1 rewards on arms (K, d), Newton's method from `start` or 0 (azizi2022, eq. 4)."""
+    """Return the `LogisticFit` of 0/1 rewards on arms (K, d), by Newton's method from `start` (azizi2022, eq. 4)."""
     check_successes(sample)
     arms, ridge = np.ascontiguousarray(arms), check_positive("ridge", ridge)
     theta = np.zeros(arms.shape[1]) if start is None else np.array(start, dtype=float)
@@ -44,17 +44,17 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
 
 
 class Room(NamedTuple):
-    """Scratch of Newton's method."""
+    """Scratch arrays of Newton's method."""
 
-    gradient: np.ndarray  # (d,), and what is solved for: the step
+    gradient: np.ndarray  # (d,); the solution, the step, overwrites it
     decrement: np.ndarray  # (1,), squared length of the step in the norm of the Hessian
     trial: np.ndarray  # (d,)
     hessian: np.ndarray  # (d, d), lower triangle: minus the second derivative
-    factor: np.ndarray  # (d, d), lower triangle: Cholesky's
+    factor: np.ndarray  # (d, d), lower triangle: Cholesky factor
 
 
 def room_for(arms):
-    """The `Room` for arms (K, d)."""
+    """Return the `Room` for arms (K, d)."""
     d = arms.shape[1]
     return Room(np.empty(d), np.empty(1), np.empty(d), np.zeros((d, d)), np.empty((d, d)))
 
@@ -66,14 +66,14 @@ def check_successes(sample):
     if wrong.any():
         k = int(np.argmax(wrong))
         raise ValueError(
-            f"rewards must be 0 or 1 for the logistic model; those of arm {k} add up to {sums[k]:.6g} in {counts[k]} "
-            f"pulls, their squares to {squares[k]:.6g}: use model='linear', or code the rewards as 0 and 1"
+            f"rewards must be 0 or 1 for the logistic model; those of arm {k} have the sum {sums[k]:.6g} and the sum "
+            f"of squares {squares[k]:.6g} in {counts[k]} pulls: use model='linear', or code the rewards as 0 and 1"
         )
 
 
 @kernel
 def newton(arms, counts, sums, ridge, theta, room):
-    """Maximise in place on `theta` (d,), from where it stands; returns the steps."""
+    """Maximise in place on `theta` (d,), from its present value; return the number of steps."""
     step, trial = room.gradient, room.trial
     for number in range(MOST_STEPS):
         differentiate(arms, counts, sums, ridge, theta, room)
@@ -93,7 +93,7 @@ def newton(arms, counts, sums, ridge, theta, room):
 
 @merged
 def solve_step(room):
-    """H^-1 gradient in place of the gradient, by Cholesky's factor L of H, and the decrement |L^-1 gradient|^2."""
+    """Set the step H^-1 gradient in place of the gradient, by the Cholesky factor L of H, and |L^-1 gradient|^2."""
     step, factor, decrement = room.gradient, room.factor, 0.0
     for i in range(step.shape[0]):
         for j in range(i + 1):
@@ -102,7 +102,7 @@ def solve_step(room):
                 rest -= factor[i, k] * factor[j, k]
             if j < i:
                 factor[i, j] = rest * factor[j, j]
-            else:  # on the diagonal stands 1 / L
+            else:  # the diagonal holds 1 / L
                 factor[i, i] = 1 / np.sqrt(max(rest, FLAT * room.hessian[i, i]))
         for k in range(i):
             step[i] -= factor[i, k] * step[k]
@@ -117,7 +117,7 @@ def solve_step(room):
 
 @merged
 def reach_of(arms, counts, step):
-    """R, the largest |x'step| of the arms that were pulled."""
+    """Return R, the largest |x'step| of the arms that were pulled."""
     reach = 0.0
     for k in range(arms.shape[0]):
         if counts[k] > 0:
@@ -130,7 +130,7 @@ def reach_of(arms, counts, step):
 
 @kernel
 def shorten(arms, counts, sums, ridge, theta, step, trial, decrement):
-    """Halve the `step` until it gains enough, in place; False if rounding lets none."""
+    """Halve the `step` in place until it gains enough; return False if rounding errors hide every gain."""
     value, length = objective(arms, counts, sums, ridge, theta), 1.0
     while length >= 1e-10:
         for i in range(step.shape[0]):
@@ -145,7 +145,7 @@ def shorten(arms, counts, sums, ridge, theta, step, trial, decrement):
 
 @kernel
 def objective(arms, counts, sums, ridge, theta):
-    """sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2 with eta = arms @ theta, without overflow."""
+    """Return sum s_i eta_i - n_i log(1 + exp(eta_i)) - ridge/2 |theta|^2, eta = arms @ theta, without overflow."""
     value = 0.0
     for i in range(theta.shape[0]):
         value -= 0.5 * ridge * theta[i] * theta[i]
@@ -160,7 +160,7 @@ def objective(arms, counts, sums, ridge, theta):
 
 @kernel
 def differentiate(arms, counts, sums, ridge, theta, room):
-    """The objective's gradient (d,) at theta and, lower triangle, minus its second derivative (d, d), into the room."""
+    """Write the gradient (d,) at theta and the lower triangle of minus the second derivative (d, d) into the room."""
     d, gradient, hessian = theta.shape[0], room.gradient, room.hessian
     for i in range(d):
         gradient[i] = -ridge * theta[i]

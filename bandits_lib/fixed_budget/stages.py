@@ -1,11 +1,11 @@
-"""What the stages of GSE and OD-LinBAI share: coordinates of the arms in play, and their pulls (azizi2022, lines 2, 3).
+"""Stages of GSE and OD-LinBAI: coordinates of the arms in play, and their pulls (azizi2022, Algorithm 1, lines 2, 3).
 
-The basis is orthonormal, unless the scales of the arms are decades apart. Every allocation is valid in the sense of
-Theorem 4.1: where the pulled arms do not span what the arms span, r independent arms get one pull each and the rest is
-given out again. What is not drawn comes from a cache. "greedy" is the sequential G-optimal allocation (Soare et al.
-2014): each pull minimises max_x ||x||^2_{V^-1}. Departures:
-- "greedy" starts from r independent arms, where the original starts from a ridge V = I.
-- Among arms that leave the same maximum, ties="variance" pulls the one of the largest x'V^-1x. With "first", no pull
+The basis is orthonormal, unless the scales of the arms differ by orders of magnitude. Every allocation is valid in the
+sense of Theorem 4.1: if the pulled arms do not span the same space as all arms, r independent arms get one pull each,
+and the other pulls are allocated again. Allocations without random draws are cached. "greedy" is the sequential
+G-optimal allocation (Soare et al. 2014): each pull minimises max_x ||x||^2_{V^-1}. Departures:
+- "greedy" starts from r independent arms; the original starts from a ridge V = I.
+- Among arms that leave the same maximum, ties="variance" pulls the arm of the largest x'V^-1x. With "first", no pull
   lowers the maximum on the canonical basis, and the first arm is pulled for ever.
 """
 
@@ -28,15 +28,15 @@ from bandits_lib.protocol import InPlay, Sample, one_pull
 
 
 class Stage(NamedTuple):
-    """The arms in play as arms (m, r) of rank r, in coordinates x -> basis'x with basis (d, r) of what they span."""
+    """Arms in play (m, r) of rank r, in coordinates basis'x, for a basis (d, r) of the space that they span."""
 
     arms: np.ndarray
     basis: np.ndarray
 
 
 def project(arms, projection="span"):
-    """The `Stage` of arms (m, d): on what they span, or its first 3 axes ("cumulative": if they do not span R^d)."""
-    return Stage(*(field.copy() for field in _project(arms, projection)))  # not read-only, for kernels
+    """Return the `Stage` of arms (m, d), on their span or its first 3 axes ("cumulative": if they do not span R^d)."""
+    return Stage(*(field.copy() for field in _project(arms, projection)))  # copies, as kernels need writable arrays
 
 
 @cached
@@ -55,13 +55,13 @@ def _project(arms, projection):
 
 
 def projected(stage, projection="span"):
-    """The `Stage` of the arms of a Stage, projected once more."""
+    """Return the `Stage` of the arms of a Stage, projected once more."""
     inner = project(stage.arms, projection)
     return Stage(inner.arms, product(stage.basis, inner.basis))
 
 
 def measure(stage, active, asked, K):
-    """Sub-generator: pull `asked` (m,); the Samples of all K arms and of those in play, and whether it was as asked."""
+    """Pull `asked` (m,); return the Samples of all K arms and of the active ones, and whether they are as asked."""
     counts = np.zeros(K, dtype=np.int64)
     counts[active] = asked
     sample = yield InPlay(counts, active)
@@ -70,7 +70,7 @@ def measure(stage, active, asked, K):
 
 
 class Plan(NamedTuple):
-    """An allocation: counts (m,), inverse (r, r) of its information matrix, value of the design it was made from."""
+    """An allocation: counts (m,), the inverse (r, r) of its information matrix, and the value of its design."""
 
     counts: np.ndarray
     inverse: np.ndarray
@@ -78,14 +78,14 @@ class Plan(NamedTuple):
 
 
 def plan_of(arms, counts, value=None):
-    """The `Plan` of counts (m,) on arms (m, r); without a design its value is that of the counts themselves."""
+    """Return the `Plan` of counts (m,) on arms (m, r); without a design its value is that of the counts themselves."""
     pulled = counts > 0
     inverse = information_inverse(arms[pulled], counts[pulled])
     return Plan(counts, inverse, float(counts.sum() * norms(inverse, arms).max() if value is None else value))
 
 
 def by_design(solve, arms, n, rng=None, rounding="regret"):
-    """The `Plan` of n pulls in the shares of the design `solve(arms)`; independent arms (m = r) share equally."""
+    """Return the `Plan` of n pulls in shares of the design `solve(arms)`; independent arms (m = r) share equally."""
     m, rank = arms.shape
     weights, value = (np.full(m, 1 / m), float(m)) if m == rank else solve(arms)[:2]
     return plan_of(arms, rounded(arms, weights, n, rounding, rng), value)
@@ -102,19 +102,19 @@ EXPLORERS: dict[str, Callable] = {  # (arms (m, r), n, rng, rounding) -> counts 
 
 
 def check_explorer(design, rounding, projection, rng):
-    """Refuse unknown options of a stage, and those that draw without a random generator."""
+    """Refuse unknown options of a stage, and options that draw without a random generator."""
     check_option("rounding", rounding, ("regret", "ceil", "multinomial"))
     check_option("projection", projection, ("span", "first3", "cumulative"))
     if not callable(design):
         check_option("design", design, EXPLORERS)
         if draws(design, rounding) and rng is None:
-            raise ValueError(f"rng must be given: design={design!r} with rounding={rounding!r} draws; got None")
+            raise ValueError(f"rng must be given for design={design!r}, rounding={rounding!r} (random draws); got None")
     if projection == "cumulative" and rng is None:
-        raise ValueError("rng must be given: projection='cumulative' draws among arms that became one point; got None")
+        raise ValueError("rng must be given for projection='cumulative', which breaks ties at random; got None")
 
 
 def allocate(arms, n, design, rounding, rng=None):
-    """The `Plan` of n pulls on the arms (m, r) of a stage, by a name or a function (arms, n, rng) -> counts or Plan."""
+    """Return the `Plan` of n pulls on the arms (m, r), by a name or a function (arms, n, rng) -> counts or Plan."""
     if callable(design):
         return _plan(arms, design(arms, n, rng))
     if draws(design, rounding):
@@ -124,33 +124,33 @@ def allocate(arms, n, design, rounding, rng=None):
 
 @cached
 def _remembered(arms, n, design, rounding):
-    """The `Plan` of an allocation that is not drawn, from the cache."""
+    """Return the `Plan` of an allocation without random draws, from the cache."""
     return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
 
 
 def _plan(arms, found):
-    """The `Plan` of what an explorer gave, a Plan or counts (m,)."""
+    """Return the `Plan` for the answer of an explorer, a Plan or counts (m,)."""
     return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
 
 
 def draws(design, rounding):
-    """Whether an allocation by name is random."""
+    """Return whether an allocation by name is random."""
     return design == "uniform" or (rounding == "multinomial" and design != "greedy")
 
 
 def rounded(arms, weights, n, rounding, rng=None):
-    """Whole counts (m,) from weights: they sum to n, but for "ceil", the published code's, which passes it."""
+    """Return whole counts (m,) of sum n from weights; "ceil", of the published code, exceeds the sum."""
     if rounding == "ceil":
         return np.ceil(n * weights - 1e-9).astype(np.int64)
     if rounding == "multinomial":
         return _valid(arms, n, lambda pulls: rng.multinomial(pulls, weights))
-    equal = np.ptp(weights) == 0 and len(arms) == arms.shape[1]  # independent arms: nothing to swap
+    equal = np.ptp(weights) == 0 and len(arms) == arms.shape[1]  # independent arms: no swap can help
     method = "largest_remainder" if equal else "regret"
     return _valid(arms, n, lambda pulls: round_design(weights, pulls, method, arms))
 
 
 def uniform_counts(arms, n, rng):
-    """n // m pulls of each of m arms (m, r) and one more for the rest, drawn at random. Returns counts (m,)."""
+    """Return counts (m,): n // m pulls of each of m arms (m, r), and one more for n % m arms drawn at random."""
 
     def give_out(pulls):
         counts = np.full(len(arms), pulls // len(arms))
@@ -161,7 +161,7 @@ def uniform_counts(arms, n, rng):
 
 
 def _valid(arms, n, give_out):
-    """give_out(n) if the arms it pulls span the space, else one pull of each of r independent arms and the rest."""
+    """Return give_out(n) if its arms span the space, else one pull each of r independent arms and give_out(n - r)."""
     counts, rank = give_out(n), arms.shape[1]
     pulled = arms[counts > 0]
     if counts.all() or (pulled.any() and basis(pulled).shape[1] == rank):
@@ -171,7 +171,7 @@ def _valid(arms, n, give_out):
 
 
 def greedy_counts(arms, n, *, ties="variance"):
-    """Counts (m,) of sum n on arms (m, r) of rank r <= n, by the sequential G-optimal allocation."""
+    """Return counts (m,) of sum n on arms (m, r) of rank r <= n, by the sequential G-optimal allocation."""
     arms = check_arms(arms)
     check_option("ties", ties, ("variance", "first"))
     counts = one_pull(spanning_arms(arms), len(arms))

@@ -1,4 +1,4 @@
-"""Rules that stop by themselves, with an answer that is wrong with probability at most delta."""
+"""Rules with a fixed confidence: they stop by themselves and are wrong with probability at most delta."""
 
 from bandits_lib.fixed_confidence._alba import alba
 from bandits_lib.fixed_confidence._bounded_rage import bounded_rage
@@ -15,6 +15,6 @@ from bandits_lib.fixed_confidence._xy_adaptive import xy_adaptive
 from bandits_lib.fixed_confidence._xy_oracle import xy_oracle
 from bandits_lib.fixed_confidence._xy_static import xy_static
 
-# in the order of the table in docs/rules.md: the rule to try first comes first
+# The order is that of the table in docs/rules.md: the rule to try first comes first.
 __all__ = ["rage", "bounded_rage", "xy_static", "lazy_track_and_stop", "h_rage", "rage_halving", "lingape", "lin_game"]
 __all__ += ["fws", "l_t3c", "xy_adaptive", "alba", "sphere_track_and_stop", "xy_oracle"]

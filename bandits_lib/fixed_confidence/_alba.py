@@ -1,11 +1,12 @@
 """ALBA with Y-ElimTil (Tao, Blanco, Zhou 2018), as run in fiez2019 (Fiez et al., section 5 and appendix F).
 
 Departures and readings:
-- Rewards are measured in units of L = theta_bound times the longest arm and of sigma, not taken to be at most 1.
-- Width: the variance of the draws is bounded by L^2 ||y||^2 or by the phase's own estimate, whichever is smaller.
-- growth=1.1 is the published code: n_s grows as if epsilon_s were about 4 / 1.1^s, and no width is proved for it.
-- Where a log holds other pulls, their shares are the phase's design, and the widths are still wide enough.
-- The design's maximum is over all arms in the span of the active ones; floor(d / 2^r) = 0 is read as 1.
+- The paper bounds rewards by 1. Here L = theta_bound times the length of the longest arm bounds the mean rewards, and
+  sigma is the standard deviation of the noise.
+- The width bounds the variance of the draws by L^2 ||y||^2 or by the estimate of the phase, whichever is smaller.
+- growth=1.1 repeats the published code: n_s grows as if epsilon_s were about 4 / 1.1^s. No width is proved for it.
+- If a log holds other pulls than those asked for, their shares replace the design. The widths remain valid.
+- The design minimises a maximum over all arms in the span of the active arms. floor(d / 2^r) = 0 is read as 1.
 """
 
 from collections.abc import Callable
@@ -21,17 +22,15 @@ from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_ro
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
 
 WAY_OUT = (
-    "The rule allows for rewards up to {:.2g}, theta_bound times the longest arm. The best arm must be unique; drop "
-    "one of them, rescale the coordinates so that lengths are alike"
+    "The rule assumes mean rewards of up to {:.2g}, theta_bound times the length of the longest arm. The best arm must "
+    "be unique: drop one of these arms, rescale the coordinates so that the arms have similar lengths"
 )
 
 
 @rule(
     label="ALBA",
     row=Row(BATCHES, "for comparison with rage", "Tao et al. 2018", DELTA),
-    guarantee=After(
-        "without", "stands: the shares that were pulled are the design of the phase, and its widths are made of them"
-    ),
+    guarantee=After("without", "stands: the widths of a phase are computed from the shares that were pulled"),
 )
 def alba(
     arms: np.ndarray,
@@ -43,28 +42,31 @@ def alba(
     design: Callable = g_design,
     rng: np.random.Generator,
 ) -> Algorithm:
-    """Find the best arm with probability at least 1 - delta, halving the number of arms (Tao et al. 2018).
+    """Find the best arm with probability at least 1 - delta, by halving the number of arms (Tao et al. 2018).
 
     Parameters
     ----------
     arms, delta, theta_bound, sigma : (K, d) array_like, float, float, and float or (K,) array_like
-        As for `rage`, with the arms as items, and bound on the Euclidean norm of theta.
+        As for `rage`, with the arms as items. `theta_bound` is a bound on the Euclidean norm of theta.
     growth : {2, 1.1}
-        Accuracies 2^-s as in the paper, or the published code's, whose pulls grow by 1.1^2 a phase.
+        With 2, phase s has the accuracy 2^-s of the paper. With 1.1, as in the published code, the pulls of a phase
+        grow by a factor of 1.1^2.
     design : callable
-        Function (arms,) -> `Design`, the G-optimal one, certified; fiez2019 has its Frank-Wolfe solver here too.
+        Function (arms,) -> `Design`, by default the certified G-optimal design; fiez2019 uses its Frank-Wolfe solver.
     rng : numpy.random.Generator
-        Draws the arms.
+        Generator that draws the arms.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best arm (int), one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best arm (int), and one `Round`
+        per phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical arms, a number out of range), and for arms that are too close.
+        If an argument is invalid (a wrong shape, NaN, identical arms, or a number out of range), or if two arms are too
+        close to be distinguished.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def alba(
 
 
 def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, design=g_design):
-    """Sub-generator, one run of Y-ElimTil: eliminate until `most` arms or fewer are left. Returns (active, Rounds)."""
+    """Eliminate arms by one run of Y-ElimTil until at most `most` are left; return the active arms and the Rounds."""
     rounds, size, d = list[Round](), len(active), arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()  # L
     while len(active) > most:
@@ -103,7 +105,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield InPlay(counts, active)
-        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares pulled are the design
+        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares that were pulled replace the design
             told = int(sample.counts.sum())
             weights, scale, n = sample.counts / told, scale * told / n, told
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
@@ -116,7 +118,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
 
 
 def pulls_scale(s, growth, d, limit):
-    """l_s, the number of pulls of phase s but for its logarithm; limit : L in units of the noise."""
+    """Return l_s, the pulls of phase s without their logarithm; limit : L in units of sigma."""
     c0 = max(4 * limit**2, 3)
     if growth == 2:
         half = 2.0**-s / 2  # epsilon_s / 2
@@ -125,7 +127,7 @@ def pulls_scale(s, growth, d, limit):
 
 
 def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, sigma, accuracy):
-    """Widths (n,) of y'theta_hat for rows y of `directions` (n, d): the smaller of the blind and the informed one."""
+    """Return widths (n,) of y'theta_hat for rows y of `directions` (n, d): the smaller of `blind` and `informed`."""
     d = arms.shape[1]
     limit = theta_bound * np.linalg.norm(arms, axis=1).max()
     whitened = directions @ root.T
@@ -142,5 +144,5 @@ def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, s
 
 
 def in_span(arms, spanning):
-    """(K,) of bool: which arms lie in the span of the rows of `spanning` (m, d), which are not all zero."""
+    """Return whether each arm lies in the span of the rows of `spanning` (m, d), not all zero, as a (K,) bool array."""
     return outside(arms, basis(spanning)) <= RANK_TOL * np.linalg.norm(arms, axis=1)

@@ -1,17 +1,19 @@
-"""RAGE by betting, for rewards in [0, 1]: not of the four papers. The proof is in the notebook companion_your_own_arms.
+"""RAGE by betting, for rewards in [0, 1]. It is not of the four papers; companion_your_own_arms has the proof.
 
-The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). What differs:
-- Every item has a wealth, won by bets against its being the best, and goes when the wealth reaches 1 / delta.
-- An item's rival is the leader so far; the leader's is the runner-up.
-- Pulls of all phases count, and a phase has `growth` times as many as the one before.
+The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
+- Every item has a wealth, which bets on the item not being the best can increase. An item whose wealth reaches
+  1 / delta is eliminated.
+- The rival of an item is the leader so far; the rival of the leader is the runner-up.
+- The pulls of all phases count, and each phase has `growth` times as many pulls as the one before.
 - Designs and least squares are weighted by the variances that earlier phases showed (as in weltz2023, section 4).
 
-A bet has coefficients lam c_x, c those of least squares for y = rival - item, and lam = lead / V, V the sum of
-c_x^2 E(X - q_x)^2. The lead is not known: there is one lam for each lead 2^-j, j = 1 to 40, weighted by
-1 / (1 + |j - 5|)^2 over their sum. From counts, sums and squares log(1 + s (X - q)) is bounded below by the better of
+A bet has coefficients lam c_x. Here c are the coefficients of least squares for y = rival - item, lam = lead / V, and V
+is the sum of c_x^2 E(X - q_x)^2. The lead is unknown, so there is one lam for each lead 2^-j, j = 1 to 40, with weight
+proportional to 1 / (1 + |j - 5|)^2. With s = lam c_x, counts, sums and squares bound log(1 + s (X - q)) from below by
+the larger of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
-- u - u^2 (1/2 + f/3 + f^2/2), u = s (X - q) >= -f, f <= 1/2. For (log(1 + u) - u) / u^2 increases in u, and at -f it is
-  -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
+- u - u^2 (1/2 + f/3 + f^2/2) with u = s (X - q) >= -f and f <= 1/2. It is a bound because (log(1 + u) - u) / u^2
+  increases in u, and its value at -f is -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
 """
 
 from collections.abc import Callable
@@ -32,27 +34,27 @@ from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, OWN, After, Algorithm, InPlay, Result, Round, Row, rule, total
 
 STEPS = np.arange(1, 41)
-LEADS = 0.5**STEPS  # in the unit of the rule
+LEADS = 0.5**STEPS  # in multiples of `unit`
 WEIGHTS = (1 + np.abs(STEPS - 5.0)) ** -2
 WEIGHTS /= WEIGHTS.sum()
-MOST_LOST = 0.5  # of the wealth, by one pull
-SHRINK = 4  # a guessed mean is at least the overall rate over this, and so is the distance from 1
+MOST_LOST = 0.5  # the largest share of the wealth that one pull may lose
+SHRINK = 4  # a guessed mean is at least the overall rate / SHRINK, and 1 - mean at least (1 - rate) / SHRINK
 
 
 class Guess(NamedTuple):
-    """What a phase takes for likely before its pulls: it decides how well bets pay, not whether they are fair."""
+    """Means and deviations that a phase assumes; they affect the growth of the wealth, not the guarantee."""
 
     means: np.ndarray  # (K,), q
-    sd: np.ndarray  # (K,), roots of E(X - q)^2
+    sd: np.ndarray  # (K,), square roots of E(X - q)^2
 
 
 def first_guess(K):
-    """Means 1/2 and the largest variance there is."""
+    """Return the `Guess` of the first phase: means 1/2 and the largest possible variance."""
     return Guess(np.full(K, 0.5), np.full(K, 0.5))
 
 
 def guess(arms, sample, theta_hat):
-    """From all pulls so far: means by the linear model, variances q (1 - q) times what squares show of it."""
+    """Return the `Guess` from all pulls so far: means by the linear model, variances scaled to the residuals."""
     counts, sums, squares = sample
     rate = (total_of(sums) + 1) / (counts.sum() + 2)
     q = np.clip(along(arms, theta_hat), rate / SHRINK, 1 - (1 - rate) / SHRINK)
@@ -61,7 +63,7 @@ def guess(arms, sample, theta_hat):
 
 
 def log_wealth(arms, sample, guess, away, unit):
-    """What the bets of a phase come to: (m, J) logarithms, for `away` (m, d), rivals minus items; and V, (m,)."""
+    """Return what the bets of a phase win, as logarithms (m, J), for `away` (m, d), rivals minus items; and V (m,)."""
     pulled = np.flatnonzero(sample.counts)
     fit = weighted_least_squares(arms, sample, guess.sd)
     rows, whitened = fit.whitened(arms[pulled]), fit.whitened(away)
@@ -74,7 +76,7 @@ def log_wealth(arms, sample, guess, away, unit):
 
 
 def log_growth(s, q, counts, sums, squares):
-    """log of prod (1 + s (X - q)) exp(s q), or less, (m,): for s (m, n), guesses q (n,) and rewards of n arms."""
+    """Return a lower bound (m,) on log of prod (1 + s (X - q)) exp(s q), for s (m, n), guesses q (n,) and n rewards."""
     f = _losses(s, q)
     chord = sums * np.log1p(s * (1 - q)) + (counts - sums) * np.log1p(-s * q)
     parabola = s * (sums - counts * q) - s**2 * (squares - 2 * q * sums + counts * q**2) * (0.5 + f / 3 + f**2 / 2)
@@ -82,12 +84,12 @@ def log_growth(s, q, counts, sums, squares):
 
 
 def _losses(s, q):
-    """What one pull can lose at most, -min of s (X - q) over X in [0, 1]."""
+    """Return the largest loss of one pull, -min of s (X - q) over X in [0, 1]."""
     return np.maximum(s * q, -s * (1 - q))
 
 
 def check_fractions(sample):
-    """Refuse rewards that do not lie in [0, 1], as far as counts, sums and squares show it."""
+    """Refuse rewards outside [0, 1], as far as counts, sums and squares reveal them."""
     counts, sums, squares = sample
     slack = 1e-9 * counts
     right = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
@@ -95,9 +97,9 @@ def check_fractions(sample):
     if not right.all():
         k = int(np.argmin(right))
         raise ValueError(
-            f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g}, squares "
-            f"{squares[k]:.6g}): rescale all of them by their smallest and largest possible value, or take rage(..., "
-            "sigma=)"
+            f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g} and sum of "
+            f"squares {squares[k]:.6g}). Rescale all rewards by their smallest and largest possible values, or use "
+            "rage(..., sigma=...)"
         )
 
 
@@ -126,12 +128,12 @@ def bounded_rage(
     Parameters
     ----------
     arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, with means x'theta in [0, 1] given the past (an offset that a whole phase shares breaks
-        the guarantee: `bandits_lab.plates` spreads days), and items that are ranked, by default the arms.
+        Arms that can be pulled, with means x'theta in [0, 1] given the past, and items that are ranked, by default the
+        arms. Note that an offset that a whole phase shares breaks the guarantee; `bandits_lab.plates` spreads days.
     delta : float
         Error probability allowed, in (0, 1).
     growth : float
-        How many times as many pulls the next phase has, with the same items; above 1. A smaller growth costs fewer
+        Factor above 1 by which the pulls of a phase grow while the items stay the same. A smaller factor costs fewer
         pulls.
     design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`.
@@ -139,17 +141,19 @@ def bounded_rage(
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase.
 
     Raises
     ------
     ValueError
-        For bad input, for rewards outside [0, 1], and for items that no number of pulls can tell apart.
+        If an argument is invalid, a reward lies outside [0, 1], or no number of pulls can distinguish two items.
 
     Notes
     -----
-    Phases as in fiez2019, bets as in Waudby-Smith and Ramdas (2024). Where the noise is small and known, `rage` with
-    that sigma takes fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V); theta_hat is from all pulls.
+    The phases are those of fiez2019, and the bets those of Waudby-Smith and Ramdas (2024). If the noise is small and
+    known, `rage` with that sigma takes fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V), and its
+    theta_hat is estimated from all pulls so far.
 
     Examples
     --------
@@ -160,7 +164,7 @@ def bounded_rage(
     """
     arms, items, delta, _ = check_problem(arms, items, delta, sigma=1.0)
     growth = _check_growth(growth)
-    demand = 2 * (1 - log(delta))  # a lead shows when lead^2 / V comes to about as much
+    demand = 2 * (1 - log(delta))  # a lead is detected when lead^2 / V is about this large
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
     wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)
@@ -173,7 +177,7 @@ def bounded_rage(
         n = feasible(demand * lam.value / scale**2, t, active, scale=f"{scale:.2g}")
         n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
         asked = round_design(lam.weights / lam.weights.sum(), n)
-        away = rivals(items[active], values[active]) - items[active]  # named by the past
+        away = rivals(items[active], values[active]) - items[active]  # chosen from past data alone
         sample = yield InPlay(asked, active)
         check_told(asked, sample, arms, away)
         check_fractions(sample)
@@ -190,7 +194,7 @@ def bounded_rage(
 
 
 def rivals(items, values):
-    """(m, d): the leader by the values (m,), for the leader the runner-up."""
+    """Return the rival (m, d) of each item: the leader by the values (m,), or for the leader the runner-up."""
     leader = argmax(values)
     others = np.delete(np.arange(len(items)), leader)
     against = np.tile(items[leader], (len(items), 1))
@@ -199,9 +203,9 @@ def rivals(items, values):
 
 
 def _check_growth(growth):
-    """A number above 1, at most 1000."""
+    """Return `growth` as a float above 1 and at most 1000."""
     if not isinstance(growth, int | float | np.number) or not 1 < growth <= 1000:
         raise ValueError(
-            f"growth must be a number above 1 and at most 1000 (times as many pulls a phase); got {growth!r}"
+            f"growth must be above 1 and at most 1000 (the factor by which pulls of a phase grow); got {growth!r}"
         )
     return float(growth)

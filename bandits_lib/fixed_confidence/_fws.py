@@ -1,12 +1,12 @@
-"""FWS: Frank-Wolfe based sampling (Wang, Tzeng, Proutiere 2021, Algorithm 1), linear bandits.
+"""FWS: Frank-Wolfe based sampling (Wang, Tzeng, Proutiere 2021, Algorithm 1), for linear bandits.
 
-One Frank-Wolfe step a pull on F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2) in the norm of A(x)^-1. z
-maximises the least of (z - x)'grad f_j over all f_j within r_t of the least: a matrix game. The iterate is the mean of
-all z, and the arm is pulled that its counts lag behind most. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
-- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. The iterate
-  then has 1 + (K - d) / K of K x on each spanning arm and (K - d) / K on each other, where the paper's is uniform.
-- The game is solved by the simplex method (Bland's rule), for payoffs shifted to be positive.
+Every pull makes one Frank-Wolfe step on F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2), with the norm in
+A(x)^-1. The step z maximises the minimum of (z - x)'grad f_j over all f_j within r_t of the smallest, which is a matrix
+game. The iterate is the mean of all z. The rule pulls the arm whose count lags behind the iterate most. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
+- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. After K pulls,
+  K x is 1 + (K - d) / K on each spanning arm and (K - d) / K on each other arm; in the paper it is 1 on every arm.
+- The game is solved by the simplex method (Bland's rule), with payoffs shifted so that they are positive.
 """
 
 from typing import NamedTuple
@@ -30,10 +30,10 @@ from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm
 
 @compiled
 def maximin(payoffs, z):
-    """Into z (K,), the mixture of columns that maximises the least of payoffs @ z over the rows of payoffs (J, K)."""
+    """Write into z (K,) the mixture of columns that maximises the smallest of payoffs @ z, for payoffs (J, K)."""
     J, K = payoffs.shape
     table = simplex_table(payoffs)
-    rows, columns = np.arange(J, J + K), np.arange(J)  # names of the basic and of the non-basic variables
+    rows, columns = np.arange(J, J + K), np.arange(J)  # indices of the basic and of the non-basic variables
     while True:
         enter = -1
         for j in range(J):
@@ -54,7 +54,7 @@ def maximin(payoffs, z):
 
 @compiled
 def simplex_table(payoffs):
-    """The condensed tableau (K + 1, J + 1): constraints with bounds in the last column, objective in the last row."""
+    """Return the condensed tableau (K + 1, J + 1), bounds in the last column and the objective in the last row."""
     J, K = payoffs.shape
     low, high = payoffs.min(), payoffs.max()
     unit, table = high - low if high > low else 1.0, np.empty((K + 1, J + 1))
@@ -69,7 +69,7 @@ def simplex_table(payoffs):
 
 @merged
 def leaving(table, rows, enter):
-    """The row that leaves: the least ratio of bound to coefficient, the variable of least name among equals."""
+    """Return the row that leaves: the smallest ratio of bound to coefficient, and of equals the smallest index."""
     J, leave, least = table.shape[1] - 1, -1, np.inf
     for k in range(table.shape[0] - 1):
         if table[k, enter] > 1e-12:
@@ -117,26 +117,27 @@ def fws(
     u : float
         Positive constant of the threshold (jedra2020, eq. 9).
     delta_schedule : {"anytime", "union"} or float
-        The threshold's delta: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5); a number p
-        > 0 puts t^p there.
+        The delta in the threshold: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5). A
+        number p > 0 replaces t^2 by t^p.
     threshold : {"determinant", "simple", "logarithm", "loglog"}
-        Equation 9 of jedra2020, its Remark 1, or one of two without a proof (see `likelihood_ratio`).
+        Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `likelihood_ratio`).
     history : Sample or (features, Sample), optional
-        Measurements made before, of the arms or of features (n, d), with the same noise and none left out. They count
+        Earlier measurements of the arms or of features (n, d), with the same noise and without omissions. They count
         as pulls. Delta, sigma, arms and items must not depend on them.
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, answered with a `Sample`, or a `Loop` of single pulls. Returns a `Result`: the best item
-        (int) and the history of `Trace`. One item needs no pull.
+        Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
+        the best item (int) and the history of `Trace`. A single item needs no pull.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def fws(
 
 @merged
 def choose(state):
-    """One Frank-Wolfe step, then the arm whose count lags behind the iterate most; -1 when done or at a look."""
+    """Make one Frank-Wolfe step and return the arm that lags behind the iterate most; -1 when done or at a look."""
     evidence = state.evidence
     if over(evidence):
         return -1
@@ -169,14 +170,14 @@ def choose(state):
 
 @compiled
 def frank_wolfe_step(state, leader, t):
-    """z into `step`: the best vertex for one gradient, or the maximin mixture for those of all f_j near the least."""
+    """Write z into `step`: the best vertex for one gradient, or the maximin mixture for all f_j near the minimum."""
     K, along, step = state.step.shape[0], state.along, state.step
     near, n = near_minimum(state, leader, (t - 1) * t**-0.9 / K), 0
     payoffs = np.empty((near, K))
     for m in range(state.values.shape[0]):
         if state.values[m] < np.inf:
             gradient(state, leader, m, along)
-            for k in range(K):  # x'grad f_j = f_j(x), since f_j is homogeneous
+            for k in range(K):  # x'grad f_j = f_j(x), since f_j is homogeneous of degree 1
                 payoffs[n, k] = along[k] - state.values[m] / (t - 1)
             n += 1
     if near > 1:
@@ -188,7 +189,7 @@ def frank_wolfe_step(state, leader, t):
 
 @kernel
 def near_minimum(state, leader, slack):
-    """How many t f_j are the least or below it plus `slack`; these into `values` (M,), and infinity for the others."""
+    """Count the t f_j that are smallest or within `slack` of it; keep these in `values` (M,), set the others to inf."""
     evidence, values, least, near = state.evidence, state.values, np.inf, 0
     for m in range(values.shape[0]):
         gap, square = compare(evidence.items, leader, m, evidence.theta, state.inverse, evidence.step)
@@ -204,7 +205,7 @@ def near_minimum(state, leader, slack):
 
 @kernel
 def gradient(state, leader, rival, along):
-    """grad f_j (K,) into `along`: (x_k'(theta - lambda_j))^2 / (2 sigma^2), lambda_j the nearest tie in A(x)."""
+    """Write grad f_j (K,) into `along`: (x_k'(theta - lambda_j))^2 / (2 sigma^2), lambda_j the nearest tie in A(x)."""
     evidence, direction = state.evidence, state.direction
     gap, square = toward(evidence.items, leader, rival, evidence.theta, state.inverse, evidence.step, direction)
     along_all(evidence.columns, direction, along)
@@ -214,7 +215,7 @@ def gradient(state, leader, rival, along):
 
 @kernel
 def move(state, t):
-    """Add z to the iterate: a rank-one update for every arm in it, and every REFRESH pulls a fresh inversion."""
+    """Add z to the iterate by a rank-one update per arm; invert afresh every REFRESH pulls."""
     arms, information, inverse, u = state.evidence.arms, state.information, state.inverse, state.direction
     for k in range(arms.shape[0]):
         weight, x = state.step[k], arms[k]
@@ -232,14 +233,14 @@ def move(state, t):
 
 @kernel
 def is_square(n):
-    """Whether the integer n >= 0 is a perfect square."""
+    """Return whether the integer n >= 0 is a perfect square."""
     root = int(np.sqrt(n) + 0.5)
     return root * root == n
 
 
 @kernel
 def tied(values, leader):
-    """Whether another item has the leader's value (by the shared rule of ties)."""
+    """Return whether another item has the leader's value (by the rule of `ties`)."""
     floor = values[leader] - TIE * max(1e-300, abs(values[leader]))
     for m in range(values.shape[0]):
         if m != leader and values[m] >= floor:
@@ -260,7 +261,7 @@ class State(NamedTuple):
 
 
 def first_state(evidence):
-    """After the opening: the iterate is at the proportions of its pulls."""
+    """Return the state after the opening, with the iterate at the proportions of its pulls."""
     (K, r), counts, M = evidence.arms.shape, evidence.counts, len(evidence.items)
     iterate = counts.astype(float), evidence.information.copy(), evidence.inverse.copy()
     return State(counts, evidence, *iterate, *map(np.empty, (M, K, K, r)))

@@ -1,9 +1,9 @@
 """H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023, Alg. 2).
 
-Departures (those of the phases are in `_rage_halving`):
-- Line 5 prints an error of half of sigma^2; Lemma E.1 needs half of the estimate. `burn_in` has the length for it.
-- The dimension that counts is that of the arms' span.
-- The estimates are clipped, as line 5 prints and the proof needs; the published code does not clip.
+Departures (`_rage_halving` lists those of the phases):
+- Line 5 prints an error of half of sigma^2, but Lemma E.1 needs half of the estimate. `burn_in` is long enough for it.
+- The dimension d is that of the span of the arms.
+- The estimates are clipped, as line 5 prints and the proof needs. The published code does not clip them.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from bandits_lib.variance.quadratic import check_bounds
 
 BURN_IN = After(
     "",
-    "the variances must be known up to half of their estimates, and the burn-in is as long as that takes",
+    "the variances must be known up to half of their estimates, and only the whole burn-in ensures that",
     closes=False,
 )
 
@@ -37,7 +37,7 @@ BURN_IN = After(
         f"{DELTA}, if the variances are x'Sigma x",
         EACH,
     ),
-    # the burn-in has two stages
+    # requests 1 and 2 are the two stages of the burn-in
     guarantee=lambda given, request: BURN_IN if request <= 2 and np.ndim(given["burn_in"]) == 0 else HALVING,
 )
 def h_rage(
@@ -61,31 +61,31 @@ def h_rage(
     arms, items, delta : (K, d) and (M, d) array_like, and float
         As for `rage`.
     sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms, whose variances are taken to be x'Sigma x.
+        Bounds on the standard deviations of the arms; the model of their variances is x'Sigma x.
     objective, threshold : {"best", "level"}, and float or None
         As for `rage_halving`.
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
-        Length by `variance.burn_in`, or in pulls; or standard deviations known before, each variance up to half of
-        itself.
+        Length of the burn-in, by a form of `variance.burn_in` or in pulls. Standard deviations (K,) replace it; the
+        square of each must be within half of itself of the true variance.
     log_items : {"paper", "code"}
         As for `rage_halving`.
     design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)` or, for level sets, the
         active items.
     floor : float
-        Share of the pulls of every phase but the burn-in, in [0, 1), that all arms get evenly, as for `rage`.
+        Share in [0, 1) of the pulls of every phase after the burn-in that is spread evenly, as for `rage`.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int) or the level set, (M,) of
-        bool, and one `Round` a phase, index -1 and 0 for the burn-in.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int) or the level set,
+        an (M,) bool array, and one `Round` per phase. The two stages of the burn-in have index -1 and 0.
 
     Raises
     ------
     ValueError
-        For bad input, a burn-in too short for its designs (it names the shortest), and an item that no number of pulls
-        can decide.
+        If an argument is invalid, if the burn-in is too short for its designs (the message gives the shortest), or if
+        no number of pulls can decide an item.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def h_rage(
 
 
 def _pulls(burn_in, arms, bounds, delta):
-    """Length of the burn-in in pulls."""
+    """Return the length of the burn-in in pulls."""
     if isinstance(burn_in, int | float | np.integer) and not isinstance(burn_in, bool) and burn_in % 1 == 0:
         return int(burn_in)
     if not isinstance(burn_in, str):
         raise ValueError(
-            f"burn_in must be {', '.join(map(repr, FORMS))}, a whole number of pulls, or (K,) standard deviations;"
-            f" got {burn_in!r}"
+            f"burn_in must be {', '.join(map(repr, FORMS))}, a whole number of pulls, or (K,) standard deviations; got "
+            f"{burn_in!r}"
         )
     check_option("burn_in", burn_in, FORMS)
     rank = basis(arms).shape[1]

@@ -1,10 +1,11 @@
 """L-T3C: top-two sampling by transportation cost (Shang, de Heide, Kaufmann, Menard, Valko 2020), for linear bandits.
 
-The leader is that of a posterior sample, the challenger the item of least transportation cost from it; the arm is
-pulled that shrinks the width of their difference most. This linear form is known from published code. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`); items other than the arms are allowed.
-- Of challengers that beat a sampled leader, all of cost 0, the one ahead by most standard deviations is taken; the
-  paper draws among them.
+The leader is the best item of a posterior sample. The challenger is the item with the smallest transportation cost
+from the leader. The rule pulls the arm that shrinks the width of their difference most. This linear form is known from
+published code. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
+- Challengers that beat a sampled leader all have cost 0. The paper draws one of them; here it is the challenger that
+  leads by the most standard deviations.
 """
 
 from functools import partial
@@ -45,21 +46,22 @@ def l_t3c(
     leader : {"sample", "best"}
         The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
     u, delta_schedule, threshold : float, str or float, and str
-        Of the stopping rule, as for `fws`.
+        Parameters of the stopping rule, as for `fws`.
     history, trace : Sample or (features, Sample), and int
-        Measurements made before, and pulls between two records, as for `fws`.
+        Earlier measurements, and pulls between two records, as for `fws`.
     rng : numpy.random.Generator
-        Draws the posterior samples.
+        Generator that draws the posterior samples.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def l_t3c(
 
 @inlined
 def choose(state):
-    """The arm that shrinks leader minus challenger most; -1 when done, at a look, or when the draws are used up."""
+    """Return the arm that shrinks leader minus challenger most; -1 when done, at a look, or when no draws are left."""
     evidence, normals, now, gains = state.evidence, state.normals, state.now, state.gains
     if over(evidence):
         return -1
@@ -98,7 +100,7 @@ def choose(state):
 
 @kernel
 def posterior_sample(evidence, normals, factor, sampled):
-    """A draw from N(theta_hat, sigma^2 A^-1), into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
+    """Draw from N(theta_hat, sigma^2 A^-1) into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
     cholesky(evidence.inverse, 1.0, 0.0, factor)
     for i in range(sampled.shape[0]):
         sampled[i] = evidence.theta[i]
@@ -108,7 +110,7 @@ def posterior_sample(evidence, normals, factor, sampled):
 
 @kernel
 def challenger(evidence, leader, direction):
-    """A^-1 y into `direction` (r,), y = leader - z for the z of least sign(y'theta) (y'theta)^2 / ||y||^2."""
+    """Write A^-1 y into `direction` (r,), y = leader - z, for the z of smallest sign(y'theta) (y'theta)^2 / ||y||^2."""
     items, theta, inverse, costs, y = evidence.items, evidence.theta, evidence.inverse, evidence.values, evidence.step
     for m in range(items.shape[0]):
         gap, square = compare(items, leader, m, theta, inverse, y)
@@ -130,14 +132,14 @@ class State(NamedTuple):
 
 
 def first_state(evidence, draws):
-    """After the opening: all draws are used."""
+    """Return the state after the opening, with all draws used up."""
     K, r = evidence.arms.shape
     normals, now, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
     return State(evidence.counts, evidence, arm_norms(evidence), normals, now, *scratch)
 
 
 def drawn(rng, state):
-    """The state with draws for the samples to come."""
+    """Return the state with fresh draws if the earlier ones are used up."""
     if 0 < len(state.normals) == state.now.used:
         state.normals[:] = rng.standard_normal(state.normals.shape)
         state.now.used = 0

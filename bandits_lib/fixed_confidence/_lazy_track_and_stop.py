@@ -1,11 +1,12 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1): track the allocation that is optimal for the estimate.
 
 Departures and readings:
-- A_0 is pulled first, d pulls; w is uniform on it until the first time of T that is at least d.
-- w is certified to 0.1 %, where section 5 goes on by Frank-Wolfe (`design`). A_0 is spread out, where it draws one.
-- Where two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
-- The stopping rule is that of `likelihood_ratio`; its head lists the departures.
-- An arm counts as lagging relative to t, so that rounding errors do not decide between arms that tie.
+- The first d pulls are those of A_0; w is uniform on A_0 until the first time of T that is at least d.
+- w is certified to 0.1 %; section 5 improves the previous w by Frank-Wolfe (`design`). A_0 consists of arms that lie
+  far apart; section 5 draws A_0 at random.
+- If two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
+- The stopping rule is that of `likelihood_ratio`; the head of that file lists its departures.
+- The lag of an arm is compared relative to t, so that rounding errors do not decide between arms that tie.
 """
 
 import warnings
@@ -62,29 +63,32 @@ def lazy_track_and_stop(
     update : {"doubling"}, int or sequence of int
         T, the times of the updates: 1, 2, 4, ...; or 1, 1 + P, 1 + 2 P, ... for a period P; or the times given.
     averaging : bool
-        Track the sum of all allocations so far, or t times the present one (section 5).
+        If true, track the sum of all allocations so far; if false, t times the present allocation (section 5).
     u, delta_schedule, threshold : float, str or float, and str
-        Of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
+        Parameters of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
     initial : {"spanning", "random"}
-        A_0: spanning arms that lie far apart, or drawn ones (section 5), which need `rng`.
+        A_0: spanning arms that lie far apart, or arms drawn at random by `rng` (section 5).
     design, warm_start : {"certified", "frank_wolfe"} and bool
-        Solver of w: certified to 0.1 %, or the paper's Frank-Wolfe from the previous w (False: from uniform weights).
+        Solver of w: certified to 0.1 %, or the paper's Frank-Wolfe, which starts from the previous w if `warm_start` is
+        true and from uniform weights otherwise.
     allocation : (K,) array_like, optional
-        Weights to track throughout, for comparison.
+        Weights to track instead of w, for comparison.
     rng : numpy.random.Generator, optional
-        Draws A_0 when `initial` is "random".
+        Generator that draws A_0 if `initial` is "random".
     history, trace : Sample or (features, Sample), and int
-        Measurements made before, and pulls between two records, as for `fws`.
+        Earlier measurements, and pulls between two records, as for `fws`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and its `Trace`, the last at the stop.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int), and the history of `Trace`,
+        the last of them at the stop.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def lazy_track_and_stop(
 
 @kernel
 def choose(state):
-    """The arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), at a look, and at a time of T."""
+    """Return the arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), at a look, and at a time of T."""
     evidence, now, t = state.evidence, state.now, state.evidence.now.pulls
     if over(evidence) or t >= now.next_update:
         return -1
@@ -143,7 +147,7 @@ def choose(state):
 
 @inlined
 def unexplored(state):
-    """Whether the least eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d); tested only if not known."""
+    """Return whether the smallest eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d)."""
     evidence, now = state.evidence, state.now
     f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
     if now.eigenvalue >= f:
@@ -157,7 +161,7 @@ def unexplored(state):
 
 @kernel
 def update_evidence(state, arm, reward):
-    """Tell one reward; a forced pull, if it was made, hands the turn to the next arm of A_0."""
+    """Update the evidence by one reward; after a forced pull, the next arm of A_0 has its turn."""
     first, now = state.evidence.first, state.now
     if now.forced and arm == first[now.turn]:
         now.turn = (now.turn + 1) % first.shape[0]
@@ -165,7 +169,7 @@ def update_evidence(state, arm, reward):
 
 
 def plug_in(state, design, warm_start):
-    """argmax over w of psi(theta_hat, w), eq. (3): an XY-design; the present w where the best item is not unique."""
+    """Return argmax over w of psi(theta_hat, w), eq. (3), an XY-design; return the present w if the best item ties."""
     arms, items, theta = state.evidence.arms, state.evidence.items, state.evidence.theta
     best = int(argmax(along(items, theta)))
     directions = items[best] - np.delete(items, best, axis=0)
@@ -183,7 +187,7 @@ def plug_in(state, design, warm_start):
 
 
 def track(state, w):
-    """The state that tracks w (K,) from now on, the allocations before summed up in W."""
+    """Return the state that tracks w (K,) from now on, with the sum of all earlier allocations in W."""
     t = state.evidence.now.pulls
     W = state.W + (t - state.now.since) * state.w
     state.now.since = t
@@ -205,7 +209,7 @@ class State(NamedTuple):
 
 
 def _state(evidence, averaging, after_history):
-    """The state after the opening: w is uniform on A_0, and was at every pull; or a history's pulls were tracked."""
+    """Return the state after the opening: w is uniform on A_0 from the start, or the pulls of a history are tracked."""
     first, pulls = evidence.first, int(evidence.now.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
     w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
@@ -215,7 +219,7 @@ def _state(evidence, averaging, after_history):
 
 
 def _times(update):
-    """T as a function: its first time at or after t; NO_LIMIT after the last of a sequence."""
+    """Return T as a function: its first time at or after t, or NO_LIMIT after the last time of a sequence."""
     if isinstance(update, str):
         check_option("update", update, ("doubling",))
         return lambda t: 1 << (t - 1).bit_length()
@@ -230,7 +234,7 @@ def _times(update):
 
 
 def _check_allocation(allocation, K):
-    """Weights (K,) of sum 1, or None."""
+    """Return weights (K,) of sum 1, or None."""
     if allocation is None:
         return None
     weights = np.asarray(allocation, dtype=float)

@@ -1,12 +1,12 @@
 """LinGame: the lower bound as a game, played round by round (Degenne, Menard, Shang, Valko 2020, Algorithm 1).
 
-AdaHedge, one learner for each item that has ever led, mixes arms; the opponent answers a mixture w with lambda, the
-parameter nearest to theta in the norm of A(w) at which another item is as good. The learner is fed optimistic gains
-U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2), norms in A^-1, and the pulls track
-the sum of its mixtures. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`); the paper's needs a bound on |theta|.
+Each item that has ever led has a learner, AdaHedge, which chooses a mixture w of the arms. The opponent answers with
+lambda, the parameter nearest to theta in the norm of A(w) at which another item is as good. The learner receives the
+optimistic gains U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2) with norms in A^-1.
+The pulls track the sum of all mixtures. Departures:
+- The stopping rule is that of jedra2020 (`likelihood_ratio`); the paper's rule needs a bound on |theta|.
 - Items other than the arms are allowed.
-- A(w) is taken at w + 1e-12 / K, since the learner's weights fall below the smallest double.
+- A(w) is computed at w + 1e-12 / K, because weights of the learner underflow.
 """
 
 from functools import partial
@@ -28,8 +28,8 @@ from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel,
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
 
-LEARNERS = 4  # the table of learners holds these at first
-MIXABILITY = 0.01  # AdaHedge's first mixability gap; its learning rate is log K over the gaps so far
+LEARNERS = 4  # rows of the table of learners at the start
+MIXABILITY = 0.01  # the mixability gap AdaHedge starts from; its learning rate is log K / (sum of the gaps)
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
@@ -53,19 +53,20 @@ def lin_game(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
-        Of the stopping rule, as for `fws`.
+        Parameters of the stopping rule, as for `fws`.
     history, trace : Sample or (features, Sample), and int
-        Measurements made before, and pulls between two records, as for `fws`.
+        Earlier measurements, and pulls between two records, as for `fws`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def lin_game(
 
 @inlined
 def choose(state):
-    """One round of the game, then the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
+    """Play one round and return the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
     evidence, gains, now = state.evidence, state.gains, state.now
     if over(evidence):
         return -1
@@ -104,7 +105,7 @@ def choose(state):
 
 @kernel
 def optimistic_gains(state, leader):
-    """The optimistic gains U_k against the best response, into `gains` (K,)."""
+    """Write the optimistic gains U_k against the best response into `gains` (K,)."""
     evidence, inverse, gains = state.evidence, state.inverse, state.gains
     items, theta, y, direction = evidence.items, evidence.theta, evidence.step, state.direction
     weigh(evidence.columns, state.weights, state.information)
@@ -120,7 +121,7 @@ def optimistic_gains(state, leader):
 
 @kernel
 def mixture(losses, eta, weights):
-    """AdaHedge's weights (K,), proportional to exp(-eta losses); returns -log(sum exp(-eta losses)) / eta."""
+    """Set AdaHedge's weights (K,), proportional to exp(-eta losses), and return -log(sum exp(-eta losses)) / eta."""
     least, total = np.inf, 0.0
     for k in range(losses.shape[0]):
         least = min(least, losses[k])
@@ -134,7 +135,7 @@ def mixture(losses, eta, weights):
 
 @kernel
 def feed(losses, eta, weights, gains, before):
-    """Tell AdaHedge the losses -gains; returns the mixability gap of the round. `gains` is overwritten."""
+    """Add the losses -gains to AdaHedge and return the mixability gap of the round; overwrites `gains`."""
     mean = 0.0
     for k in range(losses.shape[0]):
         losses[k] -= gains[k]
@@ -145,7 +146,7 @@ def feed(losses, eta, weights, gains, before):
 
 @kernel
 def weigh(columns, weights, information):
-    """A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into (r, r)."""
+    """Write A(w + GUARD / K), the weighted sum of xx' over the arms, columns (r, K), into `information` (r, r)."""
     r, K = columns.shape
     for i in range(r):
         for j in range(i + 1):
@@ -159,8 +160,8 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
-    row_of: np.ndarray  # (M,), an item's row in the table of learners; -1, none yet
-    now: np.record  # learners, the rows in use
+    row_of: np.ndarray  # (M,), row of each item in the table of learners, or -1
+    now: np.record  # learners: the rows in use
     losses: np.ndarray  # (C, K), cumulative losses of each learner
     mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
     tracked: np.ndarray  # (K,), sum of all mixtures so far
@@ -172,7 +173,7 @@ class State(NamedTuple):
 
 
 def first_state(evidence, after_history):
-    """After the opening: no item has led, and nothing is tracked but the pulls of a history."""
+    """Return the state after the opening: no item has led, and only the pulls of a history are tracked."""
     (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
     learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
     tracked = counts.astype(float) if after_history else np.zeros(K)
@@ -181,7 +182,7 @@ def first_state(evidence, after_history):
 
 
 def with_room(state):
-    """The state with room for another learner."""
+    """Return the state with room for another learner."""
     if state.now.learners < len(state.losses):
         return state
     return state._replace(

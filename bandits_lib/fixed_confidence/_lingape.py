@@ -1,11 +1,11 @@
 """LinGapE: linear gap-based exploration (Xu, Honda, Sugiyama 2018, Algorithm 1), as run in fiez2019.
 
-The leader i is compared with its most ambiguous rival j, at which (z_j - z_i)'theta + ||z_j - z_i|| C_t is largest,
+The most ambiguous rival j of the leader i maximises (z_j - z_i)'theta + ||z_j - z_i|| C_t, and B is the maximum. Here
     C_t = sigma sqrt(2 log(M^2 det(A)^(1/2) det(ridge I)^(-1/2) / delta)) + sqrt(ridge) theta_bound,
-norms in A^-1, A = ridge I + sum xx'; this maximum is B. The optimal allocation for z_i - z_j solves min |w|_1 subject
-to X'w = z_i - z_j, by Elfving's theorem the XY-design of that direction. Departures:
-- Items other than the arms are allowed, with i and j among the items and M^2 in the union bound.
-- Distances are updated from the differences themselves, since norms of items would cancel to rounding errors.
+norms are in A^-1, and A = ridge I + sum xx'. The optimal allocation for z_i - z_j solves min |w|_1 subject to
+X'w = z_i - z_j. By Elfving's theorem it is the XY-design of that direction. Departures:
+- Items other than the arms are allowed: i and j are items, and the union bound contains M^2.
+- Distances are updated from the differences themselves, since differences of norms would lose all digits.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
-    """The State after a first Sample that `fit` knows; `known` : Allocations."""
+    """Return the State after a first Sample, which `fit` has seen; `known` : Allocations."""
     K, M, size = len(sample.counts), len(fit.values), known.table.shares.shape[1]
     now = record(pulls=sample.counts.sum(), due=NO_LIMIT, leader=-1, rival=-1, row=-1, lead=np.inf)
     scratch = np.empty(M), np.empty(K), np.empty(size)
@@ -50,7 +50,7 @@ def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
 
 
 def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
-    """Loops, then the Result: no rival may lead by more than epsilon, or the budget is spent. `trace` 0: no Trace."""
+    """Play Loops and return the Result when no rival leads by more than epsilon, or the budget is spent."""
     history, now = [], state.now
     look = max(first, now.pulls) if trace else NO_LIMIT
     while True:
@@ -69,7 +69,7 @@ def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIM
 
 @inlined
 def compare(state, leader, apart):
-    """Set the rival j, the argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and that maximum, B; whether to go on."""
+    """Set the rival j, argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and its maximum B; return whether to go on."""
     now, values, leads = state.now, state.fit.values, state.leads
     width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
     ahead = values[leader]
@@ -85,7 +85,7 @@ def compare(state, leader, apart):
 
 @inlined
 def lagging(state):
-    """The arm of the pair's allocation with the least counts / share; -1 at a pair that is not in the table."""
+    """Return the arm of the pair's allocation with the smallest counts / share; -1 if the pair is not in the table."""
     row, n, counts, lack, shares = state.now.row, 0, state.counts, state.lack, state.table.shares
     if row < 0:
         return -1
@@ -97,7 +97,7 @@ def lagging(state):
 
 @inlined
 def shrinking(state, norms):
-    """The arm that shrinks ||y||, y = z_i - z_j, most: argmax gains^2 / (1 + norms), gains y'A^-1x, norms x'A^-1x."""
+    """Return the arm that shrinks ||z_i - z_j|| most: argmax gains^2 / (1 + norms), gains y'A^-1x, norms x'A^-1x."""
     gains = state.gains
     for k in range(gains.shape[0]):
         gains[k] = gains[k] * gains[k] / (1 + norms[k])
@@ -110,7 +110,7 @@ RATIO = After("as if", "stands: the ridge regression's ellipsoid holds at all ti
 
 
 class Distances(NamedTuple):
-    """The regression's arrays; the log-determinant, a scalar that changes, sits in an array of length one."""
+    """Arrays of the regression; the log-determinant changes, so it is in an array of length one."""
 
     arms: np.ndarray  # (K, d)
     columns: np.ndarray  # (d, M), the items
@@ -129,7 +129,7 @@ class Distances(NamedTuple):
 
 
 def distances(arms, items, ridge, sample, norms=False):
-    """The `Distances` of items (M, d) after a first Sample of arms (K, d); `norms`: of the arms, too."""
+    """Return the `Distances` of items (M, d) after a first Sample of arms (K, d); `norms` : those of the arms, too."""
     (M, d), asked = items.shape, len(arms) if norms else 0
     columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
     arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))
@@ -169,7 +169,7 @@ def measure(fit, leader):
 
 @kernel
 def square(columns, centre, inverse, squares):
-    """Squared norms of columns (d, n) - centre (d,) in the norm of the inverse (d, d), into `squares` (n,)."""
+    """Write squared norms of columns (d, n) - centre (d,), in the norm of the inverse (d, d), into `squares` (n,)."""
     d, n = centre.shape[0], squares.shape[0]
     for k in range(n):
         squares[k] = 0.0
@@ -182,7 +182,7 @@ def square(columns, centre, inverse, squares):
 
 @inlined
 def toward(fit, i, j, products):
-    """x'A^-1 (z_i - z_j) for x over the arms, into `products` (K,)."""
+    """Write x'A^-1 (z_i - z_j) for all arms x into `products` (K,)."""
     direction, inverse, columns = fit.step, fit.inverse, fit.columns
     for c in range(direction.shape[0]):
         direction[c] = 0.0
@@ -193,7 +193,7 @@ def toward(fit, i, j, products):
 
 @inlined
 def learn(state, arm, reward):
-    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and state.now, which has the leader."""
+    """Update state.fit, state.counts (K,) and state.now by one reward of `arm`; state.now has the leader."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1
@@ -244,28 +244,30 @@ def lingape(
     Parameters
     ----------
     arms, items, delta, theta_bound, sigma : (K, d) and (M, d) array_like, float, float, and float or (K,) array_like
-        As for `rage`, and bound on the Euclidean norm of theta.
+        As for `rage`. `theta_bound` is a bound on the Euclidean norm of theta.
     epsilon : float
         Accepted distance from the best value, in units of reward (fiez2019: 0).
     ridge : float
         Regulariser lambda, positive (fiez2019: 1).
     rule : {"ratio", "greedy"}
-        Pull the arm that the optimal allocation of the pair lacks most (analysed), or that shrinks its width most.
+        With "ratio", which the paper analyses, pull the arm that lags most behind the optimal allocation of the pair.
+        With "greedy", pull the arm that shrinks the width of the pair most.
     design : callable
-        Function (arms, directions) -> `Design`, called with the single direction of "ratio".
+        Function (arms, directions) -> `Design`; "ratio" calls it with the single direction of the pair.
     trace : int
-        Record a `Trace` every `trace` pulls; 0 records none.
+        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. Returns a `Result`: the best item (int) and the history of `Trace`, with
-        statistic -B and threshold -epsilon.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`,
+        with statistic -B and threshold -epsilon.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -297,7 +299,7 @@ def lingape(
 
 @inlined
 def choose(state):
-    """The arm to pull; -1 when done, at a look, or at a pair whose allocation is not known."""
+    """Return the arm to pull; -1 when done, at a look, or at a pair whose allocation is not known."""
     fit, now = state.fit, state.now
     leader = argmax(fit.values)
     if leader != now.leader:

@@ -2,15 +2,16 @@
 
 Departures and readings; the proofs are in the notebooks fiez2019_3_rage and fiez2019_3_theorems:
 - Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares.
-- delta_t = delta / t^2 is the paper's. The errors add up to at most 0.41 delta, not by the product in appendix A.
-- The design is certified to 0.1 %, where plain Frank-Wolfe stalls above the optimum.
-- Above 5,000 active items an item is compared with the leader alone, which Theorem 2 survives.
+- delta_t = delta / t^2 as in the paper. The errors add up to at most 0.41 delta by a union bound; the product in
+  appendix A does not prove this.
+- The design is certified to 0.1 %. Plain Frank-Wolfe stalls above the optimum.
+- Above 5,000 active items, each item is compared with the leader alone. Theorem 2 still holds.
 - Norms are in A_t^-1, as in Algorithm 1; appendix A prints A_t. The noise has standard deviation sigma, not 1.
-- Arms need not span R^d, which footnote 3 supposes: theta_hat is then the solution of least norm.
-- accept > 0 is the early exit of section 6, in phase max(1, ceil(log2(1 / accept))) at the latest.
-- With a floor f, (1 - f) N_t pulls follow the design and f N_t / K go to every arm, rounded up.
-- The accuracies are scale 2^-t, of which the guarantee is independent; with scale=None the first is what r(epsilon)
-  pulls give. With sigma=None widths are Student's (`student_radius`); the proof is in companion_sigma_costs.
+- Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
+- accept > 0 is the early exit of section 6; it comes in phase max(1, ceil(log2(1 / accept))) at the latest.
+- With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up.
+- The accuracies are scale 2^-t; the guarantee holds for any scale. scale=None begins at that of r(epsilon) pulls.
+- With sigma=None the widths are Student's (`student_radius`); companion_sigma_costs has the proof.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
 
-MOST_PULLS = 10**18  # of one phase; more do not fit the counters
+MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
 
 
 @rule(
@@ -66,42 +67,43 @@ def rage(
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     delta, sigma : float, and float or (K,) array_like
-        Error probability allowed, in (0, 1), and standard deviation of the noise; of several the largest counts. `rage`
-        and `xy_static` take None: unknown, for Gaussian noise that is the same for all arms.
+        Error probability allowed, in (0, 1), and standard deviation of the noise. If each arm has its own, the largest
+        counts. In `rage` and `xy_static`, None means unknown Gaussian noise that is the same for all arms.
     scale : float or None
-        Phase t compares to an accuracy of scale / 2^t, in units of reward; the paper's 1 is meant for rewards in
-        [-1, 1]. None: the first phase has as few pulls as rounding allows, and later ones halve its accuracy.
+        Phase t compares items to an accuracy of scale / 2^t, in units of reward; the paper's 1 suits rewards in
+        [-1, 1]. With None, the first phase has as few pulls as rounding allows, and each later one halves its accuracy.
     cost : (K,) array_like, optional
-        Cost of a pull of each arm; the designs then minimise the cost of a phase in place of its pulls.
+        Cost of one pull of each arm. The designs then minimise the cost of a phase instead of its pulls.
     epsilon : float
-        Slack left for rounding; a phase has at least 2 p / epsilon pulls, p the support of its design.
+        Slack for rounding; a phase has at least 2 p / epsilon pulls, where p is the size of its design's support.
     accept : float
         Accepted distance from the best value, in units of reward (section 6).
     delta_schedule : {"fiez2019", "basel"}
         The delta_t of phase t: delta / t^2, or 6 delta / (pi^2 t^2).
     log_items : {"paper", "code"}
-        Logarithms log(M^2 / delta_t); or, as published, log(2 M^2 / delta_t) for pulls and log(2 K^2 / delta_t) for
-        widths.
+        With "paper", pulls and widths contain log(M^2 / delta_t). With "code", as published, pulls contain
+        log(2 M^2 / delta_t) and widths log(2 K^2 / delta_t).
     eliminate : {"pairs", "leader"} or None
-        An item goes when any active item beats it (Algorithm 1), or when the leader does; None: "leader" above 5,000
-        items.
+        With "pairs", an item is eliminated when any active item beats it (Algorithm 1); with "leader", when the leader
+        beats it. None means "leader" above 5,000 items, and "pairs" otherwise.
     design : callable
         Function (arms, directions) -> `Design`, called with `pairs(active items)`.
     rounding : {"pukelsheim", "regret", "largest_remainder"}
         Method of `round_design`.
     floor : float
-        Share of every phase's pulls, in [0, 1), that all arms get evenly, so that lack of fit can be seen; costs at
-        most 1 / (1 - floor) times the pulls, and K for rounding up.
+        Share in [0, 1) of the pulls of every phase that is spread evenly over all arms, so that a lack of fit can be
+        detected. It multiplies the pulls by at most 1 / (1 - floor), and adds at most K for rounding up.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase.
 
     Raises
     ------
     ValueError
-        For bad input, and for items that no number of pulls can tell apart.
+        If an argument is invalid, or if no number of pulls can distinguish two items.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def rage(
     floor = check_floor(floor)
 
     active, history = np.arange(len(items)), list[Round]()
-    within, df = 0.0, 0  # squares within arms of all phases, for the number of pulls
+    within, df = 0.0, 0  # sum of squares within arms over all phases, and its degrees of freedom
     while len(active) > 1:
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
@@ -158,14 +160,14 @@ def rage(
 
 
 def union_logs(log_items, K, M, delta_t):
-    """The logarithms in N_t and in the elimination width: the paper's, or those of the published code."""
+    """Return the logarithms in N_t and in the elimination width, as in the paper or in the published code."""
     if log_items == "paper":
         return log(M**2 / delta_t), log(M**2 / delta_t)
     return log(2 * M**2 / delta_t), log(2 * K**2 / delta_t)
 
 
 def good_enough(items, fit, radius, accept):
-    """Row of the leader if no item is more than `accept` ahead of it while all widths hold, else None (section 6)."""
+    """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
     gaps, away = behind(items, fit.theta_hat)
     loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
     return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None
@@ -174,12 +176,12 @@ def good_enough(items, fit, radius, accept):
 def feasible(
     n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
 ):
-    """`n` pulls, unless the counters would overflow: items are too close at the scale (a text, by default 2^-phase)."""
+    """Return `n` pulls; refuse if they overflow the counters, as items are too close at `scale` (default 2^-phase)."""
     left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
     if n == inf:
         raise ValueError(
-            f"design leaves a direction of {left} without pulls (its value is infinite), as Frank-Wolfe's pruning can:"
-            " give prune=0.0, or a certified design"
+            f"design leaves a direction of {left} without pulls (its value is infinite). Pruning in Frank-Wolfe can do "
+            "this: pass prune=0.0, or use a certified design"
         )
     if n > MOST_PULLS:
         raise ValueError(

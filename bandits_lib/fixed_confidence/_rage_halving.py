@@ -1,13 +1,13 @@
 """RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it, Algorithm 5; the phases of Algorithm 2.
 
-Phase l pulls tau_l = factor 4^l q log(8 l^2 M / delta) times and decides by epsilon_l = 2^-l, with factor 3 if sigma^2
-is at most 3/2 of its estimate, and 2 sigma_max^2 with weights of 1. Departures:
-- Line 20 of Algorithm 2 (18 of Algorithm 5) takes {G_l minus G_(l+1)} and {B_l minus B_(l+1)}, which are empty, out of
-  Z_l. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which is done here.
-- Line 8 prints q(Z_l); the proof of Lemma E.1 takes q(Y(Z_l)) for the best item, as here.
-- Where a log holds fewer pulls than line 8 asks for, the phase decides by the width that they reached.
+Phase l makes tau_l = factor 4^l q log(8 l^2 M / delta) pulls and decides by epsilon_l = 2^-l. The factor is 3 if every
+sigma^2 is at most 3/2 of its estimate, and 2 sigma_max^2 for unweighted designs. Departures:
+- Line 20 of Algorithm 2 (18 of Algorithm 5) removes {G_l minus G_(l+1)} and {B_l minus B_(l+1)} from Z_l. These sets
+  are empty. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which this file computes.
+- Line 8 prints q(Z_l); for the best item the proof of Lemma E.1 uses q(Y(Z_l)), as this file does.
+- If a log holds fewer pulls than line 8 asks for, the phase decides by the width of the pulls made.
 - An item that is the zero vector is compared with the threshold at once. Level sets may hold identical items.
-- log_items="code", log(8 l^2 M^2 / delta), is the published code's.
+- log_items="code" repeats the logarithm of the published code, log(8 l^2 M^2 / delta).
 The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
 """
 
@@ -24,11 +24,11 @@ from bandits_lib.numerics.least_squares import behind, weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
 
-ON_IT = "cannot be told from the threshold", "No item may lie on it; move it"
+ON_IT = "cannot be told from the threshold", "The value of an item must not equal the threshold; move the threshold"
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
-    """Sub-generator: lines 6 to 24 of weltz2023, Algorithms 2 and 5, with any variances; returns the rule's Result."""
+    """Play lines 6 to 24 of weltz2023, Algorithms 2 and 5, for any variances; return the Result (a sub-generator)."""
     best = threshold is None
     known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
     above, active = known & (not best and threshold < 0), np.flatnonzero(~known)
@@ -57,7 +57,7 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
 
 
 def checked(arms, items, delta, objective, threshold, log_items, floor):
-    """Arms (K, d), items (M, d) that fit the objective, and delta, threshold, log_items and floor as a dictionary."""
+    """Return arms (K, d), items (M, d) that fit the objective, and a dict of delta, threshold, log_items and floor."""
     arms, floor = check_arms(arms), check_floor(floor)
     items, threshold = _checked_items(items, arms, objective, threshold)
     check_option("log_items", log_items, ("paper", "code"))
@@ -66,11 +66,11 @@ def checked(arms, items, delta, objective, threshold, log_items, floor):
 
 
 def _checked_items(items, arms, objective, threshold):
-    """The items, and the threshold as a float, or None for "best"."""
+    """Return the items, and the threshold as a float, or None for "best"."""
     check_option("objective", objective, ("best", "level"))
     if objective == "best":
         if threshold is not None:
-            raise ValueError(f"threshold is for objective='level'; got {threshold} with 'best': leave it out")
+            raise ValueError(f"threshold has no effect for objective='best'; got {threshold}: omit it, or take 'level'")
         return check_items(items, arms), None
     items = check_items(items, arms, distinct=False)
     check_span(items, arms, "items")
@@ -78,7 +78,7 @@ def _checked_items(items, arms, objective, threshold):
         raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
     zero = np.flatnonzero(~items.any(axis=1))
     if threshold == 0 and len(zero):
-        raise ValueError(f"threshold 0 is the value of item {zero[0]}, the zero vector: drop it or move the threshold")
+        raise ValueError(f"threshold 0 is the value of item {zero[0]}, the zero vector: drop it, or move the threshold")
     return items, float(threshold)
 
 
@@ -106,24 +106,25 @@ def rage_halving(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     objective, threshold : {"best", "level"}, and float or None
-        The best item; or which items have a value above the threshold (a reward), which "level" needs.
+        Find the best item, or the level set: the items whose value is above the threshold, in units of reward. The
+        threshold is required for "level" and None for "best".
     log_items : {"paper", "code"}
-        Logarithm log(8 l^2 M / delta) in phase l, or log(8 l^2 M^2 / delta).
+        Phase l contains log(8 l^2 M / delta) ("paper") or log(8 l^2 M^2 / delta) ("code").
     design : callable
         Function (arms, directions) -> `Design`, called with `pairs(active items)` or, for level sets, the active items.
     floor : float
-        Share of every phase's pulls, in [0, 1), that all arms get evenly, as for `rage`.
+        Share in [0, 1) of the pulls of every phase that is spread evenly over all arms, as for `rage`.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int) or the level set, (M,) of
-        bool, and one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int) or the level set,
+        an (M,) bool array, and one `Round` per phase.
 
     Raises
     ------
     ValueError
-        For bad input, and for an item that no number of pulls can decide.
+        If an argument is invalid, or if no number of pulls can decide an item.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): round robin, and three stopping rules.
 
-The proofs are in the notebook jedra2020_4_sphere. Stopping is checked after n whole blocks of d pulls only, when the
-information matrix is n I. With S = n theta_hat, each rule stops when |S| reaches a boundary that depends on n alone.
-With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where (eq. 9, Proposition 2)
+The proofs are in the notebook jedra2020_4_sphere. Stopping is checked only after n whole blocks of d pulls, when the
+information matrix is n I. With S = n theta_hat, each stopping rule stops when |S| reaches a boundary that depends on n
+alone. With probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n at all n >= c, where (eq. 9, Proposition 2)
     q_n = 2 (1 + u) sigma^2 zeta_n,   zeta_n = d/2 log(1 + n / (u c)) + log(1 / delta).
 - "direct" (ours): stop when no theta in that ball gives the recommendation a regret above epsilon.
-- "paper" (eq. 11-12): Z >= q_n / 2, Z = n m epsilon_t, and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2, m the
-  length of the estimate. The divisor m^2 of rho is lost in our text and restored from the proof.
-- "safe" (ours): Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
+- "paper" (eq. 11-12): stop when Z >= q_n / 2 and n m^2 >= q_n epsilon_t^2 / (epsilon - epsilon_t)^2. Here m is the
+  length of the estimate and Z = n m epsilon_t. Our copy of eq. (11) lacks the divisor m^2 of rho; the proof has it.
+- "safe" (ours): stop when Z >= q_n / 2 and n >= 2 q_n epsilon_t / (m epsilon^2).
 """
 
 from math import log, nan
@@ -23,7 +23,7 @@ STOPS = ("direct", "safe", "paper")
 
 
 class Rule(NamedTuple):
-    """What the boundary depends on besides the number of blocks: the arguments of the rule."""
+    """The arguments of the rule: what the boundary depends on besides the number of blocks."""
 
     d: float
     epsilon: float
@@ -71,31 +71,32 @@ def sphere_track_and_stop(
     d : int
         Dimension, at least 2. Play the rule on `LinearBandit(np.eye(d), theta=theta)`.
     epsilon, delta : float
-        Accepted regret |theta| - theta'recommendation, in units of reward; error probability allowed, in (0, 1).
+        Accepted regret |theta| - theta'recommendation, in units of reward, and error probability allowed, in (0, 1).
     sigma : float or (d,) array_like
-        Standard deviation of the noise; of several the largest counts.
+        Standard deviation of the noise; if each coordinate has its own, the largest counts.
     stop : {"direct", "safe", "paper"}
         Stopping rule; see the head of this file.
     share : float, optional
-        Constant epsilon_t / epsilon in (0, 1) of "safe" and "paper"; by default Theorem 5's, which tends to 1.
+        Constant epsilon_t / epsilon in (0, 1), for "safe" and "paper". By default it follows Theorem 5 and tends to 1.
     u, c : float
-        Constants of the threshold (eq. 9; the paper: u = 1); the rule never stops before c blocks.
+        Constants of the threshold (eq. 9; the paper has u = 1). The rule never stops before c blocks.
     delta_schedule : {"anytime", "union"}
-        Confidence log(1 / delta), or the paper's log 2 + log(2 t^2 / delta).
+        Term log(1 / delta) of zeta_n ("anytime"), or the paper's log 2 + log(2 t^2 / delta) ("union").
     growth : float
-        0: a check after every block. Above 0: max(1, growth n) blocks in one batch after n blocks.
+        With 0, the rule checks after every block. Above 0, a batch after n blocks has max(1, growth n) blocks.
     trace : int
-        Record a `Trace` every `trace` pulls: |S|, its boundary and the recommendation; 0 records none.
+        Pulls between two records (`Trace`) of |S|, its boundary and the recommendation; 0 records none.
 
     Yields
     ------
     (d,) int array or Loop
-        Pulls of the basis, or a `Loop` of single ones. Returns a `Result`: a unit vector (d,) and `Trace`, its history.
+        Pulls of the basis vectors, or a `Loop` of single pulls. The rule returns a `Result`: a unit vector (d,) and the
+        history of `Trace`.
 
     Raises
     ------
     ValueError
-        For bad input, and for pulls out of a log that are not whole blocks.
+        If an argument is invalid, or if a log holds pulls that are not whole blocks.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def sphere_track_and_stop(
 
 
 def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
-    """The arguments, checked, as a `Rule`."""
+    """Return the checked arguments as a `Rule`."""
     if not isinstance(d, int | np.integer) or d < 2:
         raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
     delta, sigma = check_delta(delta), check_sigma(sigma, d).max()
@@ -144,7 +145,7 @@ def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
 
 
 def _check_blocks(state):
-    """Refuse pulls, out of a log, that are not whole blocks: |S| says nothing then."""
+    """Refuse pulls from a log that are not whole blocks, because |S| is compared with a boundary for whole blocks."""
     if state.now.astray or (state.counts != state.counts[0]).any():
         raise ValueError(
             f"pulls must come in blocks of one of each arm, in turn; a log replayed here holds others, which leaves "
@@ -153,20 +154,20 @@ def _check_blocks(state):
 
 
 def direction(sums):
-    """The recommendation (d,): argmax of a'theta_hat over unit vectors a, that is theta_hat at length 1 (e_1 if 0)."""
+    """Return the recommendation (d,), argmax of a'theta_hat over unit vectors a: theta_hat normalised, or e_1 for 0."""
     length = np.linalg.norm(sums)
     return sums / length if length > 0 else np.eye(len(sums))[0]
 
 
 def _look(state):
-    """The `Trace` of this moment."""
+    """Return the `Trace` of this moment."""
     now = state.now
     return Trace(int(now.pulls), state.counts.copy(), float(now.length), float(now.boundary), direction(state.sums))
 
 
 @kernel
 def largest_regret(length, radius):
-    """sup of |theta| - theta'theta_hat / |theta_hat| over all theta within `radius` of a theta_hat of this length."""
+    """Return sup of |theta| - theta'theta_hat / |theta_hat| over theta within `radius` of a theta_hat of `length`."""
     if radius <= 2 * length:
         return radius**2 / (2 * length) if radius > 0 else 0.0
     return 2 * (radius - length)
@@ -174,7 +175,7 @@ def largest_regret(length, radius):
 
 @kernel
 def squared_radius(n, rule):
-    """q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n blocks of d pulls)."""
+    """Return q_n: with probability at least 1 - delta, n |theta_hat - theta|^2 <= q_n for all n >= c (n: blocks)."""
     zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_confidence
     if rule.union:
         zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
@@ -183,7 +184,7 @@ def squared_radius(n, rule):
 
 @kernel
 def accepted_gap(n, rule):
-    """epsilon_t, t = n d: epsilon / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))) of Theorem 5, or a share of epsilon."""
+    """Return epsilon_t, t = n d: epsilon / (1 + epsilon / sqrt(4 sigma^2 log(4 t^d))) (Theorem 5), or share epsilon."""
     if rule.share > 0:
         return rule.share * rule.epsilon
     log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)
@@ -192,7 +193,7 @@ def accepted_gap(n, rule):
 
 @kernel
 def boundary(n, rule):
-    """The length of S at which the rule stops after n blocks (infinite before block c)."""
+    """Return the length of S at which the rule stops after n blocks (infinite before block c)."""
     epsilon = rule.epsilon
     if n < rule.c:
         return np.inf
@@ -209,7 +210,7 @@ def boundary(n, rule):
 
 @merged
 def choose(state):
-    """The next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
+    """Return the next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
     sums, now = state.sums, state.now
     if now.astray > 0:
         return -1
@@ -225,7 +226,7 @@ def choose(state):
 
 @merged
 def update(state, arm, reward):
-    """Tell one reward."""
+    """Update the state by one reward."""
     now = state.now
     if arm != now.turn:
         now.astray += 1

@@ -1,13 +1,13 @@
 """XY-adaptive allocation (Soare, Lazaric, Munos 2014, section 5), greedy, as run in fiez2019 (Fiez et al., appendix F).
 
-A phase pulls, one after the other, argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active
-items, until the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
-rewards, so it is one batch. Departures and readings:
-- ratio="raw" compares the largest squared norms; the published code of fiez2019 compares them over n ("per_pull").
+Each pull of a phase is argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active items. The
+phase ends when the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
+rewards, so they are one batch. Departures and readings:
+- ratio="raw" compares the largest squared norms; the published code of fiez2019 divides them by n ("per_pull").
 - Every phase begins with spanning arms; the published code begins with the identity, counted as d pulls ("ridge").
-- Arms that tie, which the papers do not mention: the one goes first that takes most from the worst difference.
-- Widths have the phase index in their logarithm, and items that were dropped stay dropped (appendix F).
-- Items other than the arms are allowed, and M of them enter the logarithm in place of K.
+- The papers do not say how to break ties. Here the arm that reduces the largest norm most goes first.
+- Widths have the phase index in their logarithm, and eliminated items stay eliminated (appendix F).
+- Items other than the arms are allowed; the logarithm then contains their number M instead of K.
 
 One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. What the pull of each arm leaves is bounded from below by
 few y; the arm of the least bound is measured with every y, and the y that is worst then raises the bounds of all arms,
@@ -40,7 +40,7 @@ CLOSE = 1e-6  # relative: what a pull leaves must exceed the norms that are not 
 
 @cached
 def pull_greedily(arms, items, counts, limits):
-    """Pull 1 to `most` times, or until the value is below `target`: counts, largest squared norm, n, whether it is."""
+    """Pull until the value is below `target`, at most `most` times: counts, largest squared norm, n, whether below."""
     identity, target, per_pull, most = limits  # the identity counts as so many pulls before `counts` (K,); 0: none
     columns, n, below, many = transposed(arms), identity + int(counts.sum()), False, len(items) ** 2 > 2 * ALL
     end = n + most
@@ -57,7 +57,7 @@ def pull_greedily(arms, items, counts, limits):
 
 
 class Norms(NamedTuple):
-    """Squared norms in A^-1, and what the next pull takes from them."""
+    """Squared norms in A^-1, and the reduction of them by the next pull."""
 
     inverse: np.ndarray  # (r, r), A^-1
     gram: np.ndarray  # (K, K), x'A^-1x of all arms, kept in place of A^-1; (0, 0) if there are many
@@ -78,7 +78,7 @@ class Norms(NamedTuple):
 
 
 def norms_of(arms, items, counts, ridge, longer):
-    """The `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity: pairs of squared
+    """Return the `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity: pairs of squared
     norm above `longer` times the largest."""
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     columns, items, arms = transposed(items), product(items, root), product(arms, root)
@@ -119,7 +119,7 @@ def distances(points, longer):
 
 @kernel
 def from_one(columns, i, row):
-    """Squared distances of point i from all later ones, into `row` (m,); columns : (r, m), the points."""
+    """Write squared distances of point i from all later ones into `row` (m,); columns : (r, m), the points."""
     for j in range(i + 1, row.shape[0]):
         row[j] = 0.0
     for c in range(columns.shape[0]):
@@ -130,7 +130,7 @@ def from_one(columns, i, row):
 
 @kernel
 def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
-    """Greedy pulls until the value is below `target` or n at `until`: n, whether the value is, and True; or False at
+    """Pull greedily until the value is below `target` or n is `until`; return n, whether it is, and True, or False at
     a pull that leaves no more than `shorter`, for which pairs count that are not kept."""
     while n < until:
         arm = least_worst(norms, columns)
@@ -147,7 +147,7 @@ def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
 
 @inlined
 def least_worst(norms, columns):
-    """argmin over arms x of max over pairs y of y'(A + xx')^-1 y; of arms that tie, the one that `taken` says."""
+    """Return argmin over arms x of max over pairs y of y'(A + xx')^-1 y; `taken` decides between arms that tie."""
     left, taken, share, known = norms.left, norms.taken, norms.share, norms.known
     i, j, square = worst_pair(norms)
     along_pair(norms, columns, i, j)
@@ -170,7 +170,7 @@ def least_worst(norms, columns):
 
 @kernel
 def raise_left(norms, columns, arm):
-    """Make `left` of an arm what its pull leaves, and raise that of all others by the pair of which it is that."""
+    """Set `left` of an arm to what its pull leaves, and raise that of all others by the pair of which it is that."""
     pairs, share, left, column = norms.pairs, norms.share, norms.left, norms.column
     along_items(norms, columns, arm)
     norms.known[arm], top, square, first, second = 1.0, left[arm], 0.0, -1, -1
@@ -193,7 +193,7 @@ def raise_left(norms, columns, arm):
 
 @inlined
 def along_items(norms, columns, arm):
-    """z'A^-1x of all items z and one arm x, into `column` (m,)."""
+    """Write z'A^-1x of all items z and one arm x into `column` (m,)."""
     if norms.across.shape[0]:
         for m in range(norms.column.shape[0]):
             norms.column[m] = norms.across[m, arm]
@@ -204,7 +204,7 @@ def along_items(norms, columns, arm):
 
 @inlined
 def along_pair(norms, columns, i, j):
-    """x'A^-1y of all arms x and the difference y of two items, into `along` (K,)."""
+    """Write x'A^-1y of all arms x and the difference y of two items into `along` (K,)."""
     across, inverse, items, step = norms.across, norms.inverse, norms.items, norms.step
     if across.shape[0]:
         for k in range(norms.along.shape[0]):
@@ -219,7 +219,7 @@ def along_pair(norms, columns, i, j):
 
 @inlined
 def worst_pair(norms):
-    """Items i < j of the pair of largest squared norm, the first row by row of those that tie, and this norm."""
+    """Return items i < j of the pair of largest squared norm, of ties the first row by row, and this norm."""
     pairs, i = norms.pairs, 0
     top = highest(norms.tops)
     floor = top - TIE * max(1e-300, abs(top))
@@ -233,7 +233,7 @@ def worst_pair(norms):
 
 @inlined
 def add_pull(norms, columns, arm):
-    """Sherman and Morrison, for one pull of `arm`; columns : (r, K), the arms."""
+    """Update the norms for one pull of `arm` by the formula of Sherman and Morrison; columns : (r, K), the arms."""
     gram, across, along, column, gain = norms.gram, norms.across, norms.along, norms.column, 1 + norms.arms[arm]
     along_items(norms, columns, arm)
     if gram.shape[0]:
@@ -255,7 +255,7 @@ def add_pull(norms, columns, arm):
 
 @kernel
 def shrink_pairs(pairs, second, ends, tops, column, gain):
-    """What the pull of x leaves of the squared norms, row by row; column : (m,), z'A^-1x of all items z."""
+    """Compute what the pull of x leaves of the squared norms, row by row; column : (m,), z'A^-1x of all items z."""
     start = 0
     for i in range(tops.shape[0]):
         if ends[i] > start:
@@ -267,20 +267,20 @@ def shrink_pairs(pairs, second, ends, tops, column, gain):
 
 @kernel
 def shrink_row(row, own, column, second, gain):
-    """Take (own - other)^2 / gain from a row of squared norms; `second` : (n,), where the other is in `column`."""
+    """Subtract (own - other)^2 / gain from a row of squared norms; `second` : (n,), where the other is in `column`."""
     for n in range(row.shape[0]):
         apart = own - column[second[n]]
         row[n] -= apart * apart / gain
 
 
-BATCH = 10**7  # pulls asked for at once: seconds to minutes of computation, between which max_pulls can end a run
-LONGEST = 1e5  # arms of the published start: beside longer ones the identity is lost to rounding
+BATCH = 10**7  # pulls per request: seconds to minutes of computation; max_pulls can end a run between two requests
+LONGEST = 1e5  # largest length of arms for start="ridge"; rounding loses the identity beside longer arms
 
 
 @rule(
     label="XY-adaptive",
     row=Row(BATCHES, "for comparison with rage", "Soare et al. 2014", DELTA),
-    guarantee=After("", "its greedy pulls would go on asking for the arm, in phases that never get shorter"),
+    guarantee=After("", "its greedy pulls would go on asking for the arm, and its phases would not get shorter"),
 )
 def xy_adaptive(
     arms: np.ndarray,
@@ -299,22 +299,23 @@ def xy_adaptive(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     alpha : float
-        In (0, 1): a phase ends when its largest squared norm is below alpha times that of the one before.
+        Factor in (0, 1): a phase ends when its largest squared norm is below alpha times that of the phase before.
     ratio : {"raw", "per_pull"}
-        What is compared: the largest squared norm or, as published, that over the phase's pulls.
+        Compare the largest squared norms, or, as published, these norms divided by the pulls of the phase.
     start : {"pull", "ridge"}
-        Every phase begins with spanning arms, or with the identity, counted as d pulls.
+        Begin every phase with spanning arms, or with the identity, which counts as d pulls.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase,
-        whose `design_value` is n times the largest squared norm and whose `lower_bound` is 0.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase, with n times the largest squared norm as `design_value` and 0 as `lower_bound`.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -327,11 +328,11 @@ def xy_adaptive(
     check_option("ratio", ratio, ("raw", "per_pull"))
     check_option("start", start, ("pull", "ridge"))
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1 (share of a phase's value); got {alpha}")
+        raise ValueError(f"alpha must lie strictly between 0 and 1 (factor that ends a phase); got {alpha}: try 0.1")
 
     longest = np.linalg.norm(arms, axis=1).max()
     if start == "ridge" and longest > LONGEST:
-        raise ValueError(f"arms must be of length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
+        raise ValueError(f"arms must have length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
     if start == "ridge":
         check_ridge(arms, 1.0, "the identity of start='ridge'")
 
@@ -362,6 +363,6 @@ def xy_adaptive(
 
 
 def _ridge_regression(arms, sample):
-    """theta_hat (d,) and inverse (d, d) of the published code: A = I + sum of n_x xx'."""
+    """Return theta_hat (d,) and inverse (d, d) of the published code: A = I + sum of n_x xx'."""
     inverse = np.linalg.inv(np.eye(arms.shape[1]) + (arms.T * sample.counts) @ arms)
     return LeastSquares(inverse @ (arms.T @ sample.sums), inverse)

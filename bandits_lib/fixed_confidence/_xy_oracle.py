@@ -1,10 +1,10 @@
-"""XY-oracle: the allocation that knows theta_star and only verifies it (Fiez et al. 2019 and weltz2023, section 5).
+"""XY-oracle: a rule that knows theta_star and only verifies its best item (Fiez et al. 2019; weltz2023, section 5).
 
 Departures and readings:
-- Frank-Wolfe is the default for drawn arms: it leaves arms with large gaps more weight than the certified design, which
-  takes 1.5 to 2.4 times as many pulls in fiez2019's Figure 1a, and 0.4 to 1 times as many in Figure 1d. With whole
-  pulls ("rounds") the certified design is the better one.
-- The default keeps all weights; appendix F sets those below 1e-5 to zero (design=frank_wolfe_design).
+- Frank-Wolfe is the default for drawn arms. It gives arms with large gaps more weight than the certified design does.
+  With the certified design the oracle makes 1.5 to 2.4 times as many pulls in fiez2019's Figure 1a, and 0.4 to 1 times
+  as many in Figure 1d. With whole pulls ("rounds") the certified design needs fewer.
+- The default keeps all weights; appendix F sets weights below 1e-5 to zero (design=frank_wolfe_design).
 - The oracles in the code of weltz2023 stop when the true best item leads, without a width (stop="truth").
 """
 
@@ -49,30 +49,31 @@ def xy_oracle(
     Parameters
     ----------
     arms, items, theta_star, delta : (K, d), (M, d) and (d,) array_like, and float
-        As for `rage`, and the true parameter, which no other rule is told.
+        As for `rage`; `theta_star` is the true parameter, which no other rule knows.
     sigma : float or (K,) array_like
-        Standard deviation of the noise; one for each arm makes design and least squares weighted (weltz2023).
+        Standard deviation of the noise. With one per arm, design and least squares are weighted (weltz2023).
     growth, phases : float and {"every", "odd"}
-        For "draws", as for `xy_static`.
+        As for `xy_static`; they apply to batches="draws".
     batches : {"draws", "rounds"}
-        Phase t draws ceil(growth^t) arms and all data count (fiez2019); or it makes ceil(2 t psi log(4 t^2 M / delta)
-        lambda_x) pulls of x, and its data alone count (the code of weltz2023).
+        With "draws", phase t draws ceil(growth^t) arms and all data count (fiez2019). With "rounds", phase t makes
+        ceil(2 t psi log(4 t^2 M / delta) lambda_x) pulls of x, and only its data count (the code of weltz2023).
     stop : {"widths", "truth"}
-        When every other item is beaten by its confidence width, or when the best one leads.
+        Stop when the best item beats every other item by its confidence width, or as soon as the best item leads.
     design : callable
-        Function (arms, directions) -> `Design`: the papers' Frank-Wolfe, without pruning.
+        Function (arms, directions) -> `Design`, by default the papers' Frank-Wolfe without pruning.
     rng : numpy.random.Generator
-        Draws the arms; "rounds" do not need it.
+        Generator that draws the arms; batches="rounds" does not use it.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase.
 
     Raises
     ------
     ValueError
-        For bad input, and for a best item that ties.
+        If an argument is invalid, or if the best item is not unique.
 
     Examples
     --------
@@ -107,12 +108,12 @@ def xy_oracle(
 
 
 def rounds(design, sigma, M, delta):
-    """Batches without end: whole pulls in the shares of the design, 2 t psi log(4 t^2 M / delta) of them and more."""
+    """Yield batches without end: ceil(n lambda_x) whole pulls of each x, n = 2 t psi log(4 t^2 M / delta)."""
     for t in count(1):
         n = 2 * t * sigma**2 * design.value * log(4 * t**2 * M / delta)
         yield t, np.ceil(n * design.weights).astype(np.int64)
 
 
 def leads(differences, fit):
-    """Whether the best item has a larger estimate than every other, which it differs from by `differences`."""
+    """Return whether `best` has a larger estimate than every other item."""
     return bool((differences @ fit.theta_hat > 0).all())

@@ -1,8 +1,8 @@
 """XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019 (Fiez et al., section 5, appendix F).
 
-Departure: with i.i.d. draws, data of all phases and a test on the leader alone, the only item that can pass it:
-(leader - z)'theta_hat >= radius ||leader - z|| for all z. `pull_until` serves XY-oracle, too.
-The draws do not depend on rewards, so for an unknown sigma the widths of every phase are Student's (`student_radius`).
+The arms are drawn i.i.d., and the data of all phases count. Departures:
+- Only the leader is tested, since no other item can pass: (leader - z)'theta_hat >= radius ||leader - z|| for all z.
+- If sigma is unknown, the widths are Student's (`student_radius`). This is valid as draws do not depend on rewards.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
-EQUAL = 30  # replicates beyond the first of an arm that may be equal by chance where sigma is unknown
+EQUAL = 30  # with sigma unknown, this many replicates may be equal by chance (first pulls do not count)
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
-    """Sub-generator: pull the batches until `decide` answers; returns the item and the history of Round."""
+    """Pull the batches until `decide` names an item; return it and the history of Round (a sub-generator)."""
     history, so_far, nothing = [], None, np.arange(0)
     for t, counts in batches:
         sample = yield counts
@@ -36,26 +36,26 @@ def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
 
 
 def check_growth(growth):
-    """`growth`, by which the phases grow, as a float above 1."""
+    """Return `growth`, the factor of the phases, as a float above 1."""
     if not 1 < growth < inf:
-        raise ValueError(f"growth must be above 1 (phase t draws growth^t arms); got {growth}")
+        raise ValueError(f"growth must be finite and above 1 (phase t draws growth^t arms); got {growth}: try 1.35")
     return float(growth)
 
 
 def drawn(design, growth, phases, rng):
-    """Batches without end: phase t draws ceil(growth^t) arms i.i.d.; phases "odd": 1, 3, ... (the published code)."""
+    """Yield batches without end: phase t draws ceil(growth^t) arms i.i.d., for t = 1, 2, ... or 1, 3, ... ("odd")."""
     weights = design.weights / design.weights.sum()
     for t in count(1, 2 if phases == "odd" else 1):
         yield t, rng.multinomial(ceil(growth**t), weights)
 
 
 def others_from(items, leader):
-    """Differences (M - 1, d) of the leader from all other items."""
+    """Return the differences (M - 1, d) of the leader from all other items."""
     return items[leader] - np.delete(items, leader, axis=0)
 
 
 def separated(directions, fit, radius):
-    """Whether the leader, of these differences from the others, passes the test, and the largest width, infinite where
+    """Return whether the leader, with these differences from the others, passes the test, and the largest width, infinite where
     the data do not span a difference."""
     widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
@@ -86,27 +86,29 @@ def xy_static(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     growth : float
-        Above 1: phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
+        Factor above 1; phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
     phases : {"every", "odd"}
         Phases t = 1, 2, ... or, as in the published code, 1, 3, ...
     start : {0, "d"}
-        With "d" arm 0 is pulled d times without looking, the count at which the published code starts.
+        With "d", arm 0 is pulled d times first and its rewards are ignored, as the published code counts from d.
     design : callable
-        Function (arms, directions) -> `Design`, called with `pairs(items)`: the papers' Frank-Wolfe.
+        Function (arms, directions) -> `Design`, called with `pairs(items)`; by default the papers' Frank-Wolfe.
     floor : float
-        Share of the draws, in [0, 1), that all arms get evenly, so that lack of fit can be seen.
+        Share in [0, 1) of the draws that is spread evenly over all arms, so that a lack of fit can be detected.
     rng : numpy.random.Generator
-        Draws the arms.
+        Generator that draws the arms.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the best item (int), one `Round` a phase.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
+        per phase.
 
     Raises
     ------
     ValueError
-        For bad input (shapes, NaN, identical items, items outside the span of the arms, a number out of range).
+        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
+        out of range.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def xy_static(
 
     def decide(fit, t, so_far):
         if fit.axes.shape[1] < rank:
-            return None, inf  # a difference that only a short arm measures may seem to be none
+            return None, inf  # without a short arm, the difference that it measures may seem to be 0
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)

@@ -1,6 +1,6 @@
-"""The problems of the papers, one function each, and the options behind their printed numbers; also called `instances`.
+"""Problems of the papers, and options that reproduce printed numbers; `bandits_lib.instances` is the same module.
 
-Every problem function returns a LinearBandit. Where text and published code differ, the caller says which.
+Every problem function returns a LinearBandit. If text and published code differ, an argument chooses between them.
 """
 
 from functools import partial
@@ -26,25 +26,26 @@ __all__ += ["bent_benchmark", "multivariate_testing", "published_noise", "signal
 
 
 def option_set(name: str) -> dict[str, dict[str, Any]]:
-    """Return keyword arguments by algorithm that reproduce the published numbers of a paper's code.
+    """Return the keyword arguments by algorithm that reproduce the published numbers of a paper's code.
 
-    "fiez2019_code": RAGE takes log(2 M^2 / delta_t) for the pulls and log(2 K^2 / delta_t) for the widths, with
-    Frank-Wolfe designs valued before their last step, weights below 1e-5 lost. XY-static and the oracle advance the
-    phase index twice per phase and give the lost weight to the largest. XY-adaptive divides its value by n once more
-    and counts a ridge as d pulls. ALBA's pulls grow by 1.1^2 a phase. LinGapE is the same in text and code.
+    "fiez2019_code": RAGE has log(2 M^2 / delta_t) in its pulls and log(2 K^2 / delta_t) in its widths. Its Frank-Wolfe
+    designs have the value before the last step, and weights below 1e-5 are lost. XY-static and the oracle advance the
+    phase index twice per phase, and the largest weight receives the lost weights. XY-adaptive divides its value by n
+    once more and counts a ridge as d pulls. ALBA's pulls grow by 1.1^2 per phase. LinGapE is the same in text and code.
 
-    "weltz2023_code": both rules take log(8 l^2 M^2 / delta), H-RAGE the shorter burn-in, and the oracles stop when they
-    are right. Frank-Wolfe designs are not pruned: some directions of experiment 1 could not be estimated otherwise.
+    "weltz2023_code": both rules have log(8 l^2 M^2 / delta), H-RAGE has the shorter burn-in, and the oracles stop as
+    soon as they are right. Frank-Wolfe designs are not pruned, because pruned designs leave some directions of
+    experiment 1 unmeasured.
 
-    "azizi2022_code": GSE keeps the floor, spends the remainder in the last stages, rounds every share up and projects
-    what it projected before (it needs `rng`). OD-LinBAI has its design by away steps, LinUCB a regression for each arm,
-    and UCB-GLM adds alpha times the squared norm. LinGapE solves for nonnegative weights, and BayesGap takes variances
-    for standard deviations.
+    "azizi2022_code": GSE rounds the number of arms kept down, spends the remainder in the last stages, rounds every
+    share up and projects its earlier projection again, for which it needs `rng`. OD-LinBAI computes its design by away
+    steps. LinUCB has a regression for each arm, and UCB-GLM adds alpha times the squared norm. LinGapE solves for
+    nonnegative weights, and BayesGap has variances instead of standard deviations.
 
     Parameters
     ----------
     name : {"fiez2019_code", "weltz2023_code", "azizi2022_code"}
-        Whose published code.
+        The paper whose published code is reproduced.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     Raises
     ------
     ValueError
-        For an unknown name.
+        If the name is unknown.
 
     Examples
     --------

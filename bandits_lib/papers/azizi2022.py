@@ -1,4 +1,4 @@
-"""The problems of azizi2022; `sigma2` is the variance of the noise. Call them as `instances.static` and so on."""
+"""Problems of azizi2022, called as `instances.static` and so on; `sigma2` is the variance of the noise."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from bandits_lib.problem import LinearBandit
 
 
 def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> LinearBandit:
-    """Return arms e_1, ..., e_K with theta = gap e_best: azizi2022 section 8.2 (Figure 1).
+    """Return the problem with arms e_1, ..., e_K and theta = gap e_best: azizi2022 section 8.2 (Figure 1).
 
     Parameters
     ----------
@@ -18,9 +18,9 @@ def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> L
     K : int, default 16
         Number of arms, at least 2.
     best : int, default 0
-        Row of the best arm, 0 in the paper. Row 0 favours rules that break ties by the lowest row.
+        Row of the best arm, 0 in the paper. With 0, rules that break ties by the smallest row have an advantage.
     sigma2 : float, default 10.0
-        Variance of the noise, 10 in the published jobs; the text gives none.
+        Variance of the noise, 10 in the published jobs; the text does not give it.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> L
     Raises
     ------
     ValueError
-        For K < 2, `best` outside 0..K-1, or a gap or variance that is not positive.
+        If K < 2, `best` is outside 0..K-1, or the gap or the variance is not positive.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> L
     """
     check_dimension("K", K, 2)
     if best not in range(K):
-        raise ValueError(f"best must be the number of an arm, 0..{K - 1}; got {best}")
+        raise ValueError(f"best must be the row of an arm, 0..{K - 1}; got {best}")
     theta = np.zeros(K)
     theta[best] = check_positive("gap", gap)
     return LinearBandit(np.eye(K), theta=theta, sigma=np.sqrt(check_positive("sigma2", sigma2)))
@@ -53,11 +53,11 @@ def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "var
     d : int
         Dimension, at least 1.
     rng : numpy.random.Generator
-        Draws the arms and theta ~ N(0, s^2 I).
+        Generator that draws the arms and theta ~ N(0, s^2 I).
     K : int, default 8
         Number of arms, at least 2.
     spread : {"variance", "sd"}, default "variance"
-        "variance": s^2 = 3 / d, as in the text; "sd": s = 3 / d, as in the published code.
+        With "variance", s^2 = 3 / d, as in the text; with "sd", s = 3 / d, as in the published code.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "var
     Raises
     ------
     ValueError
-        For d < 1, K < 2, or an unknown option.
+        If d < 1, K < 2, or an option is unknown.
 
     Examples
     --------
@@ -90,20 +90,20 @@ def rows_of_data(
     replace: bool = False,
     sigma2: float = 0.1,
 ) -> LinearBandit:
-    """Return rows of a data set as arms, their values as mean rewards: azizi2022 appendix E.2 (Figure 5).
+    """Return a problem with rows of a data set as arms and their values as means: azizi2022 appendix E.2 (Figure 5).
 
     Parameters
     ----------
     features : (n, d) array_like
         Rows of the data set.
     values : (n,) array_like
-        Their values.
+        Values of these rows.
     rng : numpy.random.Generator
-        Draws the rows.
+        Generator that draws the rows.
     K : int, default 8
         Number of arms, at least 2.
     replace : bool, default False
-        Whether rows are drawn with replacement, as in the published code, so that a row may occur twice.
+        If true, draw rows with replacement, as in the published code, so that a row may occur twice.
     sigma2 : float, default 0.1
         Variance of the Gaussian noise, 0.1 in the paper.
 
@@ -115,7 +115,7 @@ def rows_of_data(
     Raises
     ------
     ValueError
-        For K < 2, K > n without replacement, lengths that differ, NaN, or a variance that is not positive.
+        If K < 2, K > n without replacement, lengths differ, a number is NaN, or the variance is not positive.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def rows_of_data(
     check_dimension("K", K, 2)
     features, values = check_matrix("features", features), check_matrix("values", np.atleast_2d(values))[0]
     if len(features) != len(values):
-        raise ValueError(f"features and values must be equally long; got {len(features)} and {len(values)}")
+        raise ValueError(f"features and values must be equally long; got {len(features)} and {len(values)} rows")
     if K > len(values) and not replace:
         raise ValueError(f"K must be at most the number of rows, {len(values)}, unless replace=True; got {K}")
     rows = rng.choice(len(values), K, replace=replace)
@@ -133,30 +133,30 @@ def rows_of_data(
 
 
 class Job(NamedTuple):
-    """Dimension, budget in pulls and variance of the noise with which a published job runs a rule."""
+    """Dimension, budget in pulls and variance of the noise of a published job for one rule."""
 
     d: int
     budget: int
     sigma2: float
 
 
-VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # told by the published jobs, by figure
+VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # that the published jobs pass, by figure
 
 
 def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job:
-    """Return what the published jobs of azizi2022 run under the name of (d, budget).
+    """Return the dimension, budget and variance that a published job of azizi2022 uses for a setting (d, budget).
 
-    After a projection the code keeps the number of columns, three features and the mean reward, as the dimension of
-    later runs. Figures 3, 4 and 6 draw new arms in every run. There, the arms of GSE and OD-LinBAI have 4 dimensions
-    from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm: they pass the switch as a list,
-    which is true. BayesGap gets the variance 10 in Figure 4, too, whose rewards are 0 and 1.
+    After a projection, the code takes the number of columns, three features and the mean reward, as the dimension of
+    later runs. Figures 3, 4 and 6 draw new arms in every run, so there the arms of GSE and OD-LinBAI have 4 dimensions
+    from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm, because they pass a switch as a
+    list, which counts as true. BayesGap gets the variance 10 in Figure 4, too, although its rewards are 0 and 1.
 
     Parameters
     ----------
     figure : {1, 2, 3, 4, 5, 6, 7}
         Number of the figure.
     rule : {"gse", "od_linbai", "other"}
-        The rule; GSE and OD-LinBAI project their arms, the others do not.
+        The rule; only GSE and OD-LinBAI project their arms.
     K : int
         Number of arms.
     d : int
@@ -172,7 +172,7 @@ def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job
     Raises
     ------
     ValueError
-        For an unknown figure or rule, and for K, d or budget below 1.
+        If the figure or the rule is unknown, or K, d or the budget is below 1.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Real data of the experiments of azizi2022 and fiez2019, from the user's own files, and simulated stand-ins.
+"""Real data of the experiments of azizi2022 and fiez2019, read from the user's own files, and simulated stand-ins.
 
-The environment variable BANDITS_DATA names a folder of files for azizi2022. The project ships none of them.
+The environment variable BANDITS_DATA names a folder of files for azizi2022. The project does not distribute the files.
 """
 
 import gzip
@@ -21,7 +21,7 @@ AUTOMOBILE_SHA256 = "125db8bd36a84801f7223faf54071d15f85f26c13a9a7aee63375ac4609
 AUTOMOBILE_COLUMNS = {"width": 11, "curb-weight": 13, "engine-size": 16, "city-mpg": 23, "highway-mpg": 24}
 PRICE, AUTOMOBILE_WIDTH = 25, 26  # column of the price, number of columns
 
-MOTOR = ("pmsm_temperature_data.csv", "measures_v2.csv", "motor_dbnR_session60_3000.csv")  # whole, whole, 3,000 rows
+MOTOR = ("pmsm_temperature_data.csv", "measures_v2.csv", "motor_dbnR_session60_3000.csv")  # whole, whole, sample
 MOTOR_COLUMNS: tuple[str, ...] = ("ambient", "coolant", "u_d", "u_q", "motor_speed", "torque", "i_d", "i_q")
 MOTOR_COLUMNS += ("stator_yoke", "stator_tooth", "stator_winding")
 HOW_TO_GET_MOTOR = f"""The electric motor temperatures (W. Kirchgaessner, Paderborn University) need an account at
@@ -37,7 +37,7 @@ class Regression(NamedTuple):
 
 
 def data_file(name):
-    """The file of that name, or with .gz behind it, in the folder that BANDITS_DATA names; None if it is not there."""
+    """Return the path of that file, or with .gz appended, in the folder BANDITS_DATA; None if it is not there."""
     folder = os.environ.get("BANDITS_DATA")
     if not folder:
         return None
@@ -48,12 +48,12 @@ def data_file(name):
 
 
 def automobile_file() -> Path | None:
-    """Return the Automobile file, from the folder that BANDITS_DATA names or fetched once from UCI (azizi2022, E.2).
+    """Return the Automobile file, from the folder BANDITS_DATA or downloaded once from UCI (azizi2022, E.2).
 
     Returns
     -------
     pathlib.Path or None
-        The file, or None if it is neither there nor to be had.
+        Path of the file, or None if it is not in the folder and cannot be downloaded.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def automobile_file() -> Path | None:
             return None
     if pooch.file_hash(str(path)) != AUTOMOBILE_SHA256:
         raise ValueError(
-            f"{path} must be the published file, of sha256 {AUTOMOBILE_SHA256}; it has another: remove it to have it "
-            "fetched, or read it with automobile(path)"
+            f"{path} must be the published file, of sha256 {AUTOMOBILE_SHA256}; its sha256 differs: remove it, so that "
+            "the published file is downloaded, or read it with automobile(path)"
         )
     return path
 
@@ -82,7 +82,7 @@ def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regres
     path : str or path-like
         The file of the UCI repository (Schlimmer 1987).
     price : {"scaled", "raw"}, default "scaled"
-        Price scaled to [0, 1], as the features are, or in dollars.
+        Price scaled to [0, 1], like the features, or in dollars.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regres
     Raises
     ------
     ValueError
-        If the file has another shape, naming the line, holds fewer than two such cars, or for an unknown option.
+        If a line has another shape (the message gives it), fewer than two such cars are left, or an option is unknown.
 
     Examples
     --------
@@ -116,17 +116,17 @@ def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regres
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
     if len(rows) < 2:
-        raise ValueError(f"{path} holds {len(rows)} cars of known price: is it {AUTOMOBILE} of the UCI repository?")
+        raise ValueError(f"{path} has only {len(rows)} cars of known price: check that it is the UCI file {AUTOMOBILE}")
     return _regression(np.array(rows), price)
 
 
 def motor_file() -> Path | None:
-    """Return the electric motor file (azizi2022, E.2) of BANDITS_DATA, whole or else a sample of 3,000 rows.
+    """Return the electric motor file (azizi2022, E.2) in BANDITS_DATA, the whole file or else a sample of 3,000 rows.
 
     Returns
     -------
     pathlib.Path or None
-        The file, or None if it is not there.
+        Path of the file, or None if it is not there.
 
     Raises
     ------
@@ -147,22 +147,22 @@ def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled",
     Parameters
     ----------
     path : str or path-like
-        The file (Kirchgaessner, on Kaggle), or a sample of its rows. Columns that it lacks are left out.
+        The file (Kirchgaessner, on Kaggle), or a sample of its rows. Missing columns are omitted.
     temperature : {"scaled", "raw"}, default "scaled"
-        Values scaled to [0, 1], as the features are, or as in the file.
+        Values scaled to [0, 1], like the features, or as in the file.
     target : {"pm", "motor_speed"}, default "pm"
-        Column of the values: the temperature, as in the text, or the speed, as in the published code, where the
-        temperature is a feature.
+        Column of the values: the temperature, as in the text, or the speed, as in the published code, which has the
+        temperature as a feature.
 
     Returns
     -------
     Regression
-        `features` (n, d) and `values` (n,), a row for every row of the file.
+        `features` (n, d) and `values` (n,), one row for each row of the file.
 
     Raises
     ------
     ValueError
-        For a file without the target or without any of the features, for missing entries, or an unknown option.
+        If the file lacks the target or all features, an entry is missing, or an option is unknown.
 
     Examples
     --------
@@ -183,22 +183,22 @@ def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled",
 
 
 def _regression(table, last):
-    """Features and values (the last column) of `table` (n, d + 1), rescaled to [0, 1] unless `last` is "raw"."""
+    """Return features and values (the last column) of `table` (n, d + 1), scaled to [0, 1] unless `last` is "raw"."""
     low, high = table.min(axis=0), table.max(axis=0)
     scaled = (table - low) / np.where(high > low, high - low, 1)
     return Regression(scaled[:, :-1].copy(), (table if last == "raw" else scaled)[:, -1].copy())
 
 
 def regression_stand_in(rng: np.random.Generator, *, rows: int = 201, d: int = 5) -> Regression:
-    """Simulate a stand-in for the two data sets of azizi2022, appendix E.2, in their shape and not in their content.
+    """Simulate a stand-in for the two data sets of azizi2022, appendix E.2: the same shape, but different content.
 
-    Rows differ in a size. Features rise or fall with it, and the values rise faster than linearly, so that a linear
-    model fits roughly.
+    Every row has a random size. Features rise or fall with the size, and the values rise faster than linearly, so that
+    a linear model fits only approximately.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Draws everything.
+        Generator of all random draws.
     rows : int, default 201
         Number of rows, at least 2 (cars: 201; motor: 3,000).
     d : int, default 5
@@ -207,12 +207,12 @@ def regression_stand_in(rng: np.random.Generator, *, rows: int = 201, d: int = 5
     Returns
     -------
     Regression
-        `features` (rows, d) and `values` (rows,) that fill [0, 1].
+        `features` (rows, d) and `values` (rows,), each scaled to [0, 1].
 
     Raises
     ------
     ValueError
-        For rows < 2 or d < 1.
+        If rows < 2 or d < 1.
 
     Examples
     --------
@@ -237,11 +237,11 @@ HOW_TO_GET_CLICKS = f"""Yahoo! Webscope dataset R6A may not be redistributed. To
    research, after signing Yahoo's agreement);
 2. put {CLICK_LOG}.gz, as it comes, into a folder;
 3. give its path as the parameter `click_log` of this notebook, and run it again."""
-FEATURES, ARTICLES = 6, 50  # of a user, and of an article; distinct articles of the stand-in
+FEATURES, ARTICLES = 6, 50  # features of a user and of an article; distinct articles of the stand-in
 
 
 class ClickLog(NamedTuple):
-    """Records: features (n, 36), clicks (n,) of 0 or 1, and the number of lines that were skipped."""
+    """Records of a click log: features (n, 36), clicks (n,) of 0 or 1, and the number of skipped lines."""
 
     features: np.ndarray
     clicks: np.ndarray
@@ -251,27 +251,27 @@ class ClickLog(NamedTuple):
 def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> ClickLog:
     """Read a day of the Yahoo! front page click log (Webscope R6A), as fiez2019 section 5 does.
 
-    A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`, six features
-    each; only the user and the displayed article are used. Feature 6 i + j of a record is user feature i + 1 times
-    article feature j + 1. Feature 1 is the constant; features 2 to 6 are memberships, which add up to 1.
+    A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`. The user and
+    every article have six features; only the user and the displayed article are used. Feature 6 i + j of a record is
+    user feature i + 1 times article feature j + 1. Feature 1 is the constant; features 2 to 6 are memberships, which
+    add up to 1.
 
     Parameters
     ----------
     path : str or path-like
         The file, plain or .gz.
     malformed : {"refuse", "skip"}, default "refuse"
-        What to do with lines of another shape and with those without a positive constant, which the published code
-        leaves out.
+        Refuse or skip lines of another shape and lines without a positive constant; the published code skips them.
 
     Returns
     -------
     ClickLog
-        The records in the order of the file: `features` (n, 36), `clicks` (n,) and the number of lines `skipped`.
+        Records in the order of the file: `features` (n, 36), `clicks` (n,) and the number of `skipped` lines.
 
     Raises
     ------
     ValueError
-        For a malformed line, which is named (unless they are skipped), a file without records, or an unknown option.
+        If a line is malformed and not skipped (the message gives it), the file has no records, or an option is unknown.
 
     Examples
     --------
@@ -300,21 +300,21 @@ def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> Cli
             articles.extend(article)
             clicks.append(click)
     if not clicks:
-        raise ValueError(f"{path} holds no record ({skipped} lines of another shape): is it a click log of R6A?")
+        raise ValueError(f"{path} holds no record ({skipped} lines of another shape): check that it is a log of R6A")
     return ClickLog(_products(np.array(users), np.array(articles)), np.array(clicks, dtype=float), skipped)
 
 
 def _record(line, seen):
-    """(user features, article features, click) of a line; ValueError says what is wrong with it."""
+    """Return (user features, article features, click) of a line; the message of a ValueError says what is wrong."""
     head, *groups = line.split(b"|")
     fields = head.split()
     if len(fields) != 3 or not groups:
-        raise ValueError("expected `timestamp article click |user ... |article ...`")
+        raise ValueError("the line must read `timestamp article click |user ... |article ...`")
     displayed, click = fields[1], fields[2]
     if click not in (b"0", b"1"):
-        raise ValueError(f"the click must be 0 or 1, got {_shown(click)}")
+        raise ValueError(f"the click must be 0 or 1; got {_shown(click)}")
     if not groups[0].startswith(b"user "):
-        raise ValueError(f"expected |user and its features, got |{_shown(groups[0])}")
+        raise ValueError(f"the first group must be |user and its features; got |{_shown(groups[0])}")
     marker = displayed + b" "
     article = next((group for group in groups[1:] if group.startswith(marker)), None)
     if article is None:
@@ -325,42 +325,42 @@ def _record(line, seen):
 
 
 def _features(group, owner):
-    """The six features of `name 2:.1 ... 6:.2 1:1.0`, in the order of their numbers."""
+    """Return the six features of `name 2:.1 ... 6:.2 1:1.0`, in the order of their numbers."""
     values = [np.nan] * FEATURES
     tokens = group.split()[1:]
     for token in tokens:
         index, colon, value = token.partition(b":")
         if not colon or index not in (b"1", b"2", b"3", b"4", b"5", b"6"):
-            raise ValueError(f"{owner} has {_shown(token)} where a feature 1: to 6: should be")
-        values[int(index) - 1] = float(value)  # a ValueError of its own if it is no number
+            raise ValueError(f"{owner} has {_shown(token)} instead of a feature 1: to 6:")
+        values[int(index) - 1] = float(value)  # float raises ValueError for text that is not a number
     if len(tokens) != FEATURES or not all(map(np.isfinite, values)):
-        raise ValueError(f"{owner} must have the features 1 to 6, each once and finite, got {_shown(group)}")
+        raise ValueError(f"{owner} must have the features 1 to 6, each once and finite; got {_shown(group)}")
     if values[0] <= 0:
-        raise ValueError(f"{owner} must have a positive constant (feature 1), got {values[0]}")
+        raise ValueError(f"{owner} must have a positive constant (feature 1); got {values[0]}")
     return values
 
 
 def _shown(text):
-    """At most 60 characters of a part of a line, quoted, for a message."""
+    """Return at most 60 characters of a part of a line, quoted, for a message."""
     text = text.strip().decode(errors="replace")
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _products(users, articles):
-    """(n, 36) products of user and article features, those of the user outermost."""
+    """Return the products (n, 36) of user and article features; the index of the article varies fastest."""
     users, articles = users.reshape(-1, FEATURES, 1), articles.reshape(-1, 1, FEATURES)
     return (users * articles).reshape(-1, FEATURES**2)
 
 
 def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 0.01) -> np.ndarray:
-    """Fit ridge regression: the minimiser of the squared errors plus `regularisation` times the squared norm.
+    """Fit ridge regression: minimise the sum of squared errors plus `regularisation` times the squared norm.
 
     Parameters
     ----------
     features : (n, d) array_like
-        One row per observation.
+        Features, one row per observation.
     targets : (n,) array_like
-        What was observed.
+        Observed values.
     regularisation : float, default 0.01
         Weight of the squared norm, positive; 0.01 in fiez2019.
 
@@ -372,7 +372,7 @@ def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 
     Raises
     ------
     ValueError
-        For lengths that differ, NaN, or a regularisation that is not positive.
+        If lengths differ, a number is NaN, or the regularisation is not positive.
 
     Examples
     --------
@@ -381,13 +381,13 @@ def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 
     """
     features, targets = check_matrix("features", features), check_matrix("targets", np.atleast_2d(targets))[0]
     if len(features) != len(targets):
-        raise ValueError(f"features and targets must be equally long; got {len(features)} and {len(targets)}")
+        raise ValueError(f"features and targets must be equally long; got {len(features)} and {len(targets)} rows")
     gram = features.T @ features + check_positive("regularisation", regularisation) * np.eye(features.shape[1])
     return np.linalg.solve(gram, features.T @ targets)
 
 
 def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> ClickLog:
-    """Simulate a stand-in for the click log of R6A, in its published shape and not in its content.
+    """Simulate a stand-in for the click log of R6A: the published shape, but different content.
 
     Users and articles have a constant and five memberships that add up to 1, rounded to six decimals as in the file.
     The click rates of the 25 pairs of groups are uniform on (0.01, 0.1), within the (0, 0.11) of fiez2019. The 50
@@ -396,7 +396,7 @@ def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> Cl
     Parameters
     ----------
     rng : numpy.random.Generator
-        Draws everything.
+        Generator of all random draws.
     records : int, default 50,000
         Number of records, at least 1.
 
@@ -408,7 +408,7 @@ def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> Cl
     Raises
     ------
     ValueError
-        For fewer than one record.
+        If records < 1.
 
     Examples
     --------

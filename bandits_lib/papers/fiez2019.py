@@ -1,6 +1,7 @@
-"""The problems of fiez2019; azizi2022's sections 8.1, 8.3 and E.3 are options of `benchmark`, `sphere` and `many_arms`.
+"""Problems of fiez2019, called as `instances.benchmark` and so on.
 
-Where text and published code differ, the caller says which. Call them as `instances.benchmark` and so on.
+Options of `benchmark`, `sphere` and `many_arms` give the problems of azizi2022's sections 8.1, 8.3 and E.3. If text and
+published code differ, an argument chooses between them.
 """
 
 from itertools import combinations, product
@@ -18,7 +19,8 @@ from bandits_lib.problem import LinearBandit
 def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float | np.ndarray = 1.0) -> LinearBandit:
     """Return the benchmark of Soare et al. (2014): arms e_1, ..., e_d and x' = cos(angle) e_1 + sin(angle) e_2.
 
-    fiez2019 section 5 (Figure 1a) has angle 0.01 and scale 2; azizi2022 section 8.1 has 0.1, 1 and sigma^2 = 10.
+    fiez2019 section 5 (Figure 1a) has angle 0.01 and scale 2. azizi2022 section 8.1 has angle 0.1, scale 1 and
+    sigma^2 = 10.
 
     Parameters
     ----------
@@ -27,9 +29,9 @@ def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float |
     angle : float, default 0.01
         Angle between e_1 and x', in radians.
     scale : float, default 2.0
-        Length of theta, which is scale e_1.
+        Length of theta, which is scale times e_1.
     sigma : float or (d + 1,) array_like, default 1.0
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float |
     Raises
     ------
     ValueError
-        For d < 2, a scale that is not positive, or a negative sigma.
+        If d < 2, the scale is not positive, or a sigma is negative.
 
     Examples
     --------
@@ -55,30 +57,30 @@ def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float |
 
 
 def many_arms(n: int, rng: np.random.Generator, angles: str, *, sigma: float | np.ndarray = 1.0) -> LinearBandit:
-    """Return many arms with moderate gaps, in the plane: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
+    """Return many arms in the plane with moderate gaps: fiez2019 Figure 1b, jedra2020 Table 1, azizi2022 E.3.
 
     Parameters
     ----------
     n : int
         Number of arms, at least 3.
     rng : numpy.random.Generator
-        Draws the angles of all arms but two.
+        Generator that draws the angles of all arms but two.
     angles : {"code", "sd.09", "variance.09"}
-        Distribution of the angles, in radians: "code", 0.78 + U[0, 0.1] with (-0.707, 0.707) as the informative arm, as
-        in the published code (the gap is about 0.289 for every n); "sd.09", pi/4 + N(0, 0.09^2), as azizi2022 reads it;
-        "variance.09", pi/4 + N(0, 0.09), as the texts of fiez2019 and jedra2020 say (gaps fall to 1e-5 and below).
+        Distribution of the angles, in radians. "code" is 0.78 + U[0, 0.1] with (-0.707, 0.707) as the informative arm,
+        as in the published code; the gap is about 0.289 for every n. "sd.09" is pi/4 + N(0, 0.09^2), as azizi2022 reads
+        it. "variance.09" is pi/4 + N(0, 0.09), as the texts of fiez2019 and jedra2020 say; gaps fall to 1e-5 and below.
     sigma : float or (n,) array_like, default 1.0
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
 
     Returns
     -------
     LinearBandit
-        The problem, with arms (n, 2), the many, then (1, 0), then the informative one at 3 pi/4, and theta = e_1.
+        The problem with theta = e_1 and arms (n, 2): n - 2 drawn arms, then (1, 0), then the informative arm at 3 pi/4.
 
     Raises
     ------
     ValueError
-        For n < 3, an unknown option, or a negative sigma.
+        If n < 3, an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -113,15 +115,15 @@ def sphere(
     n : int
         Number of arms, at least 2.
     rng : numpy.random.Generator
-        Draws the arms.
+        Generator that draws the arms.
     d : int, default 9
         Dimension, at least 1; 9 in fiez2019, 10 in azizi2022.
     mix : float, default 0.0
         Theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
     sigma : float or (n,) array_like, default 1.0
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
     law : {"sphere", "cube"}, default "sphere"
-        "sphere": uniform on the sphere; "cube": uniform on [-1, 1]^d and scaled to length 1, as in azizi2022's code.
+        Draw arms uniformly on the sphere, or uniformly on [-1, 1]^d and scaled to length 1, as in azizi2022's code.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def sphere(
     Raises
     ------
     ValueError
-        For n < 2, d < 1, a negative sigma, or an unknown law.
+        If n < 2, d < 1, a sigma is negative, or the law is unknown.
 
     Examples
     --------
@@ -156,13 +158,13 @@ def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: fl
     Parameters
     ----------
     d : int
-        The paper's d, at least 1, and even in the text's reading.
+        The d of the paper, at least 1, and even for reading="text".
     reading : {"text", "code"}, default "text"
-        "text": D = d; "code": D = 2 d, so that the published sweep has twice the dimensions that it names.
+        With "text", D = d. With "code", D = 2 d, because the published sweep has twice the dimensions that it names.
     angle : float, default 0.1
         Angle between an item and its rotated copy, in radians.
     sigma : float or (D,) array_like, default 1.0
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
 
     Returns
     -------
@@ -172,7 +174,7 @@ def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: fl
     Raises
     ------
     ValueError
-        For d < 1, an odd d in the text's reading, an unknown option, or a negative sigma.
+        If d < 1, d is odd for reading="text", an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -193,19 +195,19 @@ def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: fl
 def multivariate(
     D: int, rng: np.random.Generator, *, weights: str = "text", sigma: float | np.ndarray = 1.0
 ) -> LinearBandit:
-    """Return 2^D layouts w in {-1, 1}^D with features 1, w_j and w_k w_l, a multivariate test: fiez2019 Figure 2a.
+    """Return a multivariate test of 2^D layouts w in {-1, 1}^D, with features 1, w_j and w_k w_l: fiez2019 Figure 2a.
 
     Parameters
     ----------
     D : int
         Number of factors, at least 2.
     rng : numpy.random.Generator
-        Draws the weights, again until the best layout is unique (gap at least 1e-5).
+        Generator that draws the weights, and draws again until the best layout is unique (gap at least 1e-5).
     weights : {"text", "code"}, default "text"
-        "text": uniform on the 0.01 grid in [-0.3, 0.3], interactions halved (alpha_2 = 0.5); "code": on the grid in
-        [-0.10, 0.09], only the first interaction halved.
+        With "text", weights are uniform on the 0.01 grid in [-0.3, 0.3], and interactions are halved (alpha_2 = 0.5).
+        With "code", they are uniform on the grid in [-0.10, 0.09], and only the first interaction is halved.
     sigma : float or (2^D,) array_like, default 1.0
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
 
     Returns
     -------
@@ -215,7 +217,7 @@ def multivariate(
     Raises
     ------
     ValueError
-        For D < 2, an unknown option, or a negative sigma.
+        If D < 2, an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -246,37 +248,38 @@ def click_through(
     min_gap: float = 0.01,
     tol: float = 1e-5,
 ) -> LinearBandit:
-    """Return records of a click log as arms, with Bernoulli rewards of mean x'theta: fiez2019 Figure 2b.
+    """Return a problem with records of a click log as arms and Bernoulli rewards of mean x'theta: fiez2019 Figure 2b.
 
-    The arms are the best record and n - 1 that are worse by at least `min_gap`. They are drawn again until they are
-    distinct and span what all records span; the published code asks for rank 36.
+    The arms are the best record and n - 1 records that are worse by at least `min_gap`. They are drawn again until they
+    are distinct and span the same space as all records; the published code requires rank 36.
 
     Parameters
     ----------
     features : (N, d) array_like
         Records, as `data.click_log` returns them.
     theta : (d,) array_like
-        Their fit, as `data.ridge` returns it.
+        Regression on these records, as `data.ridge` returns it.
     rng : numpy.random.Generator
-        Draws the records.
+        Generator that draws the records.
     n : int, default 40
         Number of arms, at least 2.
     min_gap : float, default 0.01
-        Least gap of the arms other than the best, in clicks per view.
+        Smallest gap of the arms other than the best, in clicks per view.
     tol : float, default 1e-5
-        Directions in which the features extend less than this share of the farthest are dropped. Memberships add up to
-        1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
+        A direction is dropped if the features' extent along it is below this share of their largest extent. Memberships
+        add up to 1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r directions
-        left.
+        that are left.
 
     Raises
     ------
     ValueError
-        For NaN, means outside [0, 1], fewer than n - 1 records with that gap, n < r, n < 2, or 1,000 failed draws.
+        If a number is NaN, a mean is outside [0, 1], fewer than n - 1 records have that gap, n < r, n < 2, or 1,000
+        draws fail.
 
     Examples
     --------
@@ -297,7 +300,7 @@ def click_through(
     if len(others) < n - 1 or n < len(theta):
         raise ValueError(
             f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"
-            f" features hold {len(others)} such records: lower n or min_gap, or raise n"
+            f" features hold {len(others)} such records: lower min_gap, or choose an n that meets both conditions"
         )
     for _ in range(1_000):
         chosen = arms[np.append(best, rng.choice(others, n - 1, replace=False))]

@@ -1,9 +1,10 @@
-"""The comparison of weltz2023, section 5, on three experiments, and the burn-ins of H-RAGE by simulation.
+"""The comparison of weltz2023, section 5, in three experiments, and simulated burn-ins of H-RAGE.
 
 A burn-in covers if every |sigma_hat_x^2 - sigma_x^2| <= sigma_hat_x^2 / 2, the event of Lemma D.1. Line 5 of Algorithm
-2 prints half of sigma_x^2 instead, which is not enough: an estimate of half of the variance satisfies it.
+2 prints half of sigma_x^2 instead. That is not enough, because an estimate of half the variance satisfies it.
 
-Every maker of a rule is a `partial` of a function of this module, so that a checkpoint sees its arguments.
+The functions that make rules are `partial` objects of functions of this module, so that checkpoint keys contain their
+arguments.
 """
 
 from collections.abc import Generator, Sequence
@@ -29,13 +30,13 @@ from bandits_lib.variance._head import FORMS, error, head
 
 
 def within_half(problem, estimate):
-    """Whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1)."""
+    """Return whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1)."""
     found = estimate.sigma**2
     return bool((np.abs(found - problem.sigma**2) <= found / 2).all())
 
 
 def one_burn_in(problem, budget, rng):
-    """The VarianceEstimate of one simulated burn-in by HEAD with the true bounds on sigma."""
+    """Return the VarianceEstimate of one simulated burn-in by HEAD with the true bounds on sigma."""
     rule = head(problem.arms, budget=budget, sigma_min=problem.sigma.min(), sigma_max=problem.sigma.max())
     result = play(rule, problem, rng).result
     assert result is not None
@@ -43,7 +44,7 @@ def one_burn_in(problem, budget, rng):
 
 
 def coverage(problem, budget, *, runs, seed=0):
-    """How often HEAD has all variances within half, with Wilson's interval; run r has one stream for all budgets."""
+    """Return how often HEAD has all variances within half, with Wilson's interval; streams do not depend on budget."""
     right = 0
     for r in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
@@ -52,29 +53,30 @@ def coverage(problem, budget, *, runs, seed=0):
 
 
 def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> int:
-    """Return the shortest burn-in whose simulated coverage has a lower end of at least 1 - delta / 2.
+    """Return the shortest burn-in whose simulated coverage has a lower confidence limit of at least 1 - delta / 2.
 
     Parameters
     ----------
     problem : LinearBandit
-        The problem that is played.
+        The simulated problem.
     delta : float
         Error probability allowed, in (0, 1).
     runs, seed : int
-        Simulated burn-ins per length, and the seed of the simulation, by default 0.
+        Number of simulated burn-ins per length, and seed of the simulation, by default 0.
 
     Returns
     -------
     int
-        Number of pulls, one of 100 * 2^(k/4), k = 0, 1, ..., found by bisection. It needs the truth, so no rule has it.
+        Number of pulls, one of 100 * 2^(k/4), k = 0, 1, ..., found by bisection. A rule cannot use it, because it
+        depends on the true variances.
 
     Raises
     ------
     ValueError
-        If `runs` cannot show such a coverage.
+        If `runs` is too small to show such a coverage.
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
-        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}: even all would not")
+        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}, even if all cover")
     low, high = -1, 16
     while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
         low, high = high, 2 * high
@@ -97,17 +99,17 @@ ORACLES: dict[str, dict[str, Any]] = {
 
 
 def bounds(problem):
-    """What H-RAGE is told: the smallest and the largest standard deviation of the arms."""
+    """Return the bounds for H-RAGE: the smallest and the largest standard deviation of the arms."""
     return {"sigma_min": float(problem.sigma.min()), "sigma_max": float(problem.sigma.max())}
 
 
 def _sizes(problem, delta):
-    """What the formulas of a burn-in take beside the bounds."""
+    """Return the arguments of the formulas of a burn-in besides the bounds."""
     return {"K": len(problem.arms), "d": basis(problem.arms).shape[1], "delta": delta}
 
 
 def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> dict[str, int]:
-    """Return five lengths of a burn-in in pulls, four by formula and the shortest by simulation.
+    """Return five lengths of a burn-in in pulls: four by formula, and the shortest by simulation.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: 
     Parameters
     ----------
     problem, lengths, runs, seed : LinearBandit, dict, int, int
-        As for `shortest_burn_in`; `lengths` is {form: pulls} of the burn-ins.
+        As for `shortest_burn_in`. `lengths` is {form: pulls} of the burn-ins.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: 
 
 
 def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float) -> pd.Series:
-    """Return what appendix D.2's three terms, corrected, prove of each burn-in: its largest error.
+    """Return the largest error of each burn-in that the three terms of appendix D.2, corrected, allow.
 
     Parameters
     ----------
@@ -156,7 +158,8 @@ def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float)
     Returns
     -------
     pandas.Series
-        The sum kappa (A + B + C) in units of sigma_min^2, one row per burn-in. Clipped estimates need 1/2, others 1/3.
+        Sum kappa (A + B + C) in units of sigma_min^2, one row per burn-in. Clipped estimates need at most 1/2, others
+        at most 1/3.
 
     Examples
     --------
@@ -180,9 +183,8 @@ def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Ge
     Returns
     -------
     dict
-        {name: make}, where make(problem, rng) gives a fresh generator. An oracle that is "verifying" stops when the
-        best item beats all others by its confidence width; one that is "told" knows the answer and stops as soon as it
-        leads.
+        {name: make}, where make(problem, rng) returns a new rule. A "verifying" oracle stops when the best item beats
+        all others by its confidence width. A "told" oracle knows the best item and stops as soon as that item leads.
 
     Examples
     --------
@@ -198,23 +200,23 @@ def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Ge
 def make_oracle(
     problem: LinearBandit, rng: np.random.Generator, *, noise: str, delta: float, stop: str = "widths"
 ) -> Generator:
-    """Return an oracle on its certified design, pulled in rounds.
+    """Return an oracle that pulls its certified design in rounds.
 
     Parameters
     ----------
     problem : LinearBandit
-        The problem that is played.
+        The simulated problem.
     rng : numpy.random.Generator
-        The rule's own.
+        Random generator of the rule.
     noise : {"own", "largest"}
-        The sigma that it is told: of each arm, or the largest for all.
+        The sigma that the oracle assumes: that of each arm, or the largest one for all arms.
     delta, stop : float, str
         As for `xy_oracle`.
 
     Returns
     -------
     generator
-        A fresh one, of `xy_oracle`.
+        A new rule, `xy_oracle`.
     """
     sigma = problem.sigma if noise == "own" else problem.sigma.max()
     told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
@@ -222,7 +224,7 @@ def make_oracle(
 
 
 def make_rage(problem: LinearBandit, rng: np.random.Generator | None, *, delta: float, **options: Any) -> Generator:
-    """Return RAGE as weltz2023's Algorithm 5 with the largest noise.
+    """Return RAGE, in the form of weltz2023's Algorithm 5, with the largest noise.
 
     Parameters
     ----------
@@ -234,7 +236,7 @@ def make_rage(problem: LinearBandit, rng: np.random.Generator | None, *, delta: 
     Returns
     -------
     generator
-        A fresh one, of `rage_halving`.
+        A new rule, `rage_halving`.
     """
     return rage_halving(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), **options)
 
@@ -247,7 +249,7 @@ def make_h_rage(
     delta: float,
     **options: Any,
 ) -> Generator:
-    """Return H-RAGE with the smallest and the largest noise.
+    """Return H-RAGE with the smallest and the largest noise of the problem as its bounds.
 
     Parameters
     ----------
@@ -259,13 +261,13 @@ def make_h_rage(
     Returns
     -------
     generator
-        A fresh one, of `h_rage`.
+        A new rule, `h_rage`.
     """
     return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
 
 
 def burnt(problem: LinearBandit, run: Run) -> dict[str, int]:
-    """Return the pulls of a run that were burn-in, as a `measure` of `monte_carlo`.
+    """Return the pulls in the burn-in of a run, as a `measure` of `monte_carlo`.
 
     Parameters
     ----------
@@ -282,16 +284,16 @@ def burnt(problem: LinearBandit, run: Run) -> dict[str, int]:
 
 
 def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *, delta: float) -> pd.DataFrame:
-    """Return the `summary` of a table, with mean burn-in and the lower bound of each setting (pulls).
+    """Return the `summary` of a table, with the mean burn-in and the lower bound of each setting in pulls.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Runs, of `monte_carlo` with the measure `burnt`; runs without it have no burn-in.
+        Runs, from `monte_carlo` with the measure `burnt`; runs without it have no burn-in.
     problems : dict
         {setting: LinearBandit}.
     by, delta : str, float
-        Column that holds the setting, and error probability allowed, in (0, 1).
+        Column with the setting, and error probability allowed, in (0, 1).
 
     Returns
     -------
@@ -327,13 +329,13 @@ def side_by_side(
 ) -> pd.DataFrame:
     """Return the pulls of RAGE, and of H-RAGE with the published burn-in, on several variants of a problem.
 
-    With the published noise HEAD still sees the right one, so it is played first and H-RAGE goes on from its estimates.
+    In the published code only HEAD has the correct noise. So HEAD is played first; H-RAGE starts from its estimates.
 
     Parameters
     ----------
     variants : dict
-        {variant: (problem, changes)}. The changes are arguments of both rules; mistaken=True stands for the published
-        code's noise (`published_noise`).
+        {variant: (problem, changes)}. The changes are arguments of both rules; mistaken=True selects the noise of the
+        published code (`published_noise`).
     delta, **options : float, any
         Error probability allowed, in (0, 1), and arguments of `monte_carlo`.
 
@@ -358,19 +360,19 @@ def side_by_side(
 def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float, **options: Any) -> pd.DataFrame:
     """Return runs of `algorithms` with all options of the published code and its mistaken noise (`published_noise`).
 
-    HEAD sees the right noise, as in the published code. Its estimates are clipped, which they are not there.
+    HEAD has the correct noise, as in the published code. Its estimates are clipped here, but not in the code.
 
     Parameters
     ----------
     problem, lengths : LinearBandit, dict
-        The problem as it should be, and {form: pulls} of the burn-ins.
+        The problem with the correct noise, and {form: pulls} of the burn-ins.
     delta, **options : float, any
         As for `side_by_side`.
 
     Returns
     -------
     pandas.DataFrame
-        Runs with the column burn_in, in the order of `algorithms`. The published oracles are those that are "told".
+        Runs with the column burn_in, in the order of `algorithms`. The published oracles are the "told" oracles.
     """
     code = option_set("weltz2023_code")
     forms = {f"h_rage_{form}": pulls for form, pulls in lengths.items()}
@@ -387,7 +389,7 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
 
 
 def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
-    """Runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, in the published worlds or in the right one."""
+    """Return runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, with the published or the correct noise."""
     told = {"truth": problem, "delta": delta, **changes}
     of_h_rage = {name: partial(_after_a_burn_in, length=length, **told) for name, length in lengths.items()}
     players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **told)}, "own": of_h_rage}
@@ -398,12 +400,12 @@ def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
 
 
 def _told_the_truth(world, rng, *, make, truth, **options):
-    """A rule that is played in `world`, whose noise alone differs from the true one, which the rule is told."""
+    """Return a rule that assumes the problem `truth`; it is played in `world`, where only the noise differs."""
     return make(truth, rng, **options)
 
 
 def _after_a_burn_in(world, rng, *, truth, length, **options):
-    """H-RAGE with the bounds of `truth` and the variances that a burn-in there has estimated."""
+    """Return H-RAGE with the bounds of `truth` and the variances that a burn-in on `truth` has estimated."""
     return make_h_rage(truth, rng, burn_in=one_burn_in(truth, length, rng).sigma, **options)
 
 
@@ -413,7 +415,7 @@ def oracle_shares(own: Design, largest: Design, names: Sequence[str]) -> pd.Data
     Parameters
     ----------
     own, largest : Design
-        The designs for each arm's own noise and for the largest noise.
+        Designs for the noise of each arm and for the largest noise.
     names : sequence of str
         Names of the K arms.
 

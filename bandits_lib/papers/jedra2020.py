@@ -1,11 +1,11 @@
-"""The many-arms experiment of jedra2020's published code, played again with the code's own draws.
+"""The many-arms experiment of jedra2020's published code, repeated with the random draws of that code.
 
-The code (github.com/jedray/LT-S, LAZY_TS.py and many_arms_example.py) sets numpy's seed 43 for every number of arms,
-draws 20 instances, and gives each run a seed. A threshold decides when a run stops and no pull before it, so a path
-says when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
-- A begins with the sum of A_0, which is drawn and not pulled; the estimate counts it, the statistic does not;
-- all arms are tracked until the first update (t = 2);
-- Frank-Wolfe begins at uniform weights.
+The code (github.com/jedray/LT-S, LAZY_TS.py and many_arms_example.py) sets NumPy's seed to 43 for every number of arms,
+draws 20 instances, and gives each run a seed. The threshold decides when a run stops, but no pull before that. So one
+path shows when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
+- A starts as the sum of A_0, which is drawn but not pulled; the estimate includes it, the statistic does not.
+- All arms are tracked until the first update (t = 2).
+- Frank-Wolfe starts from uniform weights.
 """
 
 from collections.abc import Callable
@@ -26,17 +26,17 @@ def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: 
     K : int
         Number of arms.
     averaging : bool, default True
-        Whether all allocations are tracked, or the current one.
+        If true, track the sum of all allocations; if false, the current allocation.
     runs : int, default 20
-        How many of the 20 runs of a cell of jedra2020's Table 1, from the first on.
+        Number of runs, the first of the 20 runs of a cell of jedra2020's Table 1.
     delta : float, default 0.05
         Error probability allowed.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each run and pull: run, t, statistic (reward^2), and the trace, determinant and c of the matrix in
-        the threshold.
+        One row for each run and pull, with columns run, t, statistic (reward^2), and trace, determinant and c of the
+        matrix in the threshold.
 
     Examples
     --------
@@ -53,23 +53,23 @@ def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: 
 def published_threshold(
     paths: pd.DataFrame, *, delta: float = 0.05, u: float = 1.0, union: Callable[..., Any] | None = np.square
 ) -> pd.Series:
-    """Return the threshold (9) at every pull, with c and A as the published code has them.
+    """Return the threshold of eq. (9) at every pull, with c and A of the published code.
 
     Parameters
     ----------
     paths : pandas.DataFrame
-        As `published_paths` returns it.
+        Paths, as `published_paths` returns them.
     delta : float, default 0.05
         Error probability allowed.
     u : float, default 1.0
         Parameter u > 0 of the threshold.
     union : callable or None, default numpy.square
-        The function h of all t in delta_t = 6 delta / (pi^2 h(t)); None for delta itself.
+        Function h of the array of all t in delta_t = 6 delta / (pi^2 h(t)). None means delta_t = delta.
 
     Returns
     -------
     pandas.Series
-        In reward^2; a run stops at the first t of at least 2 at which its statistic is larger.
+        Threshold in units of reward^2; a run stops at the first t >= 2 at which its statistic is larger.
 
     Examples
     --------
@@ -83,18 +83,18 @@ def published_threshold(
 
 
 def _threshold(trace, determinant, c, h, delta, u):
-    """(1 + u) log(det(A / (u c) + I)^(1/2) / delta_t), with delta_t = delta / h."""
+    """Return (1 + u) log(det(A / (u c) + I)^(1/2) / delta_t), with delta_t = delta / h."""
     return (1 + u) * np.log(np.sqrt(determinant / (u * c) ** 2 + trace / (u * c) + 1) * h / delta)
 
 
 def _arms(draws, K):
-    """The arms (K, 2) of the next instance; the best is the last but one."""
+    """Return the arms (K, 2) of the next instance; the last but one is the best."""
     angles = 0.78 + 0.1 * draws.rand(K - 2)
     return np.vstack([np.column_stack([np.cos(angles), np.sin(angles)]), [1, 0], [-0.707, 0.707]])
 
 
 def _path(arms, seed, averaging, delta):
-    """One run until the text's rule stops, as rows of `published_paths`."""
+    """Return one run until the text's rule stops, as rows of `published_paths`."""
     draws, counts, t = np.random.RandomState(seed), np.zeros(len(arms)), 0
     first, A = _first_arms(draws, arms)
     c, turn, update = np.linalg.eigvalsh(A)[0], 0, 2
@@ -121,7 +121,7 @@ def _path(arms, seed, averaging, delta):
 
 
 def _first_arms(draws, arms):
-    """The places of A_0, drawn until they span the plane, and the sum of their squares."""
+    """Return the rows of A_0, drawn until they span the plane, and the sum of their xx'."""
     A, first = np.zeros((2, 2)), list[int]()
     while len(first) < 2:
         arm = draws.randint(len(arms))
@@ -132,13 +132,13 @@ def _first_arms(draws, arms):
 
 
 def _statistic(arms, values, V):
-    """Z from the pulls alone; 0 where two arms lead."""
+    """Return Z from the pulls alone, or 0 if two arms lead."""
     directions, gaps = _rivals(arms, values)
     return 0.5 / (_squares(directions, _inverse(V)) / gaps**2).max() if gaps.min() > 0 else 0.0
 
 
 def _rivals(arms, values):
-    """The leader less every arm, and the gaps; that of the leader itself is infinite."""
+    """Return the leader minus every arm, and the gaps; the gap of the leader itself is infinite."""
     best = np.argmax(values)
     gaps = values[best] - values
     gaps[best] = np.inf
@@ -146,13 +146,13 @@ def _rivals(arms, values):
 
 
 def _squares(directions, inverse):
-    """The squared norm of every direction, in the norm of the inverse."""
+    """Return the squared norm of every direction, in the norm of the inverse."""
     x, y = directions.T
     return inverse[0, 0] * x * x + 2 * inverse[0, 1] * x * y + inverse[1, 1] * y * y
 
 
 def _inverse(A):
-    """The inverse of a symmetric matrix (2, 2), its pseudo-inverse where that is near."""
+    """Return the inverse of a symmetric matrix (2, 2), or the pseudo-inverse if the matrix is nearly singular."""
     (a, b), (_, c) = A.tolist()
     determinant = a * c - b * b
     if determinant < 1e-9 * (a + c) ** 2:
@@ -161,7 +161,7 @@ def _inverse(A):
 
 
 def _allocation(arms, values):
-    """The code's Frank-Wolfe from uniform weights; weights below 1e-5 are lost."""
+    """Return the weights of the code's Frank-Wolfe from uniform weights; weights below 1e-5 are lost."""
     directions, gaps = _rivals(arms, values)
     directions, weights = directions / gaps[:, None], np.full(len(arms), 1 / len(arms))
     for step in range(1, FRANK_WOLFE_STEPS):

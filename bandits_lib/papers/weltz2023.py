@@ -1,6 +1,6 @@
-"""The experiments of weltz2023, section 5, whose noise depends on the arm: sigma_x^2 = x'Sigma x, Sigma diagonal.
+"""Problems of weltz2023, section 5, called as `instances.three_arms` and so on.
 
-Call them as `instances.three_arms` and so on.
+The noise depends on the arm: sigma_x^2 = x'Sigma x with Sigma diagonal.
 """
 
 from itertools import combinations, product
@@ -13,17 +13,17 @@ from bandits_lib.problem import LinearBandit
 
 
 def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> LinearBandit:
-    """Return arms e_1, e_2 and (cos(angle), sin(angle)), theta = e_1, and one of them noisier: weltz2023 Figure 1.
+    """Return arms e_1, e_2 and (cos(angle), sin(angle)) with theta = e_1 and unequal noise: weltz2023 Figure 1.
 
     Parameters
     ----------
     kappa : float
-        Largest over smallest variance, at least 1.
+        Largest variance divided by the smallest, at least 1.
     variances : {"free", "diagonal", "singular"}, default "free"
-        Of the three arms, which the paper does not print. "free": (1, kappa, 1), as its words ask; no Sigma has these
-        for kappa above ((1 + cos) / sin)^2 = 15.3. "diagonal": x'Sigma x with Sigma = diag(1, kappa). "singular":
-        x'Sigma x with Sigma = vv', v = (-1, sqrt(kappa)), for kappa of at least ((1 + cos) / sin)^2; below, arm 2 is
-        the quietest.
+        Variances of the three arms, which the paper does not print. "free" is (1, kappa, 1), as the text describes; no
+        Sigma has these variances for kappa above ((1 + cos) / sin)^2 = 15.3. "diagonal" is x'Sigma x with Sigma =
+        diag(1, kappa). "singular" is x'Sigma x with Sigma = vv', v = (-1, sqrt(kappa)). It needs a kappa of at least
+        ((1 + cos) / sin)^2; below that value, arm 2 has the smallest variance.
     angle : float, default 0.5
         Angle between the first and the third arm, in radians.
 
@@ -35,7 +35,7 @@ def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> 
     Raises
     ------
     ValueError
-        For kappa < 1 (or too small for "singular") or an unknown option.
+        If kappa < 1 (or too small for "singular"), or an option is unknown.
 
     Examples
     --------
@@ -54,16 +54,16 @@ def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> 
 
 
 def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: int = 2000) -> LinearBandit:
-    """Return a tenth of the arms on the unit sphere, the others on that of radius 0.1, theta = 1: weltz2023 Figure 2.
+    """Return arms on the unit sphere (a tenth of them) and on that of radius 0.1, theta = 1: weltz2023 Figure 2.
 
     Parameters
     ----------
     d : int
         Dimension, at least 1.
     rng : numpy.random.Generator
-        Draws the arms.
+        Generator that draws the arms.
     diagonal : {"text", "code"}, default "text"
-        Sigma = diag(1, 0.1, 1, ...) ("text") or diag(0.1, 1, 0.1, ...) ("code").
+        Sigma is diag(1, 0.1, 1, ...) ("text") or diag(0.1, 1, 0.1, ...) ("code").
     n : int, default 2,000
         Number of arms, at least 10.
 
@@ -75,7 +75,7 @@ def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: 
     Raises
     ------
     ValueError
-        For d < 1, n < 10 or an unknown option.
+        If d < 1, n < 10, or an option is unknown.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: 
 
 
 def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimation: str = "text") -> LinearBandit:
-    """Return near-optimal arms whose informative arms differ in length and noise alike: weltz2023 Figure 3a.
+    """Return near-optimal arms and informative arms whose noise equals their length: weltz2023 Figure 3a.
 
     Parameters
     ----------
@@ -104,21 +104,21 @@ def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimati
     q : float, default 0.4
         Length of the arms e_3, ..., e_d, positive.
     estimation : {"text", "code", "identified"}, default "text"
-        Arms G, from which the variances are estimated. "text": 0.5 (e_1 + e_2) + 0.1 e_3 and 0.5 (e_1 + e_2) + 0.1 (e_3
-        + e_4); for d = 4 the K = 9 arms cannot span the M = 10 dimensions that the text claims. "code": a tenth arm
-        that repeats cos(angle) e_1 + sin(angle) e_2 and is no item. "identified": a tenth arm 0.5 (e_1 + e_2) + 0.1
-        e_4, with which they span.
+        Arms G, from which the variances are estimated. "text" is 0.5 (e_1 + e_2) + 0.1 e_3 and 0.5 (e_1 + e_2) +
+        0.1 (e_3 + e_4); for d = 4 the K = 9 arms cannot span the M = 10 dimensions that the text claims. "code" adds a
+        tenth arm that repeats cos(angle) e_1 + sin(angle) e_2 and is not an item. "identified" adds a tenth arm
+        0.5 (e_1 + e_2) + 0.1 e_4, so that the arms span these dimensions.
 
     Returns
     -------
     LinearBandit
-        The problem, with arms (K, d): e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i, then G. theta
-        = e_1 and Sigma is the identity, so that sigma_x is the length of x. The best item is 0.
+        The problem, with arms (K, d): e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i, then G. Here
+        theta = e_1, and Sigma is the identity, so that sigma_x is the length of x. Item 0 is the best.
 
     Raises
     ------
     ValueError
-        For d < 4, q that is not positive, or an unknown option.
+        If d < 4, q is not positive, or an option is unknown.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimati
 
 
 def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta2: float = 0.2) -> LinearBandit:
-    """Return the benchmark with its informative arms bent by 45 degrees: weltz2023 experiment 2 (Figure 3b).
+    """Return the benchmark with informative arms rotated by 45 degrees: weltz2023 experiment 2 (Figure 3b).
 
     Parameters
     ----------
@@ -148,18 +148,18 @@ def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta
     angle : float, default 0.02
         Angle between the first two arms, in radians; 0.02 in the text, half a degree in the published code.
     alpha2, beta2 : float
-        Variances, positive: Sigma = diag(alpha2, beta2, beta2, alpha2, ...); default 1 and 0.2.
+        Positive variances in Sigma = diag(alpha2, beta2, beta2, alpha2, ...), by default 1 and 0.2.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (d + d(d-1)/2, d): e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d and (e_i + e_j) /
-        sqrt(2) for i < j. theta = e_1, and the best item is 0.
+        sqrt(2) for i < j. Here theta = e_1, and item 0 is the best.
 
     Raises
     ------
     ValueError
-        For d < 3 or a variance that is not positive.
+        If d < 3, or a variance is not positive.
 
     Examples
     --------
@@ -177,17 +177,17 @@ def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta
 
 
 def multivariate_testing(*, effects: str = "text", coding: str = "reference", noise: float = 0.7) -> LinearBandit:
-    """Return two variations in each of three dimensions of a layout: weltz2023 experiment 3 (Figure 3c).
+    """Return a multivariate test of two variations in three dimensions: weltz2023 experiment 3 (Figure 3c).
 
     Parameters
     ----------
     effects : {"text", "code"}, default "text"
-        Main effects of the second variations: 0.01, 0.015, 0.02 ("text") or half of them ("code"). Interactions are
-        -0.1.
+        Main effects of the second variations: 0.01, 0.015, 0.02 ("text") or half of these values ("code"). Interactions
+        are -0.1.
     coding : {"reference", "indicators"}, default "reference"
-        "reference": 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3, as the printed theta and Sigma.
-        "indicators": a feature for each variation and pair, as the text defines x: 19 (it says 31) of rank 7, with the
-        same rewards and noise.
+        "reference" has 7 features 1, w_j, w_j w_k of the second variations w in {0, 1}^3, like the printed theta and
+        Sigma. "indicators" has a feature for each variation and pair, as the text defines x. These are 19 features of
+        rank 7 (the text says 31), with the same rewards and noise.
     noise : float, default 0.7
         Variance of the first dimension's second variation: Sigma = diag(0.3, noise, 0.001, 0.001, ...).
 
@@ -199,7 +199,7 @@ def multivariate_testing(*, effects: str = "text", coding: str = "reference", no
     Raises
     ------
     ValueError
-        For an unknown option or noise that is not positive.
+        If an option is unknown, or the noise is not positive.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def multivariate_testing(*, effects: str = "text", coding: str = "reference", no
 
 
 def _indicators(layouts):
-    """(8, 19) indicators of variations and of pairs of variations, and the (7,) columns that "reference" keeps."""
+    """Return (8, 19) indicators of variations and of their pairs, and the (7,) columns that "reference" keeps."""
     single = np.stack([1 - layouts, layouts], axis=2)  # layout, dimension, variation
     pairs = product(combinations(range(3), 2), product((0, 1), repeat=2))
     paired = [single[:, i, a] * single[:, j, b] for (i, j), (a, b) in pairs]
@@ -232,30 +232,30 @@ def _indicators(layouts):
 
 
 def quadratic_sigma(arms, variances):
-    """Standard deviations of noise with sigma_x^2 = x'Sigma x, `variances` (d,) being Sigma's diagonal (eq. 1)."""
+    """Return standard deviations with sigma_x^2 = x'Sigma x, for `variances` (d,) on the diagonal of Sigma (eq. 1)."""
     return np.sqrt(arms**2 @ np.asarray(variances, dtype=float))
 
 
 def published_noise(problem: LinearBandit, told: str = "own") -> LinearBandit:
-    """Return the problem of weltz2023's published code, which passes variances where standard deviations belong.
+    """Return the problem of weltz2023's published code, which passes variances instead of standard deviations.
 
     Parameters
     ----------
     problem : LinearBandit
-        The problem as it should be.
+        The problem with the correct noise.
     told : {"own", "largest"}, default "own"
-        Noise of arm x: standard deviation sigma_x^2 ("own", for H-RAGE after its burn-in and the heteroskedastic
-        oracle) or sigma_max^2 ("largest", for RAGE and the homoskedastic oracle).
+        Standard deviation of arm x: sigma_x^2 ("own", for H-RAGE after its burn-in and the heteroskedastic oracle) or
+        sigma_max^2 ("largest", for RAGE and the homoskedastic oracle).
 
     Returns
     -------
     LinearBandit
-        Arms, items and theta of `problem` with the published noise.
+        The problem with the arms, items and theta of `problem`, and the published noise.
 
     Raises
     ------
     ValueError
-        For an unknown option.
+        If the option is unknown.
 
     Examples
     --------

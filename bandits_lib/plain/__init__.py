@@ -1,7 +1,7 @@
-"""Every rule once more in plain numpy, in the order of the paper's algorithm, with its line or equation numbers.
+"""Every rule a second time in plain NumPy, in the order of the paper's algorithm, with its line or equation numbers.
 
-No options and no checks beyond what the paper states; designs are the library's. The rules that are played (in
-`fixed_confidence`, `fixed_budget` and `variance`) pull the same arms; Peace does but for the short cuts that it names.
+These versions have no options and no checks beyond what the paper states, and they use the designs of the library. The
+rules in `fixed_confidence`, `fixed_budget` and `variance` pull the same arms. Only Peace differs, as peace.py explains.
 
 >>> import numpy as np
 >>> from bandits_lib import instances, play

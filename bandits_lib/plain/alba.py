@@ -1,7 +1,7 @@
 """ALBA with Y-ElimTil (Tao, Blanco and Zhou 2018), as Fiez et al. (2019) run it (section 5 and appendix F).
 
-For arms of length at most 1 and noise of variance 1, as in the paper; the library scales both. The widths are those of
-the code of Fiez et al., the lengths n_s the paper's (the library's default, growth=2).
+As in the paper, arms have length at most 1 and the noise has variance 1; the library scales both. The widths are those
+of the code of Fiez et al. The lengths n_s are those of the paper, as in the library by default (growth=2).
 """
 
 from itertools import count
@@ -15,7 +15,7 @@ from bandits_lib.protocol import Result
 
 
 def alba(arms, delta, theta_bound, rng):
-    """Row of the best of arms (K, d), with probability 1 - delta; |theta| is at most theta_bound; rng draws arms."""
+    """Return the row of the best of arms (K, d), with probability 1 - delta; |theta| <= theta_bound, rng draws arms."""
     S, d = list(range(len(arms))), arms.shape[1]
     for r in count():
         if len(S) == 1:
@@ -25,7 +25,7 @@ def alba(arms, delta, theta_bound, rng):
 
 
 def y_elim_til(arms, S, most, delta, L, rng):
-    """Eliminate from S, rows of arms (K, d), until `most` are left or fewer."""
+    """Eliminate from S, rows of arms (K, d), until `most` or fewer are left; return these rows."""
     (K, d), size = arms.shape, len(S)
     for s in count(1):
         if len(S) <= most:
@@ -46,13 +46,13 @@ def y_elim_til(arms, S, most, delta, L, rng):
 
 
 def length(s, L, d):
-    """l_s, the pulls of phase s but for their logarithm, for epsilon_s = 2^-s; L bounds |theta| in R^d."""
+    """Return l_s, the pulls of phase s without their logarithm, for epsilon_s = 2^-s; L bounds |theta| in R^d."""
     epsilon = 2.0**-s
     return max(4 * L**2, 3) * (2 + (6 + epsilon / 2) * d) / (epsilon / 2) ** 2
 
 
 def width(y, arms, lam, A_inv, theta, ell, L, slack):
-    """Confidence width of y'theta, y (d,): the smaller of one that knows L alone and one that knows the means too."""
+    """Return the confidence width of y'theta for y (d,): the smaller of one from L alone and one from means, too."""
     d, v = len(y), sqrt(y @ A_inv @ y)
     noise = sqrt(2 * v**2 / ell * (sqrt(3 * d / ell) + 1))
     blind = L * v * sqrt(2 / ell) + 2 * L * (np.linalg.norm(y) + v * sqrt(d)) / (3 * ell)

@@ -1,8 +1,8 @@
 """BayesGap with theta ~ N(0, eta^2 I) (Hoffman, Shahriari and de Freitas 2014, Algorithm 1; azizi2022, D.1).
 
-The gaps in H are not known: as the authors suggest, they are bounded by the posterior before every pull. Each arm is
-pulled once first (the B - K of D.1), eta and epsilon are those of azizi2022's code, and B is taken after the last pull,
-too, as in the library.
+The gaps in H are unknown. As the authors suggest, the posterior before every pull bounds them. Each arm is pulled once
+first (the B - K of D.1), and eta and epsilon are those of azizi2022's code. As in the library, B is computed after the
+last pull, too.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def bayes_gap(arms, budget, sigma=1.0, eta=50.0, epsilon=0.0):
-    """Row of the best of arms (K, d), up to epsilon, after `budget` pulls; sigma of the noise, eta of the prior."""
+    """Return the row of the best of arms (K, d), up to epsilon, after `budget` pulls; sigma of noise, eta of prior."""
     K, d = arms.shape
     kappa = sum(1 / (x @ x) for x in arms)
     sample = yield np.ones(K, dtype=int)
@@ -27,10 +27,10 @@ def bayes_gap(arms, budget, sigma=1.0, eta=50.0, epsilon=0.0):
         beta = np.sqrt(((budget - K) / sigma**2 + kappa / eta**2) / (4 * H))
         U, L = mu + beta * s, mu - beta * s
         B = largest_of_others(U) - L
-        J = argmax(-B)  # the arm of least possible regret
+        J = argmax(-B)  # the arm of smallest possible regret
         j = argmax(np.where(np.arange(K) == J, -np.inf, U))  # and its best rival
         if answer is None or B[J] < least - TIE * abs(least):
-            answer, least = J, B[J]  # J(t) at the t of least B_{J(t)}(t)
+            answer, least = J, B[J]  # J(t) at the t of smallest B_{J(t)}(t)
         if T.sum() == budget:
             return Result(int(answer))
         a = j if s[j] > s[J] * (1 + TIE) else J  # the less certain of the two
@@ -39,5 +39,5 @@ def bayes_gap(arms, budget, sigma=1.0, eta=50.0, epsilon=0.0):
 
 
 def largest_of_others(values):
-    """max over i != k of values_i, for every k: (K,) from (K,)."""
+    """Return the maximum over i != k of values_i, for every k: (K,) from (K,)."""
     return np.array([np.delete(values, k).max() for k in range(len(values))])

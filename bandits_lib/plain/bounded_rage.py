@@ -1,7 +1,8 @@
-"""RAGE by betting, for rewards in [0, 1] (not of the four papers; proof: notebook companion_your_own_arms).
+"""RAGE by betting, for rewards in [0, 1]. It is ours; the notebook companion_your_own_arms proves its guarantee.
 
-The best item's wealth is at most an average of supermartingales that start at 1, so it ever reaches 1 / delta with
-probability at most delta: E[1 + s (X - q)] = 1 + s (p - q) <= exp(s (p - q)), and the sum of s p is at most 0.
+The wealth of the best item is at most an average of supermartingales that start at 1. So it ever reaches 1 / delta with
+probability at most delta. They are supermartingales because E[1 + s (X - q)] = 1 + s (p - q) <= exp(s (p - q)) and the
+sum of s p is at most 0.
 """
 
 from math import ceil, log, log1p, sqrt
@@ -14,7 +15,7 @@ from bandits_lib.protocol import Result
 
 
 def bounded_rage(arms, items, delta):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K, rank, t = len(arms), np.linalg.matrix_rank(arms, rtol=1e-10), 1
     Z, values, unit = list(range(len(items))), np.zeros(len(items)), None
     weights = np.array([1 / (1 + abs(j - 5)) ** 2 for j in range(1, 41)])  # of bets on a lead of unit / 2^j
@@ -50,7 +51,7 @@ def bounded_rage(arms, items, delta):
 
 
 def growth(lam, c, q, sample):
-    """prod (1 + s (X - q)) exp(s q) over the pulls of a phase, or less, s = lam c: no pull may lose more than half."""
+    """Return a lower bound on prod (1 + s (X - q)) exp(s q), s = lam c, over a phase; no pull loses more than half."""
     pulled = sample.counts > 0
     lam = min(lam, 0.5 / np.maximum(c * q, -c * (1 - q))[pulled].max())
     log_growth = 0.0

@@ -1,7 +1,7 @@
 """The Frank-Wolfe solver of fiez2019 (appendix F).
 
-It is the library's `frank_wolfe_design`, by default the solver of XY-static and XY-oracle alone. jedra2020 has a
-similar one that begins at the allocation before; weltz2023 says no more than Frank-Wolfe.
+It is the `frank_wolfe_design` of the library, which uses it by default in XY-static and XY-oracle only. The solver of
+jedra2020 is similar and starts from the previous allocation. weltz2023 only says that it uses Frank-Wolfe.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from bandits_lib.numerics.ties import argmax
 
 
 def frank_wolfe(arms, directions):
-    """lambda (K,) of small max ||y||^2 in A(lambda)^-1 over directions (n, d), arms (K, d); weltz2023: arms / sigma."""
+    """Return lambda (K,) that makes max ||y||^2 in A(lambda)^-1 small over y in (n, d); weltz2023 has arms / sigma."""
     K = len(arms)
     lam = np.full(K, 1 / K)
     for k in range(1, 5001):  # at most 5000 iterations

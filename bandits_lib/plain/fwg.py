@@ -1,8 +1,8 @@
 """FWG, Frank-Wolfe G-optimal allocation (Azizi, Kveton and Ghavamzadeh 2022, Algorithm 2).
 
-Line 5 asks for the exact minimum and does not say how: here, as in the library's `fwg_design`, by golden sections; N is
-the published code's. The library keeps 20 binary digits of a weight, and of arms on a line it takes the longest alone;
-its GSE has a certified design by default, as FWG can stall above the optimum.
+Line 5 asks for the exact minimum but names no method. Here, as in the library's `fwg_design`, golden-section search
+finds it. N is that of the published code. The library rounds weights to 20 binary digits and keeps only the longest of
+several arms on a line. Its GSE has a certified design by default, because FWG can stall above the optimum.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from bandits_lib.numerics.ties import argmax
 
 
 def fwg(arms, n, N=100):
-    """Pi_t (m,), whole pulls of sum n, for arms (m, d) that span R^d."""
+    """Return Pi_t (m,), whole pulls of sum n, for arms (m, d) that span R^d."""
     return round_design(fwg_design(arms, N), n, "regret", arms)  # line 9
 
 
 def fwg_design(arms, N=100):
-    """pi_N (m,) for arms (m, d) that span R^d."""
+    """Return pi_N (m,) for arms (m, d) that span R^d."""
     m = len(arms)
     pi = np.full(m, 1 / m)  # line 2
     for _ in range(N):  # line 3
@@ -26,20 +26,20 @@ def fwg_design(arms, N=100):
         gradient = -((arms @ V_inv @ x_max) ** 2)  # n times the paper's (Danskin, section 6), as V = V_t / n
         vertex = np.eye(m)[argmax(-gradient)]  # line 4: pi'_i
         gamma = line_search(arms, pi, vertex)  # line 5
-        if gamma == 0:  # it stalls: every iteration to come is this one
+        if gamma == 0:  # no progress: all later iterations would be the same
             break
         pi = pi + gamma * (vertex - pi)  # line 6
     return pi
 
 
 def g_t(arms, pi):
-    """g_t(pi, x_i) = ||x_i||^2 in V^-1 (m,), and V^-1 (d, d), for the design pi (m,) of arms (m, d)."""
+    """Return g_t(pi, x_i) = ||x_i||^2 in V^-1 (m,), and V^-1 (d, d), for the design pi (m,) of arms (m, d)."""
     V_inv = np.linalg.inv((arms.T * pi) @ arms)
     return np.array([x @ V_inv @ x for x in arms]), V_inv
 
 
 def line_search(arms, pi, vertex):
-    """argmin over gamma in [0, 1] of max_i g_t, convex, at pi + gamma (vertex - pi) (m,); 0 if nothing is gained."""
+    """Return the gamma in [0, 1] of smallest max_i g_t (convex) at pi + gamma (vertex - pi), or 0 if none improves."""
 
     def g(gamma):
         return g_t(arms, pi + gamma * (vertex - pi))[0].max()

@@ -1,7 +1,7 @@
 """FWS, Frank-Wolfe sampling (Wang, Tzeng and Proutiere 2021, Algorithm 1), for linear bandits.
 
-The stopping rule is that of Jedra and Proutiere (glr.py). The paper begins with one pull of each arm; here spanning
-arms are pulled, and the forced exploration at floor(t / K) = 0 pulls the others.
+The stopping rule is that of Jedra and Proutiere (glr.py). The paper begins with one pull of each arm. Here spanning
+arms are pulled first, and the forced exploration at floor(t / K) = 0 pulls the other arms.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def fws(arms, items, delta, sigma=1.0):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K = len(arms)
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
@@ -42,12 +42,12 @@ def fws(arms, items, delta, sigma=1.0):
 
 
 def gradient(arms, y, theta, A_inv, sigma):
-    """grad f_j (K,) of f_j(x) = (y'theta)^2 / (2 sigma^2 ||y||^2), the norm in A(x)^-1."""
+    """Return grad f_j (K,) of f_j(x) = (y'theta)^2 / (2 sigma^2 ||y||^2), with the norm in A(x)^-1."""
     return (arms @ A_inv @ y * (y @ theta) / (y @ A_inv @ y)) ** 2 / (2 * sigma**2)
 
 
 def maximin(payoffs):
-    """argmax over z in the simplex of the least of payoffs @ z, payoffs (J, K): a matrix game."""
+    """Return the z in the simplex that maximises the minimum of payoffs @ z, for payoffs (J, K): a matrix game."""
     J, K = payoffs.shape
     if J == 1:
         return np.eye(K)[argmax(payoffs[0])]

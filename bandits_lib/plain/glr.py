@@ -1,20 +1,20 @@
-"""What Lazy Track-and-Stop, LinGame, FWS and L-T3C share: when to stop (Jedra and Proutiere 2020, sections 3.2 to 3.4).
+"""Stopping rule of Lazy Track-and-Stop, LinGame, FWS and L-T3C (Jedra and Proutiere 2020, sections 3.2 to 3.4).
 
-u is 1, and delta the same at all t, which Proposition 2 allows; section 5 takes 6 delta / (pi t)^2 at the t-th pull.
+u is 1. As Proposition 2 allows, delta is the same at all t; section 5 takes 6 delta / (pi t)^2 at the t-th pull.
 """
 
 import numpy as np
 
 
 def least_squares(arms, N, S):
-    """A_t (d, d), A_t^-1 and mu_hat_t (d,) from pulls N and sums of rewards S, (K,) each (section 3.2)."""
+    """Return A_t (d, d), A_t^-1 and mu_hat_t (d,) from pulls N and sums of rewards S, (K,) each (section 3.2)."""
     A = (arms.T * N) @ arms
     A_inv = np.linalg.inv(A)
     return A, A_inv, A_inv @ (arms.T @ S)
 
 
 def Z_ab(items, a, mu, A_inv):
-    """Z_{a,b}(t) of one item a against every b, (M,) (Lemma 7); infinite for a itself."""
+    """Return Z_{a,b}(t) of one item a against every b, (M,) (Lemma 7); it is infinite for b = a."""
     Z = np.full(len(items), np.inf)
     for b in range(len(items)):
         if b != a:
@@ -24,7 +24,7 @@ def Z_ab(items, a, mu, A_inv):
 
 
 def beta(A, c, delta, sigma):
-    """The exploration threshold beta(delta, t) (eq. 9), c the least eigenvalue of the sum of aa' over A_0."""
+    """Return the exploration threshold beta(delta, t) (eq. 9); c : smallest eigenvalue of the sum of aa' over A_0."""
     u = 1
     _, logdet = np.linalg.slogdet(A / (u * c) + np.eye(len(A)))
     return (1 + u) * sigma**2 * (logdet / 2 - np.log(delta))

@@ -1,7 +1,7 @@
 """GSE, generalised successive elimination (Azizi, Kveton and Ghavamzadeh 2022, Algorithm 1).
 
-Pi_t is one of gse_explorers.py: by default the library's, a certified G-optimal design. For rewards 0 and 1,
-`estimate=logistic`.
+Pi_t comes from gse_explorers.py; by default it is a certified G-optimal design, as in the library. For rewards 0 and 1,
+pass `estimate=logistic`.
 """
 
 from math import ceil
@@ -16,18 +16,18 @@ from bandits_lib.protocol import Result
 
 
 def linear(X, counts, sums):
-    """mu_hat (m,) of arms X (m, d_t) from counts (m,) and sums of rewards (m,), eq. (1)."""
+    """Return mu_hat (m,) of arms X (m, d_t) from counts (m,) and sums of rewards (m,), eq. (1)."""
     V, b = (X.T * counts) @ X, X.T @ sums
     return X @ np.linalg.inv(V) @ b
 
 
 def logistic(X, counts, sums):
-    """mu_hat (m,) of arms X (m, d_t) from counts (m,) and successes (m,), eq. (4), with a ridge and without h."""
+    """Return mu_hat (m,) of arms X (m, d_t) from counts (m,) and successes (m,), eq. (4), with a ridge, without h."""
     return X @ logistic_regression(X, counts, sums)
 
 
 def gse(arms, budget, eta=2, explore=g_optimal, estimate=linear):
-    """Row of the best of arms (K, d) within `budget` pulls; explore(X, n) -> Pi_t (m,) for X (m, d_t)."""
+    """Return the row of the best of arms (K, d) within `budget` pulls; explore(X, n) -> Pi_t (m,) for X (m, d_t)."""
     K = len(arms)
     A = np.arange(K)
     s = next(s for s in range(K) if eta**s >= K)  # ceil(log_eta K), in whole numbers

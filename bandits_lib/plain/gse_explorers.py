@@ -1,8 +1,8 @@
 """Allocations for line 3 of GSE (Azizi, Kveton and Ghavamzadeh 2022, sections 6 and 8, appendix H).
 
-`explore(arms, n)` takes arms (m, d) that span R^d and returns Pi_t (m,), whole pulls of sum n; `uniform` draws, too, so
-it is given as `partial(uniform, rng=rng)`. An allocation that does not span R^d is not valid (Theorem 4.1): the library
-then pulls d independent arms and gives out the rest again.
+`explore(arms, n)` takes arms (m, d) that span R^d and returns Pi_t (m,), whole pulls of sum n. `uniform` also needs a
+random generator: pass `partial(uniform, rng=rng)`. An allocation that does not span R^d is not valid (Theorem 4.1). The
+library then pulls d independent arms and allocates the other pulls again.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["clusters", "fwg", "g_optimal", "greedy", "uniform", "wynn"]
 
 
 def uniform(arms, n, rng):
-    """As many pulls of each of arms (m, d), and one more of arms that rng draws: GSE-Lin."""
+    """Return Pi_t (m,), n // m pulls of each of arms (m, d), and one more of arms that rng draws: GSE-Lin."""
     m = len(arms)
     Pi = np.full(m, n // m)
     Pi[rng.permutation(m)[: n % m]] += 1
@@ -25,15 +25,15 @@ def uniform(arms, n, rng):
 
 
 def g_optimal(arms, n):
-    """The G-optimal design of arms (m, d), argmin max_i g_t(pi, x_i) (section 6), rounded."""
+    """Return Pi_t (m,), the rounded G-optimal design of arms (m, d), argmin max_i g_t(pi, x_i) (section 6)."""
     return round_design(g_design(arms).weights, n, "regret", arms)
 
 
 def greedy(arms, n):
-    """Pull by pull the one of arms (m, d) that leaves the least max_i ||x_i|| in V^-1 (Soare et al. 2014).
+    """Return Pi_t (m,): each pull is of the arm that leaves the smallest max_i ||x_i|| in V^-1 (Soare et al. 2014).
 
-    Of several the one of largest norm in V^-1: on a basis, no pull lowers the maximum before all arms have as many.
-    Soare et al. begin with V = I.
+    Of ties, the arm of largest norm in V^-1 is pulled: on a basis, no pull lowers the maximum before all arms have as
+    many pulls. Soare et al. begin with V = I.
     """
     Pi = np.zeros(len(arms), dtype=int)
     Pi[spanning_arms(arms)] = 1
@@ -46,7 +46,7 @@ def greedy(arms, n):
 
 
 def clusters(arms, n):
-    """Equal shares for d clusters of arms (m, d), by k-means, and within them (appendix H: m clusters)."""
+    """Return Pi_t (m,): equal shares for d clusters (k-means) of arms (m, d) and within each (paper: m clusters)."""
     centres, label = arms[spanning_arms(arms)], None
     while True:
         before, label = label, np.array([argmax(-((x - centres) ** 2).sum(axis=1)) for x in arms])

@@ -1,6 +1,6 @@
 """HEAD, heteroskedasticity estimation by adaptive designs (weltz2023, Algorithm 1).
 
-Both halves are rounded to whole pulls that add up to Gamma, as in the library; line 5 takes every share up.
+Both halves are rounded to whole pulls that add up to Gamma, as in the library; line 5 rounds every share up.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from bandits_lib.protocol import Result
 
 
 def head(arms, budget, sigma_min, sigma_max):
-    """VarianceEstimate for arms (K, d) from Gamma = `budget` pulls, between two bounds on the standard deviations."""
+    """Return the VarianceEstimate of arms (K, d) from Gamma = `budget` pulls, for sigma_min <= sigma_x <= sigma_max."""
     lam = g_design(arms).weights  # line 4
     first = yield round_design(lam, budget // 2)  # line 5
     A, b = (arms.T * first.counts) @ arms, arms.T @ first.sums

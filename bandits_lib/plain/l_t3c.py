@@ -1,7 +1,8 @@
-"""L-T3C: T3C (Shang, de Heide, Kaufmann, Menard and Valko 2020), top-two sampling by transportation cost, for linear
-bandits, as published code has it; it begins with spanning arms. The stopping rule is that of Jedra and Proutiere.
+"""L-T3C: T3C (Shang, de Heide, Kaufmann, Menard and Valko 2020), top-two sampling by transportation cost.
 
-Challengers that beat a sampled leader all cost 0, and the paper draws among them; here the clearest of them goes first.
+The form for linear bandits is that of published code. The rule begins with spanning arms. The stopping rule is that of
+Jedra and Proutiere (glr.py). Challengers that beat a sampled leader all have cost 0. The paper draws one of them; here
+it is the challenger that leads by the most standard deviations.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def l_t3c(arms, items, delta, rng, sigma=1.0):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d); rng samples the leader."""
+    """Return the row of the best of items (M, d) with probability 1 - delta, pulling arms (K, d); rng draws leaders."""
     K, d = arms.shape
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]
@@ -27,8 +28,8 @@ def l_t3c(arms, items, delta, rng, sigma=1.0):
 
         posterior = theta + sigma * np.linalg.cholesky(A_inv) @ rng.standard_normal(d)  # N(theta_hat, sigma^2 A^-1)
         leader = argmax(items @ posterior)
-        challenger = argmax(-Z_ab(items, leader, theta, A_inv))  # of least transportation cost, with its sign
+        challenger = argmax(-Z_ab(items, leader, theta, A_inv))  # of smallest transportation cost, with its sign
         y = items[leader] - items[challenger]
-        shrinks = np.array([(y @ A_inv @ x) ** 2 / (1 + x @ A_inv @ x) for x in arms])  # ||y||^2, by one pull of x
+        shrinks = np.array([(y @ A_inv @ x) ** 2 / (1 + x @ A_inv @ x) for x in arms])  # ||y||^2 falls by this
         sample = yield one_pull(argmax(shrinks), K)
         N, S = N + sample.counts, S + sample.sums

@@ -1,8 +1,8 @@
 """Lazy Track-and-Stop (Jedra and Proutiere 2020, Algorithm 1), with T = {1, 2, 4, ...} and averaging.
 
-Algorithm 1 has nothing to track at t = 0: here A_0 is pulled first, and w is uniform on it until the first time in T.
-A_0 is spread out (spanning.py), where section 5 draws it at random, and the threshold has delta itself (glr.py). w is
-certified, where section 5 goes on from the allocation before by Frank-Wolfe; where two items tie it stays.
+Algorithm 1 has no allocation to track at t = 0. Here A_0 is pulled first, and w is uniform on A_0 until the first time
+in T. A_0 consists of arms that lie far apart (spanning.py); section 5 draws them at random. The threshold has delta
+itself (glr.py). w is certified; section 5 improves the previous w by Frank-Wolfe. If two items tie, w stays.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ T = {2**k for k in range(60)}
 
 
 def lazy_track_and_stop(arms, items, delta, sigma=1.0):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K, d = arms.shape
     A_0, i = spanning_arms(arms), 0
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]

@@ -1,7 +1,7 @@
 """LinGame (Degenne, Menard, Shang and Valko 2020, Algorithm 1), with AdaHedge as the learner.
 
-The stopping rule is that of Jedra and Proutiere (glr.py), where the paper's asks for a bound on |theta|; spanning arms
-are pulled first. A(w) is taken at w + 1e-12 / K, since a learner's weights vanish.
+The stopping rule is that of Jedra and Proutiere (glr.py); the paper's rule needs a bound on |theta|. Spanning arms are
+pulled first. A(w) is computed at w + 1e-12 / K, because weights of a learner underflow.
 """
 
 from math import log
@@ -16,7 +16,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def lin_game(arms, items, delta, sigma=1.0):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     K, M = len(arms), len(items)
     A_0 = spanning_arms(arms)
     c = np.linalg.eigvalsh(arms[A_0].T @ arms[A_0])[0]

@@ -1,6 +1,6 @@
-"""LinGapE (Xu, Honda and Sugiyama 2018, Algorithm 1), in the form that is analysed, with their lambda = 1.
+"""LinGapE (Xu, Honda and Sugiyama 2018, Algorithm 1), in the form that the paper analyses, with its lambda = 1.
 
-The paper ranks the arms; here M items are ranked, and M^2 stands for K^2 in C_t.
+The paper ranks the arms. Here M items are ranked, and C_t contains M^2 instead of K^2.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def lingape(arms, items, delta, theta_bound, sigma=1.0, epsilon=0.0):
-    """Row of the best of items (M, d), up to epsilon, with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), up to epsilon, with probability 1 - delta, pulling arms (K, d)."""
     (K, d), M = arms.shape, len(items)
     R, S, lam = sigma, theta_bound, 1.0
     sample = yield np.ones(K, dtype=int)  # pull each arm once
@@ -32,7 +32,7 @@ def lingape(arms, items, delta, theta_bound, sigma=1.0, epsilon=0.0):
         if lead[j] <= epsilon:  # B(t) <= epsilon
             return Result(i)
 
-        p = xy_design(arms, (items[i] - items[j])[None, :]).weights  # p* = |w| / |w|_1 for the least |w|_1 with X'w = y
+        p = xy_design(arms, (items[i] - items[j])[None, :]).weights  # p* = |w| / |w|_1, w = argmin |w|_1 with X'w = y
         support = np.flatnonzero(p)
         arm = support[argmax(-T[support] / p[support])]
         sample = yield one_pull(arm, K)

@@ -1,8 +1,8 @@
 """LinUCB stopped at a budget (Li, Chu, Langford and Schapire 2010; azizi2022, section 8 and appendix F).
 
-One regression for all arms, the library's default; in Algorithm 1 of Li et al., and in the code published with
-azizi2022, each arm has its own. The library's alpha is that of Li et al. with delta = .001, times sigma: sigma (1 +
-sqrt(log(2 / .001) / 2)); that code has .513.
+There is one regression for all arms, as in the library by default. In Algorithm 1 of Li et al., and in the code
+published with azizi2022, each arm has its own. The library's alpha is that of Li et al. with delta = 0.001, times
+sigma: sigma (1 + sqrt(log(2 / 0.001) / 2)). The code of azizi2022 has alpha = 0.513.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def linucb(arms, budget, alpha):
-    """Row of arms (K, d) that was pulled most in `budget` pulls; of several, the one of largest estimate."""
+    """Return the row of arms (K, d) that was pulled most in `budget` pulls; of ties, that of the largest estimate."""
     K, d = arms.shape
     A, b, counts = np.eye(d), np.zeros(d), np.zeros(K, dtype=int)
     for _ in range(budget):

@@ -1,13 +1,13 @@
-"""Logistic regression by Newton's method, that is iteratively reweighted least squares (azizi2022, section 5).
+"""Logistic regression by Newton's method, i.e. iteratively reweighted least squares (azizi2022, section 5).
 
-The paper takes the maximum-likelihood estimate, which is often infinite; the library's ridge keeps it finite.
+The paper uses the maximum-likelihood estimate, which is often infinite. The ridge of the library keeps it finite.
 """
 
 import numpy as np
 
 
 def logistic_regression(X, counts, sums, ridge=1e-3, start=None):
-    """theta_hat (d,) from counts (m,) and successes (m,) of arms X (m, d); begins at `start` (d,), or at 0."""
+    """Return theta_hat (d,) from counts (m,) and successes (m,) of arms X (m, d); begin at `start` (d,), or at 0."""
     theta = np.zeros(X.shape[1]) if start is None else start
     for _ in range(100):
         h = 1 / (1 + np.exp(-X @ theta))
@@ -23,5 +23,5 @@ def logistic_regression(X, counts, sums, ridge=1e-3, start=None):
 
 
 def log_likelihood(X, counts, sums, ridge, theta):
-    """The penalised log-likelihood at theta (d,)."""
+    """Return the penalised log-likelihood at theta (d,)."""
     return sums @ X @ theta - counts @ np.logaddexp(0, X @ theta) - ridge / 2 * theta @ theta

@@ -1,7 +1,8 @@
 """Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), the constants of its code.
 
-The library begins each design at the one before, solves that of two arms exactly and drops atoms that the variances
-hardly miss: its pulls differ. It takes items, too, and as objective="ratio" the approximation of azizi2022, section 8.
+The pulls of the library differ: it starts each design from the previous one, computes the design of two arms exactly,
+and drops atoms that hardly change the variances. It also takes items, and the approximation of azizi2022, section 8
+(objective="ratio").
 """
 
 from math import ceil, log2
@@ -14,11 +15,11 @@ from bandits_lib.protocol import Result
 
 
 def peace(arms, budget, rng):
-    """Row of the best of arms (K, d) within `budget` pulls; rng draws the normals of all widths."""
+    """Return the row of the best of arms (K, d) within `budget` pulls; rng draws the normals of all widths."""
     beginning = rng.bit_generator.state
 
     def least_width(Z):
-        """The design of least squared Gaussian width of the arms Z, gamma(Z) (azizi2022, D.2: twice the root)."""
+        """Return the design of smallest squared Gaussian width gamma(Z) of arms Z (azizi2022, D.2: twice the root)."""
         rng.bit_generator.state = beginning  # the same normals every time
         return width_design(arms, arms[Z], rng=rng)
 
@@ -40,7 +41,7 @@ def peace(arms, budget, rng):
 
 
 def longest_prefix(order, least_width, limit):
-    """As many of `order` (m,), from the first, as have gamma <= limit, by bisection; one arm has gamma 0."""
+    """Return the longest prefix of `order` (m,) with gamma <= limit, by bisection; one arm has gamma 0."""
     kept, too_many = 1, len(order) + 1
     while too_many - kept > 1:
         middle = (kept + too_many) // 2

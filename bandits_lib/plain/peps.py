@@ -1,8 +1,9 @@
-"""PEPS, exploration by posterior samples, played to a budget (Li, Jamieson and Jain 2024).
+"""PEPS, exploration by posterior samples, stopped at a budget (Li, Jamieson and Jain 2024).
 
-Ours, as in the library: steps sqrt(log K / T) over the largest gain, T the budget, no restarts of doubling length; the
-posterior at its own scale; the XY-design as the fixed one, and half of lambda uniform at first, since weight 0 stays 0;
-d independent arms before; the nearest tie where no sample changes the answer. (The library renews the root of V^-1.)
+These choices are ours, as in the library. Steps are sqrt(log K / T) over the largest gain, where T is the budget, so
+there are no restarts of doubling length. The posterior is sampled at its own scale. The fixed design is the XY-design.
+Half of lambda is uniform at first, since a weight of 0 stays 0. The first pulls are of d independent arms. If no sample
+changes the answer, the nearest tie replaces the sample. (The library recomputes the root of V^-1 every 1,000 pulls.)
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def peps(arms, budget, rng, sigma=1.0, tries=100):
-    """Row of the best of distinct arms (K, d) that span R^d, after `budget` pulls; rng draws samples and arms."""
+    """Return the row of the best of distinct arms (K, d) spanning R^d, after `budget` pulls; rng : samples and arms."""
     K = len(arms)
     lam_fixed = xy_design(arms, pairs(arms)).weights  # the fixed design that is mixed in
     lam, largest = (lam_fixed + 1 / K) / 2, 0.0
@@ -36,17 +37,17 @@ def peps(arms, budget, rng, sigma=1.0, tries=100):
         a = min(np.searchsorted(shares, rng.random(), side="right"), K - 1)
         sample = yield one_pull(a, K)
         T, S = T + sample.counts, S + sample.sums
-        u = root.T @ arms[a]  # V grows by xx': the root shrinks along u
+        u = root.T @ arms[a]  # V grows by xx', so the root shrinks along u
         root = root - (1 - 1 / np.sqrt(1 + u @ u)) / (u @ u) * np.outer(root @ u, u)
 
 
 def another_world(arms, theta, root, tries, rng):
-    """A sample (d,) of N(theta, root root') with another best arm; the nearest tie if there is none in `tries`."""
+    """Return a sample (d,) of N(theta, root root') with another best arm; the nearest tie if `tries` have none."""
     best = argmax(arms @ theta)
     y = arms[best] - np.delete(arms, best, axis=0)
     distances = (y @ theta) ** 2 / ((y @ root) ** 2).sum(axis=1)
     rival = y[argmax(-distances)]
-    if distances.min() / 2 <= np.log(1 + len(arms) * tries):  # else not one of `tries` samples would change the answer
+    if distances.min() / 2 <= np.log(1 + len(arms) * tries):  # else `tries` samples are too few
         for _ in range(tries):
             other = theta + root @ rng.standard_normal(len(theta))
             if argmax(arms @ other) != best:

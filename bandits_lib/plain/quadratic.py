@@ -1,7 +1,7 @@
-"""What HEAD and its competitors share: noise with sigma_x^2 = x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+"""Noise model of HEAD and its baselines: sigma_x^2 = x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
-Where the phi do not span R^M, vech(Sigma) is the shortest of several; the library's has the least Frobenius norm. The
-variances of the arms that HEAD and the uniform estimator find are the same.
+If the phi do not span R^M, vech(Sigma) is the shortest of several solutions; that of the library has the smallest
+Frobenius norm. The variances of the arms that HEAD and the uniform estimator find are the same.
 """
 
 import numpy as np
@@ -10,18 +10,18 @@ from bandits_lib.variance import VarianceEstimate
 
 
 def features(arms):
-    """phi_x (K, M) of arms (K, d), M = d(d+1)/2: the squares of the coordinates, and twice their products."""
+    """Return phi_x (K, M) of arms (K, d), M = d(d+1)/2: squares of the coordinates, and twice their products."""
     i, j = np.triu_indices(arms.shape[1])
     return np.where(i == j, 1, 2) * arms[:, i] * arms[:, j]
 
 
 def squared_residuals(sample, means):
-    """Sums (K,) of (y - mean)^2 over the pulls of each arm, for means (K,)."""
+    """Return sums (K,) of (y - mean)^2 over the pulls of each arm, for means (K,)."""
     return sample.squares - 2 * means * sample.sums + sample.counts * means**2
 
 
 def regression(arms, counts, residuals, sigma_min, sigma_max):
-    """VarianceEstimate for arms (K, d) from counts (K,) and sums of squared residuals (K,)."""
+    """Return the VarianceEstimate of arms (K, d) from counts (K,) and sums of squared residuals (K,)."""
     phi = features(arms)
     A, b = (phi.T * counts) @ phi, phi.T @ residuals
     vech = np.linalg.pinv(A, rcond=1e-10) @ b

@@ -1,8 +1,8 @@
-"""The Separate Arm Estimator, which HEAD is compared with (weltz2023, appendix C, Algorithm 4).
+"""The Separate Arm Estimator, a baseline of HEAD (weltz2023, appendix C, Algorithm 4).
 
-Nobody finds the best of all subsets: as in the published code it is the best of 1000 random ones, of the longest arms.
-The paper prints U* = argmax zeta_min(Phi_U^-1), the shortest arms; its bound needs a large zeta_min(Phi_U), as here.
-The phi span R^M; where they do not, the library takes as many arms as they span dimensions.
+There are too many subsets to try them all. As in the published code, U* is the best of 1000 random subsets of the
+longest arms. The paper prints U* = argmax zeta_min(Phi_U^-1), which favours short arms. Its bound needs a large
+zeta_min(Phi_U), as here. The phi must span R^M; otherwise the library chooses as many arms as the phi span dimensions.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from bandits_lib.protocol import Result
 
 
 def separate_arm_estimator(arms, budget, sigma_min, sigma_max, rng):
-    """VarianceEstimate for arms (K, d) from Gamma = `budget` pulls; rng draws the subsets of arms."""
+    """Return the VarianceEstimate of arms (K, d) from Gamma = `budget` pulls; rng draws the subsets of arms."""
     U = best_subset(arms, rng)  # line 3
     share = np.zeros(len(arms))
     share[U] = 1 / len(U)
@@ -24,7 +24,7 @@ def separate_arm_estimator(arms, budget, sigma_min, sigma_max, rng):
 
 
 def best_subset(arms, rng):
-    """U* (M,): of random subsets of the longest arms, the one whose Phi_U has the largest least singular value."""
+    """Return U* (M,): of random subsets of the longest arms, the one with the largest zeta_min(Phi_U)."""
     phi = features(arms)
     K, M = phi.shape
     longest = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")[: max(K // 10, M + 20)]

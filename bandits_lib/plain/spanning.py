@@ -1,4 +1,4 @@
-"""Independent arms to begin with, where a rule must not meet a singular matrix; the library begins so, too."""
+"""Independent arms, pulled first so that matrices are invertible; the library begins in the same way."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from bandits_lib.numerics.ties import argmax
 
 
 def spanning_arms(arms):
-    """Rows (list of d) of arms (K, d) that span R^d: each is the farthest from the span of those before."""
+    """Return rows (list of d) of arms (K, d) that span R^d: each is the farthest from the span of those before."""
     rest, chosen = np.array(arms, dtype=float), []
     for _ in range(arms.shape[1]):
         chosen.append(argmax((rest**2).sum(axis=1)))
@@ -16,6 +16,6 @@ def spanning_arms(arms):
 
 
 def in_their_span(arms):
-    """Arms (m, d) as (m, r), in an orthonormal basis of the r dimensions that they span."""
+    """Return arms (m, d) as (m, r), in an orthonormal basis of the r dimensions that they span."""
     _, lengths, axes = np.linalg.svd(arms, full_matrices=False)
     return arms @ axes[lengths > 1e-7 * lengths[0]].T

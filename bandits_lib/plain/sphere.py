@@ -1,9 +1,9 @@
 """Track-and-Stop on the unit sphere (Jedra and Proutiere 2020, section 4): the paper's rule and the library's default.
 
-Pulls go round robin over an orthonormal basis u_1, ..., u_d, and stopping is checked after every block of d pulls,
-where A_t = n I. c is 1, and delta_t = delta / (2 t^2). The divisor of rho in eq. (11) is lost in our text, |mu_hat|^2
-is what the proof needs; so is part of the logarithm in Theorem 5, log(4 t^d) is ours. With this epsilon_t that rule
-waits thousands of times too long, so the library's default is another one.
+Pulls go round robin over an orthonormal basis u_1, ..., u_d. Stopping is checked after every block of d pulls, when
+A_t = n I. c is 1, and delta_t = delta / (2 t^2). Our copy of eq. (11) lacks the divisor of rho; the proof needs
+|mu_hat|^2. Our copy of Theorem 5 lacks a part of the logarithm; log(4 t^d) is our reading. With this epsilon_t the
+paper's rule takes thousands of times as many pulls as the direct rule, so the direct rule is the library's default.
 """
 
 from math import log, sqrt
@@ -14,7 +14,7 @@ from bandits_lib.protocol import Result
 
 
 def sphere(d, epsilon, delta, sigma=1.0):
-    """Unit vector (d,) of regret at most epsilon, with probability 1 - delta, by eqs. (11) and (12)."""
+    """Return a unit vector (d,) of regret at most epsilon, with probability 1 - delta, by eqs. (11) and (12)."""
     n, S = 0, np.zeros(d)
     while True:
         sample = yield np.ones(d, dtype=int)  # a_t = u_(t mod d)
@@ -26,13 +26,13 @@ def sphere(d, epsilon, delta, sigma=1.0):
         zeta = log(2) + d / 2 * log(n + 1) - log(delta_t)  # Proposition 3
         beta = 2 * sigma**2 * zeta  # eq. (12)
         rho = 4 * sigma**2 * epsilon_t**2 * zeta / (epsilon - epsilon_t) ** 2
-        Z = n * length * epsilon_t  # the infimum over b; over no b, if epsilon_t > 2 |mu_hat|, it is infinite: we go on
+        Z = n * length * epsilon_t  # the infimum over b; if epsilon_t > 2 |mu_hat| there is no b, and we go on
         if epsilon_t <= 2 * length and Z >= beta and n >= max(1, rho / length**2):  # eq. (11)
             return Result(mu / length)
 
 
 def sphere_direct(d, epsilon, delta, sigma=1.0):
-    """The same by the library's default: stop when no mu (d,) in the confidence ball gives a regret above epsilon."""
+    """Return a unit vector (d,) by the direct rule: stop if no mu in the confidence ball gives regret above epsilon."""
     n, S = 0, np.zeros(d)
     while True:
         sample = yield np.ones(d, dtype=int)
@@ -41,7 +41,7 @@ def sphere_direct(d, epsilon, delta, sigma=1.0):
         length = np.linalg.norm(mu)
         radius = sqrt(
             4 * sigma**2 * (d / 2 * log(n + 1) - log(delta)) / n
-        )  # of |mu_hat - mu|; the bound behind Proposition 2
+        )  # bound on |mu_hat - mu|, from the proof of Proposition 2
         regret = radius**2 / (2 * length) if radius <= 2 * length else 2 * (radius - length)  # the largest in the ball
         if regret <= epsilon:
             return Result(mu / length)

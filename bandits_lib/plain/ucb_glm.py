@@ -1,7 +1,7 @@
 """UCB-GLM for rewards 0 and 1, stopped at a budget (Li, Lu and Zhou 2017, Algorithm 1; azizi2022, section 8).
 
-One pull of each arm comes first, where Li et al. draw several arms at random. The library's default alpha is that of
-their Theorem 2; the code published with azizi2022 adds ||x||^2 / 2 in place of alpha ||x||.
+One pull of each arm comes first; Li et al. draw several arms at random. The library's default alpha is that of their
+Theorem 2. The code published with azizi2022 adds ||x||^2 / 2 instead of alpha ||x||.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from bandits_lib.protocol import Result, one_pull
 
 
 def ucb_glm(arms, budget, alpha):
-    """Row of arms (K, d) that was pulled most in `budget` pulls; of several, the one of largest estimate."""
+    """Return the row of arms (K, d) that was pulled most in `budget` pulls; of ties, that of the largest estimate."""
     K = len(arms)
     sample = yield np.ones(K, dtype=int)
     T, S = sample.counts, sample.sums

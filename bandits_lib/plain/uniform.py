@@ -1,6 +1,6 @@
-"""The Uniform Estimator, which HEAD is compared with (weltz2023, appendix C, Algorithm 3).
+"""The Uniform Estimator, a baseline of HEAD (weltz2023, appendix C, Algorithm 3).
 
-theta and Sigma are fitted to the same rewards. The variances are clipped, which the paper does not print here.
+theta and Sigma are fitted to the same rewards. The variances are clipped, although Algorithm 3 does not say so.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from bandits_lib.protocol import Result
 
 
 def uniform_estimator(arms, budget, sigma_min, sigma_max, rng):
-    """VarianceEstimate for arms (K, d) from Gamma = `budget` pulls; rng draws the arms."""
+    """Return the VarianceEstimate of arms (K, d) from Gamma = `budget` pulls; rng draws the arms."""
     K = len(arms)
     sample = yield rng.multinomial(budget, np.full(K, 1 / K))  # line 3
     A, b = (arms.T * sample.counts) @ arms, arms.T @ sample.sums

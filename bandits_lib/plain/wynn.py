@@ -1,7 +1,7 @@
 """Wynn's method for the G-optimal design (Wynn 1970), with the step of Fedorov (1972): GSE-Lin-Wynn of azizi2022.
 
-The library's `wynn_design` keeps 20 binary digits of a weight, and of arms on a line it takes the longest alone; its
-GSE has a certified design of few atoms by default.
+The library's `wynn_design` rounds weights to 20 binary digits and keeps only the longest of several arms on a line. The
+default of its GSE is a certified design with few atoms.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from bandits_lib.numerics.ties import argmax
 
 
 def wynn(arms, n):
-    """Pi_t (m,), whole pulls of sum n, for arms (m, d) that span R^d."""
+    """Return Pi_t (m,), whole pulls of sum n, for arms (m, d) that span R^d."""
     return round_design(wynn_design(arms), n, "regret", arms)
 
 
 def wynn_design(arms, epsilon=1e-3):
-    """pi (m,) with max_i ||x_i||^2 <= (1 + epsilon) d in V^-1, for arms (m, d) that span R^d."""
+    """Return pi (m,) with max_i ||x_i||^2 <= (1 + epsilon) d in V^-1, for arms (m, d) that span R^d."""
     m, d = arms.shape
     pi = np.full(m, 1 / m)
     while True:

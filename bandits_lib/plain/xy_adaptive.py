@@ -1,8 +1,8 @@
 """XY-adaptive allocation (Soare, Lazaric and Munos 2014, section 5), greedy, as Fiez et al. (2019) describe it.
 
-Section 5 and appendix F; their code compares norms over the phase's pulls and begins with A = I; here norms, and
-spanning arms. A phase's pulls do not depend on its rewards and are asked for at once. Where several arms leave the
-same, the one goes first that takes most from the worst direction (the library's tie; the papers name none).
+See their section 5 and appendix F. Their code divides norms by the pulls of the phase and begins with A = I; here norms
+are not divided, and spanning arms come first. The pulls of a phase do not depend on its rewards, so they are one batch.
+The papers do not say how to break ties. As in the library, the arm that reduces the largest norm most goes first.
 """
 
 from itertools import combinations, count
@@ -16,9 +16,9 @@ from bandits_lib.protocol import Result
 
 
 def xy_adaptive(arms, items, delta, sigma=1.0, alpha=0.1):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d)."""
     (K, d), M = arms.shape, len(items)
-    Z, norm = list(range(M)), 1 / (d * (d + 1) + 1)  # of Soare et al.: rho_0 / n_0
+    Z, norm = list(range(M)), 1 / (d * (d + 1) + 1)  # rho_0 / n_0 of Soare et al.
     for j in count(1):
         if len(Z) == 1:
             return Result(Z[0])
@@ -42,14 +42,14 @@ def xy_adaptive(arms, items, delta, sigma=1.0, alpha=0.1):
 
 
 def greedy(arms, Y, A_inv):
-    """argmin over x of max over y of y'(A + xx')^-1 y, a row of arms (K, d), for directions Y (n, d)."""
+    """Return argmin over x of max over y of y'(A + xx')^-1 y, a row of arms (K, d), for directions Y (n, d)."""
     before = norms(Y, A_inv)
-    taken = (Y @ A_inv @ arms.T) ** 2 / (1 + norms(arms, A_inv))  # Sherman and Morrison: from each y by each x, (n, K)
+    taken = (Y @ A_inv @ arms.T) ** 2 / (1 + norms(arms, A_inv))  # reduction of y by x (Sherman-Morrison), (n, K)
     left = (before[:, None] - taken).max(axis=0)
     tied = left <= left.min() * (1 + 1e-9)
     return argmax(np.where(tied, taken[argmax(before)], -1.0))
 
 
 def norms(V, A_inv):
-    """Squared norms (n,) of the rows of V (n, d), in A^-1."""
+    """Return squared norms (n,) of the rows of V (n, d), in A^-1."""
     return np.einsum("nd,de,ne->n", V, A_inv, V)

@@ -1,4 +1,4 @@
-"""XY-oracle: the allocation that knows theta_star and only verifies it (Fiez et al. 2019, eq. 1 and appendix F)."""
+"""XY-oracle: a rule that knows theta_star and only verifies its best item (Fiez et al. 2019, eq. 1, appendix F)."""
 
 from itertools import count
 from math import ceil, log, sqrt
@@ -11,7 +11,7 @@ from bandits_lib.protocol import Result
 
 
 def xy_oracle(arms, items, delta, theta_star, rng, sigma=1.0, gamma=1.1):
-    """Row of the best of items (M, d), once it is verified, by pulls of arms (K, d) that rng draws; theta_star (d,)."""
+    """Return the row of the best of items (M, d), known from theta_star (d,), once pulls of arms (K, d) verify it."""
     M, d = items.shape
     best = argmax(items @ theta_star)  # z*
     y = items[best] - np.delete(items, best, axis=0)  # Y*(Z)

@@ -10,7 +10,7 @@ from bandits_lib.protocol import Result
 
 
 def xy_static(arms, items, delta, rng, sigma=1.0, gamma=1.35):
-    """Row of the best of items (M, d), with probability 1 - delta, by pulls of arms (K, d) that rng draws."""
+    """Return the row of the best of items (M, d), with probability 1 - delta, by draws of arms (K, d) from rng."""
     M, d = items.shape
     lam = frank_wolfe_design(arms, pairs(items)).weights  # on Y(Z), by the paper's own solver
     A, b = np.zeros((d, d)), np.zeros(d)

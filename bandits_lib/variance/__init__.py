@@ -1,4 +1,4 @@
-"""Estimators of a variance that is quadratic in the arm, sigma_x^2 = x'Sigma x (weltz2023), played like any rule."""
+"""Rules that estimate variances which are quadratic in the arm, sigma_x^2 = x'Sigma x (weltz2023)."""
 
 from bandits_lib.variance._head import burn_in, head
 from bandits_lib.variance.baselines import separate_arm_design, separate_arm_estimator, uniform_estimator

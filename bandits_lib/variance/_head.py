@@ -1,19 +1,20 @@
 """HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023).
 
 Departures:
-- Exactly `budget` pulls are made: `round_design` rounds both halves, where ceil(lambda_x Gamma / 2) adds up to more.
-- Line 13 returns Sigma alone; here the clipped deviations come with it. `share` may differ from one half.
-- Sigma need not be identified: design and regression live in the span of the phi's (`variance.quadratic`).
+- Exactly `budget` pulls are made, because `round_design` rounds both halves; the paper's ceil(lambda_x Gamma / 2) can
+  add up to more.
+- Line 13 returns Sigma alone; here the clipped standard deviations come with it. `share` may differ from one half.
+- Sigma need not be identified: design and regression use the span of the phi's (`variance.quadratic`).
 
-`burn_in` is how long HEAD must run before its variances can replace the true ones in H-RAGE (appendix D).
+`burn_in` returns how many pulls HEAD must make before its variances can replace the true ones in H-RAGE (appendix D).
 H-RAGE needs sigma_x^2 <= 3/2 sigma_hat_x^2 for all arms, with probability 1 - delta / 2 (Lemma E.1). Appendix D.2
 bounds every |sigma_hat_x^2 - sigma_x^2| after Gamma pulls by A + B + C, L = log(12 |X| / delta), S = 1 + 6 epsilon:
     A = 4 S d L sigma_max^2 / Gamma,    B = sigma_max^2 sqrt(128 S d^2 L / Gamma),
     C = 4 S sigma_max^2 sqrt(40 d^3 L (d log 6 + L)) / Gamma.
-Its departures:
-- L is in all three terms, as all arms at once need it; C is doubled (its last display forgets a 2).
-- A + B + C <= sigma_min^2 / 2 is enough for clipped estimates; without clipping it would take sigma_min^2 / 3.
-- The other branch of B's maximum, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
+Departures of `burn_in`:
+- All three terms contain L, because the bound must hold for all arms at once. C is doubled: its last display lacks a 2.
+- A + B + C <= sigma_min^2 / 2 suffices for clipped estimates; without clipping, sigma_min^2 / 3 would be needed.
+- The other branch of the maximum in B, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit
 
 FORMS = ("theory", "printed", "paper", "code")
 SLACK = 1 + 6 / 60  # 1 + 6 epsilon, for rounding, as in the published code
-PER_ATOM = 21  # pulls of a stage per atom of its design: rounding and a certificate of .1 % then lose less than SLACK
+PER_ATOM = 21  # pulls of a stage per atom of its design; rounding and a 0.1 % certificate then cost less than SLACK
 
 
 @rule(label="HEAD", guarantee=ENTRIES)
@@ -50,24 +51,25 @@ def head(
     arms : (K, d) array_like
         Arms that can be pulled.
     budget : int
-        Number of pulls; all are made.
+        Number of pulls; the rule makes all of them.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms; the estimates are clipped to them.
     share : float
-        Share of the pulls, in (0, 1), that estimate theta (rounded down); the paper's half is generous.
+        Share in (0, 1) of the pulls that estimate theta, rounded down; the paper has one half.
     design : callable
         Function (vectors (K, n)) -> `Design`, called with the arms, then with their phi.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`, and one `Round` a
-        stage, whose `width` is the largest standard error that a noise of sigma_max allows.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`, and one
+        `Round` per stage, whose `width` is the largest standard error if all noise has standard deviation sigma_max.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget that leaves an arm of a design without a pull (it names the smallest).
+        If an argument is invalid, or if the budget leaves an arm of a design without a pull (the message gives the
+        smallest budget).
 
     Examples
     --------
@@ -100,9 +102,9 @@ def head(
 
 
 def stages(budget, share, atoms, atoms_of_phi):
-    """Pulls of the two stages, each enough for the arms of its design."""
+    """Return the pulls of the two stages, each enough for the arms of its design."""
     if not 0 < share < 1:
-        raise ValueError(f"share must lie strictly between 0 and 1 (of the pulls, for theta); got {share}: use 0.5")
+        raise ValueError(f"share must lie strictly between 0 and 1 (share of pulls for theta); got {share}: use 0.5")
     least = ceil(max(atoms / share, atoms_of_phi / (1 - share)) - 1e-9)
     budget = check_budget(budget, least, f"its stages measure {atoms} and {atoms_of_phi} arms")
     first = floor(share * budget + 1e-9)
@@ -115,7 +117,7 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
     Parameters
     ----------
     form : {"theory", "printed", "paper", "code"}
-        What is taken from appendix D.2, see Notes.
+        Formula, taken from appendix D.2 or the published code; see Notes.
     K, d : int
         Number and dimension of the arms.
     sigma_min, sigma_max : float
@@ -131,19 +133,20 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
     Raises
     ------
     ValueError
-        For bad input, and for an unknown form.
+        If an argument is invalid, or if the form is unknown.
 
     Notes
     -----
-    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, corrected; the shortest of the three that are proved.
-    - "printed" is the second of the appendix's two bounds with 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2
-      log(12 K / delta). The first has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
-    - "paper" has the constant that the appendix ends with: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
-    - "code" is the published code's, 4 * 256 (1 + 6 epsilon) kappa^2 d^2 log(12 / delta), cut to an integer: 256 in the
-      place of 784 in the first bound. It is proved for clipped estimates and up to 190, 174 and 167 arms in
-      the paper's experiments.
+    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, with corrected terms. Of the three forms with a general proof
+      it is the shortest.
+    - "printed" is the second of two bounds in the appendix with 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2
+      log(12 K / delta). The first bound has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
+    - "paper" has the constant at the end of the appendix: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
+    - "code" repeats the published code, 4 * 256 (1 + 6 epsilon) kappa^2 d^2 log(12 / delta), truncated to an integer:
+      the first bound with 256 instead of 784. It is proved for clipped estimates and up to 190, 174 and 167 arms in the
+      three experiments of the paper.
 
-    Epsilon, the slack for rounding, is 1 / 60, as in the code.
+    Epsilon, the slack for rounding, is 1 / 60, as in the published code.
 
     Examples
     --------
@@ -165,13 +168,13 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
 
 
 def error(pulls, *, K, d, delta):
-    """A + B + C of appendix D.2 after so many pulls, corrected, as a multiple of sigma_max^2."""
+    """Return A + B + C of appendix D.2 after so many pulls, corrected, as a multiple of sigma_max^2."""
     L = log(12 * K / delta)
     root, linear = _terms(K, d, delta)
     return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls
 
 
 def _terms(K, d, delta):
-    """B = sqrt(root / n) and A + C = linear / n after n pulls, over sigma_max^2."""
+    """Return `root` and `linear`, with B = sqrt(root / n) and A + C = linear / n after n pulls, over sigma_max^2."""
     L = log(12 * K / delta)
     return 128 * SLACK * d**2 * L, 4 * SLACK * (d * L + sqrt(40 * d**3 * L * (d * log(6) + L)))

@@ -1,11 +1,11 @@
-"""What HEAD is compared with: the Uniform and the Separate Arm Estimator (weltz2023, appendix C, Algorithms 3 and 4).
+"""Baselines of HEAD: the Uniform and the Separate Arm Estimator (weltz2023, appendix C, Algorithms 3 and 4).
 
 Departures:
-- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), the shortest arms. Its bound (Theorem D.1) needs a large
-  zeta_min(Phi_U), the default; `criterion` has both, and "volume", a greedy choice of largest volume (ours).
-- As in the published code, the best of 1,000 random subsets of the max(K / 10, M + 20) longest arms is taken.
-- Where the phi's span r < M dimensions, r arms are chosen, and singular values are those within the span.
-- Whole pulls that add up to `budget`, as in `head`.
+- Algorithm 4 prints U* = argmax zeta_min(Phi_U^-1), which favours short arms. Its bound (Theorem D.1) needs a large
+  zeta_min(Phi_U), the default. `criterion` offers both, and "volume", a greedy choice of largest volume (ours).
+- As in the published code, U* is the best of 1,000 random subsets of the max(K / 10, M + 20) longest arms.
+- If the phi's span r < M dimensions, r arms are chosen, and singular values are computed within the span.
+- Pulls are rounded so that they add up to `budget`, as in `head`.
 """
 
 import numpy as np
@@ -23,32 +23,32 @@ from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
-BLOCK = 50  # subsets in hand at once
+BLOCK = 50  # number of subsets in one batch of linear algebra
 
 
 @rule(label="Uniform", guarantee=ENTRIES)
 def uniform_estimator(
     arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
 ) -> Algorithm:
-    """Estimate the variances from arms drawn uniformly, every pull used for both regressions (weltz2023, Algorithm 3).
+    """Estimate the variances from arms drawn uniformly; all pulls enter both regressions (weltz2023, Algorithm 3).
 
     Parameters
     ----------
     arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
         As for `head`.
     rng : numpy.random.Generator
-        Draws the arms.
+        Generator that draws the arms.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`; the residuals are
-        those of the rewards that theta_hat was fitted to.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`, from residuals
+        of the same rewards that theta_hat was fitted to.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget below the dimension of the phi's (or not above that of the arms).
+        If an argument is invalid, or if the budget is below the dimension of the phi's or not above that of the arms.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def uniform_estimator(
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
-    budget = check_budget(budget, least, "one per dimension of phi, and more than dimensions of the arms")
+    budget = check_budget(budget, least, "one for each dimension of phi, and more than the dimension of the arms")
     sample = yield rng.multinomial(budget, np.full(len(arms), 1 / len(arms)))  # Alg. 3, line 3
     mean = least_squares(arms, sample)  # line 5
     fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # line 6
@@ -87,19 +87,19 @@ def separate_arm_estimator(
     arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
         As for `head`.
     criterion, subsets, candidates : str, int and int
-        Which arms are pulled, as for `separate_arm_design`.
+        Choice of the arms, as for `separate_arm_design`.
     rng : numpy.random.Generator
-        Draws the subsets.
+        Generator that draws the subsets.
 
     Yields
     ------
     (K,) int array
-        Pulls to make next, answered with a `Sample`. Returns a `Result`: the `VarianceEstimate`.
+        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`.
 
     Raises
     ------
     ValueError
-        For bad input, and for a budget below two pulls for each arm that is needed.
+        If an argument is invalid, or if the budget is below two pulls for each chosen arm.
 
     Examples
     --------
@@ -135,17 +135,17 @@ def separate_arm_design(
     Parameters
     ----------
     arms : (K, d) array_like
-        Arms that can be pulled; r of them are chosen, the dimension of their phi's.
+        Arms that can be pulled. The number of chosen arms is r, the dimension of their phi's.
     criterion : {"zeta_min", "printed", "volume"}
-        Of the random subsets, that of the largest least singular value of Phi_U, or that of the smallest largest one,
-        as printed; "volume" is the greedy choice.
+        With "zeta_min", choose the random subset that maximises the smallest singular value of Phi_U; with "printed",
+        the one that minimises the largest singular value. "volume" is the greedy choice.
     subsets : int
         Number of random subsets.
     candidates : int, optional
-        Number of longest arms that the subsets are drawn among; by default max(K / 10, M + 20), or all if these do not
-        span the phi's.
+        Number of longest arms from which the subsets are drawn. The default is max(K / 10, M + 20), or all arms if
+        these do not span the phi's.
     rng : numpy.random.Generator
-        Draws the subsets.
+        Generator that draws the subsets.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def separate_arm_design(
     Raises
     ------
     ValueError
-        For bad arms, an unknown criterion, and `subsets` or `candidates` too few.
+        If the arms are invalid, the criterion is unknown, or `subsets` or `candidates` is too small.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def separate_arm_design(
     check_option("criterion", criterion, ("zeta_min", "printed", "volume"))
     check_dimension("subsets", subsets, 1)
     phi = features(check_arms(arms))
-    phi = product(phi, basis(phi))  # the span of the phi's, lengths and angles kept
+    phi = product(phi, basis(phi))  # coordinates of their span, which keep lengths and angles
     rank = phi.shape[1]
     if criterion == "volume":
         return _equal_weights(phi, spanning_arms(phi))
@@ -176,7 +176,7 @@ def separate_arm_design(
 
 
 def _candidates(arms, phi, number):
-    """Rows of the `number` longest arms, in order of length; as many more as the span of the phi's asks for."""
+    """Return rows of the `number` longest arms by length, by default enough of them to span the phi's."""
     rank = phi.shape[1]
     order = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")
     if number is not None:
@@ -188,7 +188,7 @@ def _candidates(arms, phi, number):
 
 @cached
 def _best_subset(phi, tries, criterion):
-    """The best of the subsets `tries` (n, r); of those that do not span, none. Falls back on the largest volume."""
+    """Return the best of the subsets `tries` (n, r) that span the space; if none spans it, that of largest volume."""
     blocks = np.array_split(tries, len(tries) // BLOCK + 1)
     squared = np.concatenate([np.linalg.eigvalsh(phi[rows] @ phi[rows].transpose(0, 2, 1)) for rows in blocks])
     spans = squared[:, 0] > 1e-12 * squared[:, -1]
@@ -199,7 +199,7 @@ def _best_subset(phi, tries, criterion):
 
 
 def _equal_weights(phi, rows):
-    """The `Design` of equal weights on these rows of phi."""
+    """Return the `Design` of equal weights on these rows of phi."""
     weights = np.zeros(len(phi))
     weights[rows] = 1 / len(rows)
     rank = phi.shape[1]

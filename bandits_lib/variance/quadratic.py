@@ -1,7 +1,7 @@
 """Noise that is quadratic in the arm, sigma_x^2 = x'Sigma x = phi_x'vech(Sigma), and its regression (weltz2023).
 
-The regression works in the span of the phi's, of dimension `rank` <= M = d(d+1)/2, and returns the Sigma of least
-Frobenius norm; the published code adds the identity to a matrix it finds singular. Around any m
+The regression uses the span of the phi's, of dimension `rank` <= M = d(d+1)/2, and returns the Sigma of smallest
+Frobenius norm; the published code adds the identity to a singular matrix. For any m, the n rewards y of an arm have
     sum of (y - m)^2 = (squares - sums^2 / n) + n (sums / n - m)^2.
 """
 
@@ -15,16 +15,16 @@ from bandits_lib.numerics.span import quick_inverse_root
 
 
 class VarianceEstimate(NamedTuple):
-    """Hold what a variance estimator recommends (weltz2023, Algorithms 1, 3 and 4).
+    """Recommendation of a variance estimator (weltz2023, Algorithms 1, 3 and 4).
 
     Attributes
     ----------
     sigma : (K,) array
         Standard deviation of each arm, clipped to [sigma_min, sigma_max].
     Sigma : (d, d) array
-        Symmetric, of least Frobenius norm among the fits, not clipped, not necessarily semidefinite.
+        Symmetric matrix of smallest Frobenius norm among the fits. It is not clipped and need not be semidefinite.
     rank, counts : int and (K,) int array
-        Dimension of the phi's that were pulled, M if Sigma is identified; pulls of each arm.
+        Dimension of the phi's that were pulled, which is M if Sigma is identified, and pulls of each arm.
 
     Examples
     --------
@@ -39,15 +39,15 @@ class VarianceEstimate(NamedTuple):
 
 
 class QuadraticFit(NamedTuple):
-    """A fitted Sigma; x'Sigma x has variance |root isometric(x)|^2 times that of a single squared residual."""
+    """Fitted Sigma; the variance of x'Sigma x is |root isometric(x)|^2 times that of a single squared residual."""
 
-    Sigma: np.ndarray  # (d, d), of least Frobenius norm among the fits
+    Sigma: np.ndarray  # (d, d), of smallest Frobenius norm among the fits
     root: np.ndarray  # (rank, M), of the inverse of the information on Sigma
     rank: int
 
 
 def features(arms: np.ndarray) -> np.ndarray:
-    """Return features phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
+    """Return the features phi_x of every arm, with x'Sigma x = phi_x'vech(Sigma) (weltz2023, section 3).
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ def features(arms: np.ndarray) -> np.ndarray:
 
 
 def isometric(arms):
-    """phi_x with off-diagonal entries divided by sqrt(2), (K, M): |phi_x| = |x|^2 and |vech| is Frobenius' norm."""
+    """Return phi_x (K, M) with off-diagonal entries over sqrt(2): |phi_x| = |x|^2 and |vech| is the Frobenius norm."""
     return np.ascontiguousarray(features(arms) / off_diagonal_lengths(arms.shape[1]))
 
 
 def off_diagonal_lengths(d):
-    """(M,) length of each entry of vech(Sigma) in the Frobenius norm: 1 on the diagonal, sqrt(2) off it."""
+    """Return the Frobenius norm (M,) of each entry of vech(Sigma): 1 on the diagonal, sqrt(2) off it."""
     i, j = np.triu_indices(d)
     return np.where(i == j, 1.0, np.sqrt(2.0))
 
 
 def squared_residuals(means, sample):
-    """(K,) sum over the pulls of each arm of (reward - means)^2, means (K,) the predicted rewards."""
+    """Return sums (K,) of (reward - mean)^2 over the pulls of each arm; means (K,) : the predicted rewards."""
     n = np.maximum(sample.counts, 1)
     averages = sample.sums / n
     within = np.maximum(sample.squares - sample.sums * averages, 0.0)
@@ -88,7 +88,7 @@ def squared_residuals(means, sample):
 
 
 def fit_quadratic(arms, counts, squares):
-    """The `QuadraticFit` of `squares` (K,), sums of squared residuals, on phi (weltz2023, Algorithm 1, line 12)."""
+    """Return the `QuadraticFit` of `squares` (K,), sums of squared residuals, on phi (weltz2023, Alg. 1, line 12)."""
     pulled = np.flatnonzero(counts)
     phi = isometric(arms[pulled])
     root, _ = quick_inverse_root(phi, counts[pulled])
@@ -100,18 +100,18 @@ def fit_quadratic(arms, counts, squares):
 
 
 def variances(arms, Sigma):
-    """(K,) x'Sigma x of every arm."""
+    """Return x'Sigma x of every arm, (K,)."""
     return row_products(product(arms, Sigma), arms)
 
 
 def estimate(arms, fit, counts, sigma_min, sigma_max):
-    """The `VarianceEstimate` of a QuadraticFit, clipped to the bounds."""
+    """Return the `VarianceEstimate` of a QuadraticFit, clipped to the bounds."""
     sigma = np.sqrt(np.clip(variances(arms, fit.Sigma), sigma_min**2, sigma_max**2))
     return VarianceEstimate(sigma, fit.Sigma, fit.rank, counts)
 
 
 def check_bounds(sigma_min, sigma_max):
-    """Both bounds as positive floats in order."""
+    """Return both bounds as positive floats in order."""
     low, high = check_positive("sigma_min", sigma_min), check_positive("sigma_max", sigma_max)
     if low > high:
         raise ValueError(f"sigma_min must not exceed sigma_max (standard deviations); got {low} and {high}: swap them")

@@ -194,7 +194,7 @@ def test_the_union_bound_adds_up(log_items, saved):
         ({"burn_in": np.ones(4)}, "burn_in must be one standard deviation or one per arm"),
         ({"burn_in": np.zeros(9)}, "burn_in must be positive and finite"),
         ({"objective": "all"}, "objective must be one of"),
-        ({"threshold": 0.5}, "threshold is for objective='level'"),
+        ({"threshold": 0.5}, "threshold has no effect for objective='best'"),
         ({"log_items": "both"}, "log_items must be one of"),
     ],
 )

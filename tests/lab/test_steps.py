@@ -288,7 +288,7 @@ REFUSED = {
     "xy_adaptive": (lambda: xy_adaptive(ARMS, delta=0.1), "greedy pulls would go on asking"),
     "linucb": (lambda: linucb(ARMS, budget=50), "asks arm by arm"),
     "lingape": (lambda: lingape(ARMS, delta=0.1, theta_bound=1.0, rule="greedy"), "looks at all arms at every pull"),
-    "h_rage": (lambda: h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0), "the burn-in is as long as that takes"),
+    "h_rage": (lambda: h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0), "only the whole burn-in ensures that"),
     "lazy": (
         lambda: lazy_track_and_stop(ARMS, delta=0.1, initial="random", rng=np.random.default_rng(0)),
         "would be drawn anew",

@@ -100,7 +100,9 @@ def test_so_it_does_with_arms_twice_and_a_budget(name, monkeypatch):
 def test_a_rule_that_needs_a_bound_on_theta_says_so_where_it_grows_with_the_scale():
     arms, _ = plane(1e-9, "alba")
     told = {"delta": 0.1, "theta_bound": 2e9}
-    with pytest.raises(ValueError, match="rewards up to 2e\\+09, theta_bound times the longest arm.* rescale"):
+    with pytest.raises(
+        ValueError, match="mean rewards of up to 2e\\+09, theta_bound times the length of the longest arm.* rescale"
+    ):
         next(alba(arms, rng=np.random.default_rng(0), **told))
     with pytest.raises(ValueError, match="lower ridge"):
         next(lingape(arms, **told))

@@ -63,7 +63,7 @@ def test_cars_are_rescaled_and_those_without_price_left_out(tmp_path):
     [
         ("a,b\n", "line 1: expected 26 columns, got 2"),
         (CAR.format(**CARS[0]) + CAR.format(**(CARS[1] | {"price": "dear"})), "line 2: could not convert"),
-        ("", "holds 0 cars of known price"),
+        ("", "has only 0 cars of known price"),
     ],
 )
 def test_car_files_of_another_shape_are_refused(tmp_path, text, words):

@@ -41,18 +41,27 @@ def test_features_are_products_of_user_and_displayed_article(tmp_path, name):
 
 
 BAD = {
-    "three fields": (GOOD.replace("109498 0 |user", "109498 |user", 1), "line 1: expected `timestamp article click"),
-    "click": (line("109498", 2), "line 1: the click must be 0 or 1, got '2'"),
-    "no user": (GOOD + line("109498", 0).replace("|user", "|visitor"), r"line 3: expected \|user and its features"),
+    "three fields": (
+        GOOD.replace("109498 0 |user", "109498 |user", 1),
+        "line 1: the line must read `timestamp article click",
+    ),
+    "click": (line("109498", 2), "line 1: the click must be 0 or 1; got '2'"),
+    "no user": (
+        GOOD + line("109498", 0).replace("|user", "|visitor"),
+        r"line 3: the first group must be \|user and its features",
+    ),
     "not shown": (GOOD + line("109453", 0), "line 3: the displayed article '109453' is not among the articles"),
     "a prefix": (line("1094", 0), "line 1: the displayed article '1094' is not among the articles"),
     "missing feature": (line("109498", 0).replace(" 3:0.200000", "", 1), "line 1: the user must have the features"),
     "twice": (line("109498", 0).replace(" 3:", " 2:", 1), "line 1: the user must have the features 1 to 6, each once"),
-    "feature 7": (line("109498", 0).replace(" 3:0.1", " 7:0.1"), "line 1: article '109498' has '7:0.100000' where"),
+    "feature 7": (
+        line("109498", 0).replace(" 3:0.1", " 7:0.1"),
+        "line 1: article '109498' has '7:0.100000' instead of a feature",
+    ),
     "no number": (line("109498", 0).replace("0.200000", "x", 1), "line 1: could not convert string to float"),
     "not finite": (line("109498", 0).replace("0.200000", "nan", 1), "line 1: the user must have .* each once and fin"),
     "no constant": (line("109498", 0).replace("1:1.0", "1:0.0", 1), "line 1: the user must have a positive constant"),
-    "empty line": (GOOD + "\n", "line 3: expected `timestamp article click"),
+    "empty line": (GOOD + "\n", "line 3: the line must read `timestamp article click"),
     "empty file": ("", r"holds no record \(0 lines of another shape\)"),
 }
 

@@ -245,7 +245,7 @@ def test_published_jobs_lose_dimensions_and_multiply_budgets(job, played):
         (lambda rng: instances.sphere(5, rng, law="ball"), "law must be one of"),
         (lambda rng: instances.static(0.0), "gap must be positive"),
         (lambda rng: instances.static(0.1, K=1), "K must be an integer of at least 2"),
-        (lambda rng: instances.static(0.1, K=4, best=4), "best must be the number of an arm, 0..3"),
+        (lambda rng: instances.static(0.1, K=4, best=4), "best must be the row of an arm, 0..3"),
         (lambda rng: instances.static(0.1, sigma2=-1.0), "sigma2 must be positive"),
         (lambda rng: instances.logistic(0, rng), "d must be an integer"),
         (lambda rng: instances.logistic(3, rng, spread="both"), "spread must be one of"),

@@ -1,4 +1,4 @@
-"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables without titles."""
+"""Give every figure one look: a label, a colour and a marker for each rule, and plots of tables without titles."""
 
 from itertools import chain, count
 from pathlib import Path
@@ -16,13 +16,13 @@ from bandits_lib import fixed_budget, fixed_confidence, variance
 from bandits_lib.figures import results
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
-APART = 0.08  # of the first and the last rule from their setting, in distances of settings
+APART = 0.08  # distance of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
 
 
 class Look(NamedTuple):
-    """How a rule is drawn: its label in legends and tables, its colour and its marker."""
+    """The label of a rule in legends and tables, its colour and its marker."""
 
     label: str
     colour: str
@@ -108,8 +108,8 @@ LOOKS = {  # a rule under its own name has the label of its decorator
 def look(name: str) -> Look:
     """Return the label, the colour and the marker of a rule.
 
-    A rule that LOOKS does not hold is called by its name. The first such keys get the colours farthest from all others;
-    variants described in words get hues of their own.
+    A rule that is not in LOOKS has its name as label. The first rules of this kind get the colours farthest from all
+    others; variants described in words get hues of their own.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def look(name: str) -> Look:
     Returns
     -------
     Look
-        With label, colour and marker.
+        Its label, colour and marker.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def look(name: str) -> Look:
 
 
 def label(name: str) -> str:
-    """Return the label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+    """Return the label of a rule, for tables (`rename(index=style.label)`); return any other value unchanged.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def label(name: str) -> str:
     Returns
     -------
     str
-        Its label.
+        The label.
 
     Examples
     --------
@@ -191,9 +191,9 @@ def use() -> None:
 
 
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
-    """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
+    """Draw pulls against a setting, one line per algorithm with its 95 % interval, on a logarithmic axis of pulls.
 
-    Where runs were cut off stands an arrow upwards from the mean of the pulls that were made.
+    If runs were cut off, an arrow points upwards from the mean of the pulls that were made.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
 
 def cut_off(ax, place, least, name):
-    """Draw that the mean pulls of an algorithm, of which runs were cut off, lie above `least`."""
+    """Draw an arrow: the mean pulls of an algorithm are above `least`, because runs were cut off."""
     color = drawn(name)["color"]
     ax.plot([place], [least], ls="none", marker="_", color=color)
     arrow = {"arrowstyle": "<-", "color": color}
@@ -274,7 +274,8 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
 
 def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
-    """Draw a theoretical number of pulls at the settings, dashed.
+    """Draw a theoretical number of pulls at the settings as a dashed line.
+
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def check_problem(arms, items, delta, sigma):
 
 
 def check_span(directions, arms, name, scale=None):
-    """Refuse directions (n, d) outside the span of the arms; `scale` of the distances is by default their lengths."""
+    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, which is by default their lengths."""
     axes = basis(arms)
     scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
     distance = outside(directions, axes)

@@ -47,7 +47,9 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
     differences = items[best] - np.delete(items, best, axis=0)
     gaps = along(differences, theta)
     if (gaps <= 0).any():
-        raise ValueError("the best item must be unique under theta: two items share the largest value, so drop one")
+        raise ValueError(
+            "the best item must be unique under theta: two items share the largest value, so drop one of them"
+        )
     return differences / gaps[:, None]
 
 
@@ -150,7 +152,7 @@ def lower_bound(
     arms, items, theta : array_like
         As for `oracle_design`.
     delta : float
-        Error probability allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
     sigma : float or (K,) array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
@@ -188,7 +190,7 @@ def sphere_lower_bound(
     norm, epsilon : float
         Length |theta| of the parameter, and accepted regret, below norm / 5, in units of reward.
     delta, sigma : float
-        Error probability allowed, in (0, 1), and standard deviation of the noise.
+        Allowed error probability, in (0, 1), and standard deviation of the noise.
     proof : {"jedra2020", "caps", "longer"}
         Theorem 4, or the larger of Theorem 4 and one of our bounds, which the notebook jedra2020_4_sphere proves. The
         bound "longer" is never below "caps".
@@ -220,7 +222,9 @@ def sphere_lower_bound(
         checks.check_positive("epsilon", epsilon),
     )
     if d < 2 or epsilon >= norm / 5:
-        raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon}, norm = {norm}, d = {d}")
+        raise ValueError(
+            f"epsilon must be below norm / 5, and d at least 2; got epsilon = {epsilon}, norm = {norm}, d = {d}"
+        )
     divergence = checks.check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
     theorem = (d - 1) * divergence / (20 * norm * epsilon)
     if proof == "jedra2020":
@@ -251,7 +255,7 @@ def binary_divergence(delta: float) -> float:
     Parameters
     ----------
     delta : float
-        Error probability allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
 
     Returns
     -------
@@ -306,7 +310,9 @@ def rage_upper_bound(
     if len(items) == 1:
         return np.empty(0)
     if np.sort(gaps)[1] == 0:
-        raise ValueError("two items share the largest value: no number of pulls shows which is the best, so drop one")
+        raise ValueError(
+            "two items share the largest value: no number of pulls shows which is the best, so drop one of them"
+        )
     if gaps.max() > 2 * (1 + 1e-9):
         raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")
     phases = ceil(log2(4 / np.sort(gaps)[1]))

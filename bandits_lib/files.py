@@ -126,7 +126,7 @@ def _held(path, beside):
 
 
 def _opened(beside):
-    """Return the opened lock file, made for all users; reading another user's is enough to lock it."""
+    """Return the open lock file, made for all users; another user's is opened to read, which is enough to lock it."""
     try:
         file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):

@@ -214,7 +214,10 @@ def begin(start, sample, stopping, trace=0, earlier=None):
         counts, pulls = counts + earlier.counts, pulls + earlier.pulls
         information, response = information + earlier.information, response + earlier.response
         if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
-            raise ValueError(f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for {start.first}")
+            raise ValueError(
+                f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for those of arms {start.first}: a "
+                "direction stays too uncertain"
+            )
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
     next_look = pulls if trace else NO_LIMIT
@@ -252,7 +255,7 @@ def refresh(evidence):
 
 @merged
 def update(state, arm, reward):
-    """Add one reward: the `update` of a rule that keeps up to date nothing but the evidence."""
+    """Add one reward: the `update` of a rule that keeps only the evidence."""
     tell(state.evidence, arm, reward)
 
 

@@ -237,7 +237,7 @@ P = ParamSpec("P")
 
 # --- arguments of `@rule` that several rules share; the others are in each rule's file
 #
-# how a rule asks, which sigma it uses, which rule it resembles, and what it promises
+# how a rule asks, which sigma it uses, in which situation it is used, and what it promises
 BATCHES, PULLS = "batches", "pull by pull"
 LARGEST, EACH, OWN = "largest", "each", "0/1 rewards"
 SEQUENTIAL = "as lazy_track_and_stop"

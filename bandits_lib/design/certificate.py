@@ -96,7 +96,7 @@ BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
 def drop_small_leverages(arms, weights, eta, root=None):
-    """Return weights (K,), summing to one, less atoms of small leverage, up to `eta` in all. root : `inverse_root`."""
+    """Return weights (K,) of sum one without atoms of small leverage, up to `eta` in all. root : `inverse_root`."""
     return _dropped(arms, weights, inverse_root(arms, weights) if root is None else root, eta)
 
 

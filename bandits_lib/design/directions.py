@@ -1,8 +1,8 @@
 """Define directions of a design: a list of vectors, or all differences of a set of items, which are never formed.
 
 `scan` finds pairs of points that are far apart. With any centre c, |w_i - w_j| <= |w_i - c| + |w_j - c|, so it skips
-pairs whose radii add up to too little. A Gram matrix filters the others block by block, and the distances of pairs that
-pass are computed again from the differences. The time is O(n^2 r) at worst, the memory O(BLOCK).
+pairs whose radii add up to less than the distance sought. A Gram matrix filters the others block by block, and the
+distances of pairs that pass are computed again from the differences. Time is O(n^2 r) at worst, memory O(BLOCK).
 
 In the plane the longest difference in any norm is a vertex of the difference body conv(Z) - conv(Z), which has at most
 n vertices up to sign.
@@ -65,7 +65,7 @@ def scan(points, level, far, near, every=False, once=False):
 
 
 def outside_in(points, level):
-    """Return indices, points and radii of the centred points that matter, farthest first, and the radius sum sought."""
+    """Return indices, points, radii of centred points that matter, farthest first, and the least sum of two radii."""
     radius = np.sqrt(squares(points))
     reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
     order = np.flatnonzero(radius >= reach - radius.max())
@@ -160,7 +160,7 @@ class Listed(NamedTuple):
         return squared_norms(self.rows, root).max()
 
     def beyond(self, root, level, most):
-        """Return the largest squared norm, and up to `most` directions (m, r) of norms above `level`, in order."""
+        """Return the largest squared norm, and up to `most` directions (m, r) above `level`, largest first."""
         return _listed_beyond(self.rows, root, level, most)
 
     def first(self, root, most):
@@ -213,7 +213,7 @@ class Differences(NamedTuple):
         return float(max(reached, _squared(points, first, second).max(initial=0.0)))
 
     def beyond(self, root, level, most):
-        """Return the largest squared norm, and up to `most` differences (m, r) of norms above `level`, in order."""
+        """Return the largest squared norm, and up to `most` differences (m, r) above `level`, largest first."""
         points = product(self.items, transposed(root))
         i, j, _ = walk(points)
         i, j = self.farthest(root, points, level, i, j, most)
@@ -223,7 +223,7 @@ class Differences(NamedTuple):
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
     def farthest(self, root, points, level, far, near, most):
-        """Return pairs as `scan` for the items' `points` under `root`; all but the `most` farthest may be missing."""
+        """Return pairs as `scan` does for the items' `points` under `root`; those beyond `most` may be missing."""
         return scan(points, level, far, near)
 
     def listed(self):
@@ -244,7 +244,7 @@ class Differences(NamedTuple):
         return False
 
     def worst(self, root):
-        """Return the first difference (i < j, row by row) of largest squared norm, by the rule for ties, and it."""
+        """Return the first difference (i < j, row by row) of largest squared norm, to within a tie, and that norm."""
         points = product(self.items, transposed(root))
         i, j, reached = walk(points)
         first, second = scan(points, reached * (1 - 1e-6), i, j, every=True)

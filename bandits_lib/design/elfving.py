@@ -27,7 +27,7 @@ PERTURBATION = 1e-10  # relative to ||w||_1
 
 @merged
 def _leaving(w, rate, slope, passed):
-    """Return the position that leaves as w - t rate, t >= 0, moves until ||w||_1 is smallest; `passed` change sign."""
+    """Return the position that leaves as w - t rate moves until ||w||_1 is smallest; those `passed` change sign."""
     for k in range(len(w)):
         passed[k] = False
     while True:

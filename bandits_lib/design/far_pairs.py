@@ -22,7 +22,7 @@ LEAF = 16
 
 
 class Tree(NamedTuple):
-    """A binary tree stored as a heap: node k has the children 2k + 1 and 2k + 2, and the last half of it are leaves."""
+    """A binary tree stored as a heap: node k has the children 2k + 1 and 2k + 2; the last half of nodes are leaves."""
 
     low: np.ndarray  # index of the first point of every node
     high: np.ndarray  # index after its last point
@@ -69,7 +69,7 @@ def pairs_in_tree(points, level, first, second):
 
 @kernel
 def _descend(columns, tree, level, stack, row, first, second):
-    """Do so for the columns (d, n) in the order of the tree: compare every leaf with itself and with later ones."""
+    """Find `pairs_in_tree` of columns (d, n) in the order of the tree: compare each leaf with itself and later ones."""
     inner, found = len(tree.low) // 2, 0
     for leaf in range(inner, len(tree.low)):
         stack[0], size = 0, 1

@@ -32,7 +32,7 @@ from bandits_lib.numerics.sparse import inverse_factor, product
 from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
-POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # the first power; its factor after a step that raised the width; otherwise
+POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # the first power; its factor after a step that raised the width; its factor else
 FLAT = 1e-3  # power below which the batch allows no further progress
 LEAST = 1e-3  # smaller pressures are raised to this, because those of a batch may be negative
 WARM = 0.05  # share of a warm start that is spread over all arms
@@ -89,7 +89,9 @@ def points_in(space, items):
 def batch(draws, r, rng):
     """Return (r, draws / 2) standard normals; each stands for itself and its negative."""
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2 or draws % 2:
-        raise ValueError(f"draws must be an even integer of at least 2, each normal with its negative; got {draws}")
+        raise ValueError(
+            f"draws must be an even integer of at least 2, because each normal is used with its negative; got {draws}"
+        )
     return rng.standard_normal((r, draws // 2))
 
 

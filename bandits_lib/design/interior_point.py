@@ -361,7 +361,7 @@ def _tau(point, r, tol, unit):
 
 @merged
 def _lifted(point, tau_z, tau_s):
-    """Return the point with z mu >= tau_z and s v >= tau_s; too small a product is raised by its smaller factor."""
+    """Return the point with z mu >= tau_z and s v >= tau_s; of a small product the relatively smaller factor grows."""
     mu, z = _raised(point.mu, point.z, tau_z)
     v, s = _raised(point.v, point.s, tau_s)
     return Point(mu, z, s, v)
@@ -381,7 +381,7 @@ def _raised(x, y, least):
 
 @merged
 def _harder(arms, directions, point, tau):
-    """Return the point at z mu = tau and the smallest s v, that with the multipliers of the largest s v, and steps."""
+    """Return the point at z mu = tau and the smallest s v, the same with multipliers of the largest s v, and steps."""
     steps, first = 0, point
     for k in range(len(HARDER)):
         next, length, more = _newton(arms, directions, point, tau, tau * HARDER[k], ENOUGH[k])

@@ -167,7 +167,7 @@ def _swap_scores(v, counts, spectrum, axes, alpha):
 
 
 def _leader_shift(spectrum):
-    """The c with sum (c + spectrum)^-2 = 1 and c > -min(spectrum), by bisection."""
+    """Return the c with sum (c + spectrum)^-2 = 1 and c > -min(spectrum), by bisection."""
     low, high = -spectrum.min(), -spectrum.min() + np.sqrt(len(spectrum))
     for _ in range(100):
         middle = (low + high) / 2

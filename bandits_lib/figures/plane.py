@@ -212,7 +212,7 @@ def picture(
     design : {"XY", "G", "oracle", "uniform"}, default "XY"
         Name of the design.
     delta : float, default 0.05
-        Error probability allowed.
+        Allowed error probability.
     pulls : int, default 200
         Number of pulls.
 

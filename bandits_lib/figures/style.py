@@ -276,7 +276,6 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
     """Draw a theoretical number of pulls at the settings as a dashed line.
 
-
     Parameters
     ----------
     ax : matplotlib.axes.Axes

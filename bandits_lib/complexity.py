@@ -156,7 +156,8 @@ def lower_bound(
     sigma : float or (K,) array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
-        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)), which Theorem 1 of fiez2019 prints without a 2.
+        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a
+        factor of 2.
 
     Returns
     -------

@@ -285,7 +285,8 @@ STOPPING = After(
     "restart", "stands: eq. 9 of jedra2020 holds at all times for any choice of arms, with all pulls so far"
 )
 ENDS = After(
-    "as if", "stands: the widths of all pulls made decide when it ends, and their number does not depend on rewards"
+    "as if",
+    "stands: the widths of all pulls made decide when the rule ends, and their number does not depend on rewards",
 )
 ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can stand in for another there")
 ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the dropped arm for ever")

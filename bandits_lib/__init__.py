@@ -42,7 +42,7 @@ SHORT = {  # modules that notebooks call by one name
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: statistics and pictures take a second to load."""
+    """Import a public name when it is first used, because statistics and figures take a second to load."""
     if name in HOMES:
         return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
     if name in SHORT:

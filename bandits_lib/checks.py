@@ -1,18 +1,18 @@
-"""Checks of arguments: a ValueError names the argument, the rule, the value and the way out, before any pull."""
+"""Check arguments before any pull; a ValueError names the argument, the rule that it breaks, its value and a remedy."""
 
 import numpy as np
 
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
 
-LARGEST = 1e100  # entry of a vector, and the inverse of the least: squares and their products are then finite
-BLOCK = 1 << 14  # vectors looked at at a time
+LARGEST = 1e100  # largest entry of a vector, and the inverse of the smallest: squares and their products stay finite
+BLOCK = 1 << 14  # vectors checked at a time
 MOST = 2**62  # pulls: counts are 64-bit integers
-FAR_APART = 1e3  # ratio of the sizes of columns above which their units are looked at
-SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # of `check_ridge`
+FAR_APART = 1e3  # ratio of the sizes of columns above which their units are checked
+SHORT, HIDDEN, FAR = 0.1, 0.1, 1e-6  # thresholds of `check_ridge`
 
 
 def _numbers(name, values):
-    """Return values as a float array, or say which argument has none."""
+    """Return values as a float array, or raise a ValueError that names the argument."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -20,7 +20,7 @@ def _numbers(name, values):
 
 
 def check_matrix(name, rows):
-    """Return vectors as a C-contiguous float array (n, d), entries finite and of a size that can be squared."""
+    """Return vectors as a C-contiguous float array (n, d), whose entries are finite and can be squared."""
     try:
         rows = np.ascontiguousarray(rows, dtype=float)
     except (TypeError, ValueError) as error:
@@ -57,7 +57,7 @@ def check_arms(arms):
 
 
 def _check_units(arms):
-    """Refuse columns whose sizes are so far apart that the rank rule sees fewer dimensions than there are."""
+    """Refuse columns whose sizes differ so much that the rank rule sees fewer dimensions than there are."""
     columns = np.ascontiguousarray(arms.T)
     sizes = np.maximum(columns.max(axis=1), -columns.min(axis=1))
     large, small = int(np.argmax(sizes)), int(np.argmin(np.where(sizes > 0, sizes, np.inf)))
@@ -67,9 +67,9 @@ def _check_units(arms):
     if rank != scaled:
         raise ValueError(
             f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
-            f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Take "
-            "from every column of numbers its middle, if there is a column of ones, and divide by half its range, as "
-            "bandits_lab.arms.read_arms does; answers do not change by that"
+            f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Divide "
+            "every column of numbers by half its range, after subtracting its middle if there is a column of ones, as "
+            "bandits_lab.arms.read_arms does. The answers do not change"
         )
 
 
@@ -119,7 +119,7 @@ def check_problem(arms, items, delta, sigma):
 
 
 def check_span(directions, arms, name, scale=None):
-    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, by default their lengths."""
+    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, which is by default their lengths."""
     axes = basis(arms)
     scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
     distance = outside(directions, axes)
@@ -132,9 +132,9 @@ def check_span(directions, arms, name, scale=None):
 
 
 def check_ridge(arms, ridge, name="ridge"):
-    """Refuse arms whose rewards a ridge would hide, so that the ridge names the best."""
-    # they alone measure a direction, are at most a tenth as long as the longest arm, and one pull of them adds at most
-    # a tenth of the ridge to A, or less than rounding errors of the others' (a millionth of the longest)
+    """Refuse arms whose rewards a ridge would hide, because the ridge would then decide which arm is best."""
+    # A hidden arm alone measures a direction and is at most a tenth as long as the longest arm; one pull of it adds at
+    # most a tenth of the ridge to A, or less than the rounding errors of the others (a millionth of the longest).
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
     short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
@@ -143,13 +143,13 @@ def check_ridge(arms, ridge, name="ridge"):
         raise ValueError(
             f"arms must not differ so much in length beside a ridge: {name} = {ridge:.3g} hides the rewards of arms "
             f"{', '.join(map(str, hidden[:5]))}, which alone measure a direction and are at most "
-            f"{lengths[hidden].max():.2g} long, where the longest is {lengths.max():.2g}: rescale the coordinates so "
-            f"that lengths are alike, lower {name}, or take a rule without a ridge"
+            f"{lengths[hidden].max():.2g} long, while the longest arm has length {lengths.max():.2g}: rescale the "
+            f"coordinates so that lengths are alike, lower {name}, or use a rule without a ridge"
         )
 
 
 def check_told(asked, sample, arms, directions):
-    """Return whether a sample has the counts asked for; refuse one that leaves a direction unmeasured."""
+    """Return whether a sample has the requested counts; refuse a sample that leaves a direction unmeasured."""
     if np.array_equal(asked, sample.counts):
         return True
     pulled = np.flatnonzero(sample.counts)
@@ -162,7 +162,7 @@ def check_told(asked, sample, arms, directions):
 
 
 def check_cost(cost, K):
-    """Return the costs of a pull as an array (K,) of positive numbers, or None."""
+    """Return the cost of one pull of each arm as an array (K,) of positive numbers, or None."""
     if cost is None:
         return None
     cost = _numbers("cost", cost)
@@ -176,12 +176,12 @@ def check_cost(cost, K):
 def check_delta(delta):
     """Return the error probability as a float in (0, 1)."""
     if not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1 (error probability allowed); got {delta!r}")
+        raise ValueError(f"delta must lie strictly between 0 and 1 (the allowed error probability); got {delta!r}")
     return float(delta)
 
 
 def check_sigma(sigma, K, name="sigma", zero=False):
-    """Return a new array (K,) of standard deviations, from one or one per arm; `zero`: whether 0 is admitted."""
+    """Return a new array (K,) of standard deviations from one number or one per arm; `zero` allows 0."""
     sigma = _numbers(name, sigma)
     if sigma.shape not in ((), (K,)):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
@@ -201,7 +201,7 @@ def check_theta(name, theta, d):
 
 
 def check_budget(budget, least, why, name="budget"):
-    """Return a whole number of pulls, at least `least` and at most 2^62, as an int; `why` explains the least."""
+    """Return a whole number of pulls from `least` to 2^62 as an int; `why` explains the smallest number."""
     number = isinstance(budget, int | float | np.integer | np.floating) and not isinstance(budget, bool)
     if not number or budget % 1 or not least <= budget <= MOST:
         raise ValueError(
@@ -233,12 +233,12 @@ def check_option(name, value, options):
 def check_tolerance(tol):
     """Return a relative duality gap as a float in (0, 1)."""
     if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
-        raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to .1 %")
+        raise ValueError(f"tol must lie in (0, 1); got {tol!r}: 1e-3 certifies the value to 0.1 %")
     return float(tol)
 
 
 def check_weights(weights):
-    """Return shares of pulls (K,), non-negative, divided by their sum, which is 1 to six digits."""
+    """Return non-negative shares of pulls (K,), divided by their sum, which must be 1 to six digits."""
     weights = np.ascontiguousarray(weights, dtype=float)
     if weights.ndim != 1 or weights.size == 0:
         raise ValueError(f"weights must be a non-empty 1-D array, one entry per arm; got shape {weights.shape}")

@@ -1,7 +1,7 @@
-"""How many pulls an instance needs: oracle designs, characteristic times and lower bounds.
+"""Compute how many pulls an instance needs: oracle designs, characteristic times and lower bounds.
 
 psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'theta)^2; the characteristic time of
-jedra2020 is T* = 2 psi*, since its value function carries the 1/2 of the Gaussian divergence.
+jedra2020 is T* = 2 psi*, because its value function carries the 1/2 of the Gaussian divergence.
 """
 
 from math import acos, ceil, cos, log, log2, sin, sqrt
@@ -18,7 +18,7 @@ CONVENTIONS = {"jedra2020": 2.0, "fiez2019": 1.0}  # multiple of psi*
 
 
 def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Return differences of the best item from the others, each divided by its gap (fiez2019, eq. 1).
+    """Return the differences between the best item and the others, each divided by its gap (fiez2019, eq. 1).
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        If the best value is attained twice, or theta is not d finite numbers.
+        If two items share the largest value, or theta is not d finite numbers.
 
     Examples
     --------
@@ -47,7 +47,9 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
     differences = items[best] - np.delete(items, best, axis=0)
     gaps = along(differences, theta)
     if (gaps <= 0).any():
-        raise ValueError("the best item must be unique under theta: its value is attained twice, no oracle exists")
+        raise ValueError(
+            "the best item must be unique under theta: two items share the largest value, so drop one of them"
+        )
     return differences / gaps[:, None]
 
 
@@ -75,7 +77,7 @@ def oracle_design(
     Returns
     -------
     Design
-        Its value is psi* (in units of pulls, sigma included).
+        The design; its value is psi*, in pulls, and includes sigma.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def oracle_design(
     arms = checks.check_arms(arms)
     items = checks.check_items(items, arms)
     if len(items) < 2:
-        raise ValueError("items must be at least two: a single item needs no pull")
+        raise ValueError("items must have at least two rows: a single item needs no pull")
     return weighted_design(arms, oracle_directions(items, theta), checks.check_sigma(sigma, len(arms)), tol=tol)
 
 
@@ -111,14 +113,14 @@ def characteristic_time(
     arms, items, theta, sigma : array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
-        T* or psi*.
+        Which of the two is returned.
     tol : float
         As for `oracle_design`.
 
     Returns
     -------
     float
-        T* or psi*, in pulls, sigma included.
+        T* or psi*, in pulls; it includes sigma.
 
     Raises
     ------
@@ -143,18 +145,19 @@ def lower_bound(
     sigma: float | np.ndarray = 1.0,
     convention: str = "jedra2020",
 ) -> float:
-    """Return the expected pulls that every delta-correct rule needs (Gaussian noise; jedra2020, Theorem 1).
+    """Return the expected number of pulls that every delta-correct rule needs (jedra2020, Theorem 1; Gaussian noise).
 
     Parameters
     ----------
     arms, items, theta : array_like
         As for `oracle_design`.
     delta : float
-        Error probability allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
     sigma : float or (K,) array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
-        T* kl(delta, 1 - delta); or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a factor 2.
+        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a
+        factor of 2.
 
     Returns
     -------
@@ -188,10 +191,10 @@ def sphere_lower_bound(
     norm, epsilon : float
         Length |theta| of the parameter, and accepted regret, below norm / 5, in units of reward.
     delta, sigma : float
-        Error probability allowed, in (0, 1), and standard deviation of the noise.
+        Allowed error probability, in (0, 1), and standard deviation of the noise.
     proof : {"jedra2020", "caps", "longer"}
-        Theorem 4, or the larger of it and one of our bounds, which the notebook jedra2020_4_sphere proves; "longer" is
-        never below "caps".
+        Theorem 4, or the larger of Theorem 4 and one of our bounds, which the notebook jedra2020_4_sphere proves. The
+        bound "longer" is never below "caps".
 
     Returns
     -------
@@ -205,8 +208,8 @@ def sphere_lower_bound(
 
     Notes
     -----
-    With cos(phi) = 1 - epsilon / norm, "caps" turns theta by a little more than 2 phi; "longer" also makes it r >= 1
-    times as long, with the best r.
+    Let cos(phi) = 1 - epsilon / norm. "caps" compares theta with a parameter turned by a little more than 2 phi;
+    "longer" also makes that parameter r >= 1 times as long, with the best r.
 
     Examples
     --------
@@ -220,7 +223,9 @@ def sphere_lower_bound(
         checks.check_positive("epsilon", epsilon),
     )
     if d < 2 or epsilon >= norm / 5:
-        raise ValueError(f"epsilon must be below norm / 5, and d at least 2; got {epsilon} and {norm}, d = {d}")
+        raise ValueError(
+            f"epsilon must be below norm / 5, and d at least 2; got epsilon = {epsilon}, norm = {norm}, d = {d}"
+        )
     divergence = checks.check_positive("sigma", sigma) ** 2 * binary_divergence(delta)
     theorem = (d - 1) * divergence / (20 * norm * epsilon)
     if proof == "jedra2020":
@@ -231,13 +236,13 @@ def sphere_lower_bound(
 
 
 def _told_apart(d, x):
-    """Least over r >= 1 of the larger coefficient of A in "longer", x = epsilon / norm, by bisection."""
+    """Return the smallest over r >= 1 of the larger coefficient of A in "longer", with x = epsilon / norm."""
 
     def along_and_across(r):
         alpha = acos(1 - x) + acos(1 - x / r)
         return 1 - r * cos(alpha), r * sin(alpha) / sqrt(d - 1)
 
-    low, high = 1.0, 3.0  # at 3 the first is negative: x < 1 / 5
+    low, high = 1.0, 3.0  # bisection; at r = 3 `along` is negative, because x < 1 / 5
     for _ in range(60):
         r = (low + high) / 2
         along, across = along_and_across(r)
@@ -251,7 +256,7 @@ def binary_divergence(delta: float) -> float:
     Parameters
     ----------
     delta : float
-        Error probability allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
 
     Returns
     -------
@@ -275,14 +280,14 @@ def rage_upper_bound(
     sigma: float | np.ndarray = 1.0,
     epsilon: float = 0.1,
 ) -> np.ndarray:
-    """Return the pulls that RAGE exceeds with probability at most delta, phase by phase (fiez2019, Theorem 2).
+    """Return for each phase the pulls that RAGE exceeds with probability at most delta (fiez2019, Theorem 2).
 
     Parameters
     ----------
     arms, items, theta, delta, sigma : array_like
-        As for `lower_bound`; gaps of at most 2, and of several sigma the largest counts.
+        As for `lower_bound`. Gaps must be at most 2; of several sigma the largest counts.
     epsilon : float
-        Slack left for rounding.
+        Precision of the rounding.
 
     Returns
     -------
@@ -306,7 +311,9 @@ def rage_upper_bound(
     if len(items) == 1:
         return np.empty(0)
     if np.sort(gaps)[1] == 0:
-        raise ValueError("two items share the largest value: no number of pulls tells which is the best")
+        raise ValueError(
+            "two items share the largest value: no number of pulls shows which is the best, so drop one of them"
+        )
     if gaps.max() > 2 * (1 + 1e-9):
         raise ValueError(f"Theorem 2 assumes gaps of at most 2; the largest here is {gaps.max():.4g}: rescale theta")
     phases = ceil(log2(4 / np.sort(gaps)[1]))
@@ -314,7 +321,7 @@ def rage_upper_bound(
 
 
 def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
-    """N_t of Theorem 2: the pulls of phase t, 0 where fewer than two items are in view."""
+    """Return N_t of Theorem 2, the pulls of phase t; 0 if S_t has fewer than two items."""
     in_view = items[gaps <= 4 * 2.0**-t]
     if len(in_view) < 2:
         return 0.0

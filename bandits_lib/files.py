@@ -1,4 +1,4 @@
-"""Files that a kill leaves whole: replaced at once, or added to at their end, by one writer at a time.
+"""Write files that a kill leaves whole: each is replaced at once or extended at its end, by one writer at a time.
 
 The lock of a file is `<path>.lock` beside it. The system frees it when its holder ends, and any user may take a lock
 file that a kill left behind.
@@ -44,7 +44,7 @@ def replace(path: Path, content: bytes) -> None:
     draft = path.with_name(path.name + ".part")
     with _in_words(path):
         try:
-            draft.unlink(missing_ok=True)  # of a writer that was killed
+            draft.unlink(missing_ok=True)  # left by a writer that was killed
             with open(draft, "xb") as file:
                 _write(file, content)
             if path.exists():
@@ -57,7 +57,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def append(path: Path, content: bytes, size: int | None = None, sync: bool = True) -> None:
-    """Write after the first `size` bytes, by default after the last whole line, over what a kill left behind them.
+    """Write after the first `size` bytes, by default after the last whole line; the rest is overwritten.
 
     The caller holds the lock. Without `sync` a kill of the process loses nothing, but a power cut may.
     """
@@ -69,7 +69,7 @@ def append(path: Path, content: bytes, size: int | None = None, sync: bool = Tru
 
 
 def _whole(file):
-    """The number of bytes up to the end of the last whole line."""
+    """Return the number of bytes up to the end of the last whole line."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 1, 0))
     if file.read() in (b"\n", b""):
@@ -86,7 +86,7 @@ def _write(file, content, sync=True):
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that is marked read-only, which could be replaced all the same."""
+    """Refuse a file that is marked read-only, because the system would replace it all the same."""
     if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
         raise PermissionError(f"{path} is read-only: make it writable, or save under another name")
 
@@ -97,18 +97,18 @@ def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
     beside, end = path.with_name(path.name + ".lock"), time.monotonic() + patience
     while (file := _held(path, beside)) is None:
         if time.monotonic() > end:
-            raise TimeoutError(f"{path} is being written by another program, for {patience:g} s now: try again")
+            raise TimeoutError(f"{path} is being written by another program, for {patience:g} s now: try again later")
         time.sleep(0.01)
     try:
         yield
     finally:
-        with suppress(OSError):  # where an open file cannot be removed it stays, and is no lock
+        with suppress(OSError):  # where an open file cannot be removed, it stays, but no longer locks
             os.unlink(beside)
         os.close(file)
 
 
 def _held(path, beside):
-    """The lock file, open and locked, or None if another holds it or has just removed it."""
+    """Return the lock file, open and locked, or None if another writer holds it or has just removed it."""
     with _in_words(path):
         file = _opened(beside)
         try:
@@ -126,11 +126,11 @@ def _held(path, beside):
 
 
 def _opened(beside):
-    """The lock file: made for all users or, if another user's, opened to read, which is enough to lock it."""
+    """Return the open lock file, made for all users; another user's is opened to read, which is enough to lock it."""
     try:
         file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):
-            os.chmod(beside, 0o666)  # whatever the umask
+            os.chmod(beside, 0o666)  # the umask may be stricter
         return file
     except FileExistsError:
         pass
@@ -145,7 +145,7 @@ def _opened(beside):
 
 @contextmanager
 def _in_words(path):
-    """Say in one sentence what is wrong with a disk, a folder or a file, and what to do."""
+    """Raise an OSError that says in one sentence what is wrong with a disk, a folder or a file, and what to do."""
     try:
         yield
     except OSError as error:

@@ -1,26 +1,27 @@
-"""When to stop, whatever the sampling rule: the generalised likelihood ratio test of jedra2020, section 3.4.
+"""Decide when to stop, whatever the sampling rule: the generalised likelihood ratio test of jedra2020, section 3.4.
 
 With A the sum of xx' over the pulls and theta the least-squares estimate, the statistic is (Lemma 7)
     Z = min over items z other than the leader of  ((leader - z)'theta)^2 / (2 ||leader - z||^2),   norms in A^-1,
-and a rule stops when Z exceeds a threshold beta. With c no larger than the least eigenvalue of A, and any u > 0,
+and a rule stops when Z exceeds a threshold beta. With c no larger than the smallest eigenvalue of A, and any u > 0,
     beta = (1 + u) sigma^2 log( det(A / (u c) + I)^(1/2) / delta )                                  (eq. 9)
-makes every sampling rule delta-correct (Proposition 2). A rule is then what it pulls next: it hands `stop_by_glr` the
-`choose` and `update` of its Loop, start(evidence), the Loop's state, and between(state), that of the next Loop.
+makes every sampling rule delta-correct (Proposition 2). A rule therefore only says what to pull next. It passes to
+`stop_by_glr` the `choose` and `update` of its Loop, and the functions start(evidence) and between(state), which return
+the states of the first Loop and of the next one.
 
 Departures and readings:
-- "anytime" keeps delta at all t, since Proposition 2 holds for all t together. Section 5 takes 6 delta / (pi^2 t^2)
-  ("union"); 6 delta / (pi^2 t^p) is proved for any p > 0. The paper has u = 1, its published code 0.1.
+- "anytime" uses delta itself at all t, as Proposition 2 covers all t together. Section 5 takes 6 delta / (pi^2 t^2)
+  ("union"); 6 delta / (pi^2 t^p) is proved for any p > 0. The paper uses u = 1, its code 0.1.
 - "simple" (Remark 1): (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) with c = max ||a||^2. The rule waits
-  until A >= c I, and takes no history of features that are not arms.
+  until A >= c I, and accepts no history of features that are not arms.
 - No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
   code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
 - The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
-  and counted. "spanning" takes as the next the arm farthest from the span of those before; "random" (section 5) draws.
-- Where a log holds other pulls, A_0 is spanning arms among these, and c is theirs. A history enters A and b at once;
-  c is the least eigenvalue of A_0 among what was measured or can be pulled, whichever is less.
-- The items are looked at only when half the squared distance to the nearest tie of the last full look exceeds the
-  threshold, which bounds Z; a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull costs O(d^2).
-- Items other than the arms are allowed, and arms that do not span R^d: all is done in coordinates of their span.
+  and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws.
+- If a replayed log holds other pulls, A_0 and c are computed from spanning arms among these. A history enters A and b
+  at once; c is then the smaller of the eigenvalues for A_0 among what was measured and among what can be pulled.
+- All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
+  This bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull costs O(d^2).
+- Items may differ from the arms, and the arms need not span R^d: all computations use coordinates of their span.
 """
 
 from math import inf, log
@@ -61,27 +62,27 @@ from bandits_lib.protocol import NO_LIMIT, Loop, Result, Sample, Trace, one_pull
 
 
 class Opening(NamedTuple):
-    """Where a rule begins: all arrays in coordinates of the arms' span, of dimension r (`scaled_axes`)."""
+    """The first pulls of a rule; all arrays are in coordinates of the arms' span, of dimension r (`scaled_axes`)."""
 
     arms: np.ndarray  # (K, r)
     items: np.ndarray  # (M, r), up to a common shift
     first: np.ndarray  # (r,), spanning arms, A_0
     counts: np.ndarray  # (K,), one pull each of `first`
-    c: float  # least eigenvalue of the sum of xx' over `first`
+    c: float  # smallest eigenvalue of the sum of xx' over `first`
     axes: np.ndarray  # (d, r), the coordinates
 
 
 class Earlier(NamedTuple):
-    """What measurements made before add up to, in the coordinates of the `Opening`."""
+    """Sums over the measurements that were made before the rule began, in the coordinates of the `Opening`."""
 
-    counts: np.ndarray  # (K,), of arms that can be pulled
-    pulls: int  # of all
+    counts: np.ndarray  # (K,), pulls of the arms
+    pulls: int  # all pulls, of other features too
     information: np.ndarray  # (r, r), A
     response: np.ndarray  # (r,), b
 
 
 def opening(arms, items, initial="spanning", rng=None):
-    """The `Opening` of arms (K, d) and items (M, d), checked; `rng` draws the arms for initial="random"."""
+    """Return the `Opening` of checked arms (K, d) and items (M, d); `rng` draws the arms if `initial` is "random"."""
     axes = scaled_axes(arms)
     inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
@@ -90,7 +91,7 @@ def opening(arms, items, initial="spanning", rng=None):
 
 
 def opened(start, sample):
-    """The `Opening` that was pulled: `start`, or that of what a log holds, which must span what the arms span."""
+    """Return the `Opening` that was pulled: `start`, or that of a replayed log, which must span what the arms span."""
     if check_told(start.counts, sample, start.arms, start.arms):
         return start
     pulled = np.flatnonzero(sample.counts)
@@ -99,7 +100,7 @@ def opened(start, sample):
 
 
 def reopening(arms, items, history):
-    """The `Opening` after `history`, a Sample of the arms or (features (n, d), Sample), and the `Earlier`."""
+    """Return the `Opening` after `history`, a Sample of the arms or (features (n, d), Sample), and the `Earlier`."""
     features, sample = check_history(history, arms)
     everything = np.vstack([features, arms])
     known = features if basis(features).shape[1] == basis(everything).shape[1] else everything
@@ -120,13 +121,13 @@ def reopening(arms, items, history):
         if len(first) < len(axes.T):
             raise ValueError(
                 "history and the arms leave a direction that was measured, and that no arm measures now, too uncertain "
-                "to begin with: leave the measurements out that lie outside of the span of the arms"
+                "to begin with: leave out the measurements of features outside the span of the arms"
             )
     return Opening(inside, product(items - items[0], axes), first, asked, c, axes), earlier
 
 
 def check_history(history, arms):
-    """(features (n, d), Sample) of measurements made before, of the arms unless it brings features; or a ValueError."""
+    """Return (features (n, d), Sample) of a history, which is of the arms unless it has features, or refuse it."""
     pair = isinstance(history, tuple | list) and len(history) == 2
     features, sample = history if pair else (arms, history)
     try:
@@ -149,12 +150,12 @@ def check_history(history, arms):
 
 
 def _least(arms):
-    """The least eigenvalue of the sum of xx' over arms (n, r)."""
+    """Return the smallest eigenvalue of the sum of xx' over arms (n, r)."""
     return float(squared_extents(arms)[0].min())
 
 
 def _random_basis(arms, rng):
-    """Rows of arms (K, r), in random order, each outside the span of those before."""
+    """Return rows of arms (K, r) in random order, each outside the span of the previous ones."""
     chosen, axes = [], np.zeros((arms.shape[1], 0))
     for k in rng.permutation(len(arms)):
         rest = arms[k] - axes @ (axes.T @ arms[k])
@@ -167,37 +168,37 @@ def _random_basis(arms, rng):
 
 
 REFRESH = 1_000  # pulls between two fresh inversions
-CANCELLED = 1e3  # a pull that shrinks a squared norm this many times leaves mostly rounding errors: invert afresh
+CANCELLED = 1e3  # a pull that divides a squared norm by more than this leaves mostly rounding errors: invert afresh
 
 
 class Stopping(NamedTuple):
-    """What the threshold depends on besides the data; sigma is a standard deviation, sigma2 its square."""
+    """Parameters of the threshold that do not depend on the data; sigma is a standard deviation, sigma2 its square."""
 
     sigma: float
     sigma2: float
     u: float
     log_confidence: float  # log(1 / delta)
     power: float  # p of delta_t = 6 delta / (pi^2 t^p); 0 for delta itself
-    kind: int  # place in THRESHOLDS
+    kind: int  # index in THRESHOLDS
 
 
 class Evidence(NamedTuple):
-    """What the rewards say so far."""
+    """All that a rule knows from the rewards so far."""
 
     arms: np.ndarray  # (K, r)
     columns: np.ndarray  # (r, K), the arms once more
     items: np.ndarray  # (M, r)
     first: np.ndarray  # (r,), A_0
-    c: float  # least eigenvalue of the sum of xx' over A_0
+    c: float  # smallest eigenvalue of the sum of xx' over A_0
     stopping: Stopping
     counts: np.ndarray  # (K,)
     information: np.ndarray  # (r, r), A
     inverse: np.ndarray  # (r, r), A^-1
     theta: np.ndarray  # (r,), least squares
     response: np.ndarray  # (r,), sum of x times reward
-    tie: np.ndarray  # (r,), the parameter nearest to theta, at the last full look, at which leader and rival tie
-    # pulls; next_look, at so many pulls; leader and rival, rows of items, and statistic Z at the last full look;
-    # threshold, as last computed; done, whether Z exceeded it
+    tie: np.ndarray  # (r,), at the last full look the parameter nearest to theta for which leader and rival tie
+    # pulls so far; next_look, the pulls at which a Trace is due; leader and rival (rows of items) and statistic (Z) of
+    # the last full look; threshold, as last computed; done, whether Z exceeded it
     now: np.record
     step: np.ndarray  # (r,), scratch
     square: np.ndarray  # (r, r), scratch: Cholesky's factor
@@ -205,7 +206,7 @@ class Evidence(NamedTuple):
 
 
 def begin(start, sample, stopping, trace=0, earlier=None):
-    """The `Evidence` after the opening's pulls. sample : their Sample; trace : pulls between looks, 0 for none."""
+    """Return the `Evidence` after the first pulls. sample : their Sample; trace : pulls between Traces, 0 for none."""
     start, r, pulls = opened(start, sample) if earlier is None else start, start.arms.shape[1], int(sample.counts.sum())
     counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
     information = linear_algebra.information(start.arms, sample.counts.astype(float))
@@ -213,7 +214,10 @@ def begin(start, sample, stopping, trace=0, earlier=None):
         counts, pulls = counts + earlier.counts, pulls + earlier.pulls
         information, response = information + earlier.information, response + earlier.response
         if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
-            raise ValueError(f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for {start.first}")
+            raise ValueError(
+                f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for those of arms {start.first}: a "
+                "direction stays too uncertain"
+            )
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
     next_look = pulls if trace else NO_LIMIT
@@ -227,7 +231,7 @@ def begin(start, sample, stopping, trace=0, earlier=None):
 
 @kernel
 def tell(evidence, arm, reward):
-    """One reward of `arm`: A, its inverse, theta and the counts; returns 1 + x'A^-1x, or 0 if A was inverted afresh."""
+    """Add one reward of `arm` to the evidence; return 1 + x'A^-1x, or 0 if A was inverted afresh."""
     x, response, now = evidence.arms[arm], evidence.response, evidence.now
     evidence.counts[arm] += 1
     now.pulls += 1
@@ -243,7 +247,7 @@ def tell(evidence, arm, reward):
 
 @kernel
 def refresh(evidence):
-    """A^-1 and theta afresh, from A and the response."""
+    """Compute A^-1 and theta afresh from A and the response."""
     cholesky(evidence.information, 1.0, 0.0, evidence.square)
     inverse_from(evidence.square, evidence.inverse)
     times_vector(evidence.inverse, evidence.response, evidence.theta)
@@ -251,13 +255,13 @@ def refresh(evidence):
 
 @merged
 def update(state, arm, reward):
-    """Tell one reward: the `update` of a rule that keeps nothing but the evidence up to date."""
+    """Add one reward: the `update` of a rule that keeps only the evidence."""
     tell(state.evidence, arm, reward)
 
 
 @inlined
 def update_norms(state, arm, reward):
-    """The same of a rule that keeps the squared norms of the arms in A^-1 too, `arm_squares` (K,); scratch: `gains`."""
+    """Add one reward, and update the squared norms of the arms in A^-1, `arm_squares` (K,); scratch: `gains`."""
     evidence, squares, along = state.evidence, state.arm_squares, state.gains
     gain = tell(evidence, arm, reward)
     if gain == 0:
@@ -268,7 +272,7 @@ def update_norms(state, arm, reward):
 
 
 def arm_norms(evidence):
-    """(K,) squared norms x'A^-1x of the arms now."""
+    """Return the current squared norms x'A^-1x of the arms, (K,)."""
     squares = np.empty(len(evidence.arms))
     squared_norms(evidence.columns, evidence.inverse, squares)
     return squares
@@ -276,7 +280,7 @@ def arm_norms(evidence):
 
 @kernel
 def scan(evidence):
-    """Leader, nearest rival, Z and the tie between them, from all items: O(M r^2)."""
+    """Find the leader, its nearest rival, Z and the tie between them from all items, in O(M r^2)."""
     items, theta, inverse, now = evidence.items, evidence.theta, evidence.inverse, evidence.now
     tie, values, step = evidence.tie, evidence.values, evidence.step
     now.leader = leading(items, theta, values)
@@ -288,14 +292,14 @@ def scan(evidence):
 
 @inlined
 def leading(items, theta, values):
-    """Row of the item of largest value, the first of equals; leaves the values in `values` (M,)."""
+    """Return the row of the item of largest value, the first of equals; leave the values in `values` (M,)."""
     times_vector(items, theta, values)
     return argmax(values)
 
 
 @kernel
 def nearest_rival(items, theta, inverse, leader, costs, y):
-    """The rival z of least Z_{leader, z}, and that cost, among items (M, r), M >= 2. Scratch: costs (M,), y (r,)."""
+    """Return the rival z of smallest Z_{leader, z}, and that value, of M >= 2 items. Scratch: costs (M,), y (r,)."""
     for m in range(items.shape[0]):
         if m == leader:
             costs[m] = -np.inf
@@ -308,7 +312,7 @@ def nearest_rival(items, theta, inverse, leader, costs, y):
 
 @inlined
 def compare(items, one, other, theta, inverse, y):
-    """y'theta and y'inverse y of y = items[one] - items[other], which is left in `y` (r,)."""
+    """Return y'theta and y'inverse y of y = items[one] - items[other], which is left in `y` (r,)."""
     gap, square = 0.0, 0.0
     for i in range(theta.shape[0]):
         y[i] = items[one, i] - items[other, i]
@@ -322,7 +326,7 @@ def compare(items, one, other, theta, inverse, y):
 
 @inlined
 def toward(items, one, other, theta, inverse, y, direction):
-    """`compare`, and inverse y into `direction` (r,): theta - gap / square direction is the nearest tie of the two."""
+    """Return the same as `compare`; set `direction` = inverse y: theta - gap / square direction is the nearest tie."""
     gap, square = compare(items, one, other, theta, inverse, y)
     times_vector(inverse, y, direction)
     return gap, square
@@ -334,7 +338,7 @@ POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
 
 def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
-    """The arguments of the stopping rule, checked, as a `Stopping`; of several sigmas the largest."""
+    """Return the checked arguments of the stopping rule as a `Stopping`; of several sigmas the largest counts."""
     delta, u, largest = check_delta(delta), check_positive("u", u), float(np.max(sigma))
     check_option("threshold", threshold, THRESHOLDS)
     if isinstance(delta_schedule, str):
@@ -347,7 +351,7 @@ def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="det
 def stop_by_glr(
     arms, items, rule, choose, update, start, between=None, *, trace, history, last_look=False, first_arms=opening
 ):
-    """Sub-generator: pull what `choose` says until Z > beta; returns the Result. rule : of `check_stopping`."""
+    """Pull what `choose` says until Z > beta, and return the Result. rule : arguments of `check_stopping`."""
     delta, sigma, *options = rule
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     stopping = check_stopping(delta, sigma, *options)
@@ -356,7 +360,7 @@ def stop_by_glr(
 
     first, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
     if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
-        raise ValueError('threshold must not be "simple" beside a history of other features: its c is that of the arms')
+        raise ValueError('threshold "simple" has no proof for a history of other features than the arms: use another')
     evidence = begin(first, (yield first.counts), stopping, trace, earlier)
     state, now, looks = start(evidence), evidence.now, []
     while True:
@@ -370,7 +374,7 @@ def stop_by_glr(
 
 
 def look(evidence):
-    """The `Trace` of this moment, statistic and threshold computed now."""
+    """Return the `Trace` of this moment, with statistic and threshold computed now."""
     scan(evidence)
     beta, now = threshold(evidence), evidence.now
     return Trace(int(now.pulls), evidence.counts.copy(), float(now.statistic), float(beta), int(now.leader))
@@ -378,13 +382,13 @@ def look(evidence):
 
 @inlined
 def over(evidence):
-    """Whether the rule may stop, or a look is due: then `choose` returns -1."""
+    """Return whether the rule may stop or a Trace is due; then `choose` returns -1."""
     return stopped(evidence) or evidence.now.pulls >= evidence.now.next_look
 
 
 @kernel
 def stopped(evidence):
-    """Whether Z > beta now. O(r^2) while the kept tie proves the contrary, else a full look, O(M r^2)."""
+    """Return whether Z > beta, in O(r^2) while the last tie disproves it, else by a full look in O(M r^2)."""
     now = evidence.now
     if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
         return False
@@ -395,13 +399,13 @@ def stopped(evidence):
 
 @inlined
 def _may_stop(evidence, beta):
-    """Whether the bound on Z that the kept tie gives exceeds `beta`, or is as large as that."""
+    """Return whether the bound on Z that the last tie gives exceeds `beta`, but for rounding errors."""
     return 0.5 * squared_distance(evidence.theta, evidence.tie, evidence.information) > beta * (1 - SLACK)
 
 
 @kernel
 def explored(evidence):
-    """Whether A >= c I with c = max ||a||^2, the condition beside "simple"."""
+    """Return whether A >= c I with c = max ||a||^2, the condition of "simple"."""
     largest = 0.0
     for k in range(evidence.arms.shape[0]):
         square = 0.0
@@ -413,7 +417,7 @@ def explored(evidence):
 
 @kernel
 def threshold(evidence):
-    """beta(delta, t), kept in `now.threshold`. It must not fall as pulls come: `stopped` tries the last one first."""
+    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t: `stopped` tries the last one first."""
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
     u, log_confidence = rule.u, rule.log_confidence
     if rule.power == 2:

@@ -1,4 +1,4 @@
-"""Simulated problems: arms to pull, items to rank, true means, and exact draws of aggregated rewards."""
+"""Simulate problems: arms to pull, items to rank, true means, and exact draws of aggregated rewards."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from bandits_lib.protocol import Sample
 
 @njit(cache=True)
 def draw_gaussian(mean, sigma, rng):
-    """Return one Gaussian reward; the same draw as `LinearBandit.pull` makes for a single pull."""
+    """Return one Gaussian reward, drawn as `LinearBandit.pull` draws a single pull."""
     return mean + sigma * rng.standard_normal()
 
 
@@ -33,15 +33,15 @@ class LinearBandit:
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     theta : (d,) array_like, optional
-        The true parameter; either it or `means` must be given.
+        The true parameter. Give either `theta` or `means`.
     sigma : float or (K,) array_like
-        Standard deviation of the noise, 0 allowed; Bernoulli noise has its own and ignores it.
+        Standard deviation of the noise, 0 allowed. Bernoulli rewards ignore it: their mean fixes their variance.
     link : {"identity", "logistic"}
-        Function of arms @ theta that is the mean; "logistic" implies Bernoulli rewards.
+        Function from arms @ theta to the mean; "logistic" implies Bernoulli rewards.
     noise : {"gaussian", "bernoulli"}
         Law of the rewards; Bernoulli means must lie in [0, 1].
     means : (K,) array_like, optional
-        True mean rewards that no linear model need fit (real data); the items are then the arms.
+        True mean rewards that need not be linear in the features (real data); the items are then the arms.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class LinearBandit:
     Raises
     ------
     ValueError
-        For wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option, and unless one of
-        `theta` and `means` is given.
+        For wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option, and for both or
+        neither of `theta` and `means`.
 
     Examples
     --------
@@ -91,23 +91,23 @@ class LinearBandit:
         self.best_item = int(argmax(self.item_values))
 
     def _set_theta(self, theta):
-        """Means of the arms and values of the items, from theta."""
+        """Set the means of the arms and the values of the items from theta."""
         theta = check_theta("theta", theta, self.arms.shape[1])
         mean = expit if self.link == "logistic" else np.asarray
         self.theta, self.means, self.item_values = theta, mean(along(self.arms, theta)), mean(along(self.items, theta))
 
     def _set_means(self, means):
-        """Means of the arms, which are the items."""
+        """Set the means of the arms, which are the items."""
         means = check_matrix("means", np.atleast_2d(means))[0]
         if means.shape != (len(self.arms),):
             raise ValueError(f"means must have one entry per arm, ({len(self.arms)},); got {means.shape}")
         if self.items is not self.arms:
-            raise ValueError("means are of the arms and say nothing of other items; give theta, or leave items out")
+            raise ValueError("means are of the arms and say nothing of other items: pass theta, or leave items out")
         self.theta, self.means, self.item_values = None, means, means
 
     @property
     def draw(self) -> Callable:
-        """Return the draw of one reward, `draw_gaussian` or `draw_bernoulli`, found by its name to stay compiled.
+        """Return the function that draws one reward; it is looked up by its name, so that it stays compiled.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class LinearBandit:
         counts : (K,) int array
             Pulls of each arm, not negative.
         rng : numpy.random.Generator
-            Draws the rewards: normals in index order for counts > 0, then chi-squares for counts > 1; or binomials.
+            Source of the draws: normals in index order for counts > 0, then chi-squares for counts > 1; or binomials.
 
         Returns
         -------

@@ -1,12 +1,12 @@
-"""How an algorithm and the world talk: an algorithm is a generator that yields what to pull.
+"""Define how an algorithm asks for pulls and is answered: an algorithm is a generator that yields what to pull.
 
 - counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
 - `InPlay(counts, active)`: a batch, and the items that are in play
 - `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
-It returns `Result(recommendation, history)`. The world counts the pulls, so no algorithm can misreport
-its sample complexity. `bandits_lib.play` is the simulator; `bandits_lab.Lab` puts a person in its place. The
-decorator `rule` keeps the function and its arguments, so that a rule can be made again.
+It returns `Result(recommendation, history)`. The caller counts the pulls, so no algorithm can misreport its sample
+complexity. `bandits_lib.play` answers with simulated rewards, `bandits_lab.Lab` with rewards that a person measured.
+The decorator `rule` keeps the function and its arguments, so that a rule can be made again.
 """
 
 import copy
@@ -21,7 +21,7 @@ NO_LIMIT = np.iinfo(np.int64).max
 
 
 class Sample(NamedTuple):
-    """Rewards of a batch, aggregated per arm: all that least squares needs, whatever the number of pulls.
+    """Rewards of a batch, aggregated per arm: all that least squares needs, for any number of pulls.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, pulled_arms, rewards, K):
-        """Aggregate raw rewards: pull i was of arm `pulled_arms[i]` and returned `rewards[i]`.
+        """Return the Sample of raw rewards: pull i was of arm `pulled_arms[i]` and returned `rewards[i]`.
 
         Parameters
         ----------
@@ -58,12 +58,12 @@ class Sample(NamedTuple):
         Returns
         -------
         Sample
-            Their counts, sums and squares.
+            Counts, sums and sums of squares of the rewards.
 
         Raises
         ------
         ValueError
-            For lengths that differ, arms that are no integers or out of range, and rewards that are not finite.
+            For lengths that differ, arms that are not integers in [0, K), and rewards that are not finite.
 
         Examples
         --------
@@ -86,14 +86,14 @@ class Sample(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Pull `choose(state)` until it is negative, telling each reward to `update(state, arm, reward)`.
+    """A request to pull `choose(state)` until it returns -1, and to pass each reward to `update(state, arm, reward)`.
 
-    Then the generator decides what comes next. A log that is replayed may hold another arm than `choose` has returned.
+    Then the generator goes on. When a log is replayed, `arm` may differ from what `choose` returned.
     """
 
     choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
     update: Callable  # compiled by numba: (state, arm, reward) -> None
-    state: Any  # a NamedTuple that both work on, among its fields `counts` (K,)
+    state: Any  # a NamedTuple that both functions change; one of its fields is `counts` (K,)
 
 
 class Round(NamedTuple):
@@ -102,32 +102,32 @@ class Round(NamedTuple):
     index: int  # type: ignore[assignment]  # from 1 (0 and below: a burn-in before the phases)
     active: np.ndarray  # (m,) rows of the items still in play when the phase began
     counts: np.ndarray  # (K,) pulls of each arm in this phase
-    design_value: float  # of the phase's design, a squared norm per unit of pulls
+    design_value: float  # value of the phase's design, a squared norm per unit of pulls
     lower_bound: float  # certificate of the design's value
     width: float  # largest confidence width of a comparison with the leader, in units of reward
     theta_hat: np.ndarray  # (d,) the phase's estimate
 
 
 class Trace(NamedTuple):
-    """A look at a per-pull rule, as kept in `Result.history` when `trace=` asks for it."""
+    """The state of a pull-by-pull rule at one moment, kept in `Result.history` if `trace=` asks for it."""
 
-    pulls: int  # made so far
+    pulls: int  # pulls so far
     counts: np.ndarray  # (K,) pulls of each arm so far
-    statistic: float  # of the stopping rule, which stops when this passes the threshold; the units are the rule's
+    statistic: float  # of the stopping rule, in units of that rule; it stops when this exceeds the threshold
     threshold: float
     leader: int  # row of the leading item; on the sphere a unit vector
 
 
 class Result(NamedTuple):
-    """What an algorithm returns: its recommendation and how it came about.
+    """What an algorithm returns: its recommendation and the history of its run.
 
     Attributes
     ----------
     recommendation : int, (M,) bool array, (d,) array or VarianceEstimate
-        Row of an item, as a rule; of level sets whether each item is in, on the sphere a unit vector, of variance
-        estimators a `VarianceEstimate`.
+        Row of an item for most rules. For level sets it says of each item whether it is in the set; on the sphere it
+        is a unit vector; for estimators of variances a `VarianceEstimate`.
     history : tuple of Round or Trace, default ()
-        What the algorithm kept of its way.
+        Records that the algorithm kept while it ran.
 
     Examples
     --------
@@ -140,23 +140,23 @@ class Result(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One played experiment, as `play` returns it."""
+    """One simulated run, as `play` returns it."""
 
-    result: Result | None  # None if the experiment was cut off
+    result: Result | None  # None if the run was cut off
     counts: np.ndarray  # (K,) pulls of each arm
-    stopped: bool  # whether the algorithm returned by itself
+    stopped: bool  # whether the algorithm stopped by itself
 
 
 Algorithm = Generator[Any, Any, Result]
 
 
 def total(samples: Iterable[Sample]) -> Sample:
-    """The Sample of several batches together (`+` on two Samples would concatenate the tuples).
+    """Return the Sample of several batches together (`+` on two Samples would concatenate the tuples).
 
     Parameters
     ----------
     samples : iterable of Sample
-        At least one.
+        At least one Sample.
 
     Returns
     -------
@@ -178,14 +178,14 @@ def total(samples: Iterable[Sample]) -> Sample:
 
 
 def one_pull(arm: int | np.ndarray, K: int) -> np.ndarray:
-    """Return the batch (K,) that asks for a single pull of `arm`, or of each of several."""
+    """Return the batch (K,) that asks for a single pull of `arm`, or of each arm of an array."""
     counts = np.zeros(K, dtype=np.int64)
     counts[arm] = 1
     return counts
 
 
 def unroll(algorithm: Algorithm) -> Algorithm:
-    """Return the same algorithm with every Loop opened into single pulls, so that batches are all it asks for."""
+    """Return the same algorithm with every Loop opened into single pulls, so that it asks for batches only."""
     reply = None
     while True:
         try:
@@ -201,14 +201,14 @@ def unroll(algorithm: Algorithm) -> Algorithm:
                 raise ValueError(
                     f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
                 )
-            if sample.counts[arm] != 1:  # a log that is replayed may hold another one
+            if sample.counts[arm] != 1:  # a replayed log may hold another arm
                 arm = int(np.argmax(sample.counts))
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
 
 
 def checked_batch(request, K=None):
-    """Return a request as (K,) int64 counts; raise ValueError for anything but non-negative integers."""
+    """Return a request as (K,) int64 counts; raise ValueError unless it holds non-negative integers."""
     batch = np.asarray(request)
     right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
     if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():
@@ -220,7 +220,7 @@ def checked_batch(request, K=None):
 
 
 def spend(choose, update, state, look, *, budget, trace, first=0):
-    """Pull until the budget is spent, or `choose` will not go on; returns the Traces of every `trace` pulls."""
+    """Pull until the budget is spent or `choose` stops; return the Traces, one every `trace` pulls."""
     history, now = [], state.now
     ahead = max(first, now.pulls) if trace else NO_LIMIT
     while True:
@@ -235,49 +235,48 @@ def spend(choose, update, state, look, *, budget, trace, first=0):
 
 P = ParamSpec("P")
 
-# --- what `@rule` is told beside the generator: here what several rules share, the rest in each rule's file
+# --- arguments of `@rule` that several rules share; the others are in each rule's file
 #
-# how a rule asks, what it takes of the noise, which rule it is for, and what it promises
+# how a rule asks, which sigma it uses, in which situation it is used, and what it promises
 BATCHES, PULLS = "batches", "pull by pull"
 LARGEST, EACH, OWN = "largest", "each", "0/1 rewards"
 SEQUENTIAL = "as lazy_track_and_stop"
 DELTA = "wrong with probability at most delta"
-OPTIMAL = f"{DELTA}; no rule needs fewer as delta falls to 0 (a limit: at delta .05 rage is often shorter)"
+OPTIMAL = f"{DELTA}; no rule needs fewer as delta falls to 0 (a limit: at delta 0.05 rage is often shorter)"
 FALLS = "probability of error that falls exponentially with the budget"
 ELSEWHERE = f"{FALLS}, proved for other constants than these"
 NONE = "none for the best arm"
 
 
 class Row(NamedTuple):
-    """What the table in docs/rules.md and `rules_for` say of a rule."""
+    """The line of one rule in the table of docs/rules.md and in the answer of `rules_for`."""
 
     asks: str  # BATCHES or PULLS
     situation: str
     paper: str
     promise: str
-    noise: str = LARGEST  # of several sigma: LARGEST, EACH or "ratios" count; OWN: rewards 0 and 1 have theirs
+    noise: str = LARGEST  # which of several sigma it uses: LARGEST, EACH or "ratios"; OWN: 0/1 rewards need no sigma
 
 
-# --- how a rule goes on without an arm, and what stands then
+# --- how a rule goes on after an arm is dropped, and what remains of its guarantee
 #
-# In every line it is supposed that a drop or a closed request has nothing to do with the rewards: a bottle broke, a
-# page was taken down. Then the pulls of a phase are as fixed as if they had been planned that way, and so is what can
-# be pulled from then on. An arm that is dropped because it did badly, or a reading that is missing because it was too
-# high, voids all of them.
+# Every line assumes that a drop or a closed request has nothing to do with the rewards: a bottle broke, a page was
+# taken down. Then the pulls of a phase count as planned in advance, and so does what can be pulled from then on. An
+# arm that is dropped because it did badly, or a reading that is missing because it was too high, voids all of them.
 
 
 class After(NamedTuple):
-    """How a rule goes on after a drop or an early end of a request, and what stands of its guarantee."""
+    """How a rule goes on after a drop or an early end of a request, and what remains of its guarantee."""
 
-    # "anew": the open request and all later ones are designed for the arms that are left
-    # "as if": the one design of the rule is made as if the arm had never been there; what was pulled counts
-    # "restart": the rule begins again with the arms that are left and all pulls so far, and, if the arms left do not
-    # measure what some items differ in, without those that the same bound has put out
-    # "without": it asks as before, and the arm is left out of what it asks; others get its pulls where it is needed
-    # "in play": the same, and only arms in play may get its pulls
+    # "anew": the open request and all later ones are designed for the remaining arms
+    # "as if": the rule's only design is made as if the arm had never been there; earlier pulls count
+    # "restart": the rule begins again with the remaining arms and all pulls so far; if these arms cannot compare some
+    # items, it leaves out the items that the same bound has eliminated
+    # "without": the rule asks as before, without the arm; where its pulls are needed, other arms get them
+    # "in play": as "without", but only arms in play may get the pulls
 
-    how: str  # one of these; "" if it cannot go on
-    why: str  # what stands, or why it cannot go on
+    how: str  # one of these; "" if the rule cannot go on
+    why: str  # what remains of the guarantee, or why the rule cannot go on
     closes: bool = True  # whether a request may be closed with fewer pulls
 
 
@@ -286,29 +285,29 @@ STOPPING = After(
     "restart", "stands: eq. 9 of jedra2020 holds at all times for any choice of arms, with all pulls so far"
 )
 ENDS = After(
-    "as if", "stands: the end is told by the widths of all pulls made, whose number does not depend on rewards"
+    "as if",
+    "stands: the widths of all pulls made decide when the rule ends, and their number does not depend on rewards",
 )
 ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can stand in for another there")
-ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the one that is dropped for ever")
+ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the dropped arm for ever")
 SPENT = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
 UNKNOWN = After("without", "whether its guarantee stands is not known, for its @rule names no guarantee")
 
 
 class InPlay(NamedTuple):
-    """A request with the rows of the items that are in play when it is made; a rule in phases yields it."""
+    """A request and the rows of the items that are in play when it is made; a rule in phases yields it."""
 
-    # `Rule` keeps the rows and hands on the counts. So they pass through the `yield from` of a rule's own generators,
-    # the world is asked for the same counts as ever, and loops are not touched. A rule that another one calls keeps its
-    # rows to itself: its items may be others.
+    # It passes through the `yield from` of a rule's own generators. `Rule` keeps the rows and hands on the counts, so
+    # the caller sees a batch as ever. A rule that another rule calls keeps its rows to itself: its items may differ.
 
     counts: np.ndarray  # (K,)
     active: np.ndarray  # (m,)
 
 
 class Rule(Generator[Any, Any, Any]):
-    """A rule on its way, which can be made again. It is used like the generator that the rule's function returns."""
+    """A running rule that can be made again. Use it like the generator that the rule's function returns."""
 
-    # `active` (m,): rows of the items in play at the open request; None for a rule that does not say
+    # `active` (m,): rows of the items in play at the open request; None if the rule does not say
 
     active: np.ndarray | None = None
 
@@ -333,39 +332,39 @@ class Rule(Generator[Any, Any, Any]):
 
     @property
     def fresh(self) -> bool:
-        """Whether nothing has been asked yet."""
+        """Return whether nothing has been asked yet."""
         return inspect.getgeneratorstate(self.generator) == inspect.GEN_CREATED
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Everything that the function was called with, by name, defaults included."""
+        """Return the arguments of the function by name, defaults included."""
         bound = inspect.signature(self.function).bind(*self._args, **self._kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
 
     def guarantee(self, request: int) -> After:
-        """What comes after a drop or an early end of the request of this number, 1 for the first."""
+        """Return what follows a drop or an early end of the request with this number, 1 for the first."""
         given = self.function.guarantee
         return given if isinstance(given, After) else given(self.arguments, request)
 
     def again(self, **changes: Any) -> "Rule":
         """Make the rule once more, with some arguments changed and copies of the others.
 
-        Random generators begin in the state in which they were when the function was called; arrays are not copied.
+        Random generators start in the state that they had when the function was called; arrays are not copied.
         """
         name, signature = self.function.__name__, inspect.signature(self.function)
         if unknown := [key for key in changes if key not in signature.parameters]:
             raise ValueError(f"{name} has no argument {unknown[0]}; it has {', '.join(signature.parameters)}")
         try:
             args, kwargs = [*map(self._copied, self._args)], {k: self._copied(v) for k, v in self._kwargs.items()}
-        except Exception as error:  # whatever a user's object raises that cannot be copied
+        except Exception as error:  # an object of the user may raise anything when it is copied
             raise ValueError(f"{name} cannot be made once more: an argument cannot be copied ({error})") from error
         bound = signature.bind(*args, **kwargs)
         bound.arguments.update(changes)
         return self.function(*bound.args, **bound.kwargs)
 
     def _copied(self, value):
-        """A copy of an argument, a random generator in its state at the call; arrays are not copied."""
+        """Return a copy of an argument, of a random generator as it was at the call; return arrays themselves."""
         if isinstance(value, np.ndarray):
             return value
         found = copy.deepcopy(value)
@@ -376,7 +375,7 @@ class Rule(Generator[Any, Any, Any]):
 
 
 class Played(Protocol[P]):
-    """A decorated function: what makes a `Rule`, with what the decorator was told."""
+    """A decorated function, which makes a `Rule`, and the arguments of the decorator."""
 
     __name__: str
     __qualname__: str
@@ -410,33 +409,33 @@ def rule(
     gone: dict[str, Any] | None = None,
     check: Callable | None = None,
 ) -> Any:
-    """Decorate a generator function, a rule: what it returns is a `Rule`, which can be made again.
+    """Decorate the generator function of a rule, so that it returns a `Rule`, which can be made again.
 
     Parameters
     ----------
     function : generator function
         The rule. It keeps its name, signature and docstring.
     label : str, optional
-        Its name in figures and tables; by default that of the function.
+        Name of the rule in figures and tables, by default that of the function.
     row : Row, optional
-        What the table in docs/rules.md says of it.
+        Line of the rule in the table in docs/rules.md.
     guarantee : After or callable, optional
-        What stands of its guarantee when an arm is dropped or a request is closed, or a function of the rule's
-        arguments (dict) and the number of the request that says so. By default that is not known.
+        What remains of the guarantee when an arm is dropped or a request is closed early, or a function of the rule's
+        arguments (dict) and the number of the request that returns this. By default it is unknown.
     gone : dict, optional
-        Arguments that the rule had once, at the values by which it still goes: a log may hold them.
+        Former arguments, at the values for which the rule behaves as it did: an old log may hold them.
     check : callable, optional
         Function (Sample) that refuses, with a ValueError, rewards that the rule cannot use.
 
     Returns
     -------
     callable
-        The function as it was called before. It has `label`, `row`, `guarantee`, `gone` and `check`.
+        The function, which is called as before, with the attributes `label`, `row`, `guarantee`, `gone` and `check`.
 
     Raises
     ------
     ValueError
-        For what is no generator function.
+        If `function` is not a generator function.
 
     Examples
     --------
@@ -452,7 +451,7 @@ def rule(
         return partial(rule, label=label, row=row, guarantee=guarantee, gone=gone, check=check)
     if not inspect.isgeneratorfunction(function):
         name = getattr(function, "__name__", type(function).__name__)
-        raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} is none")
+        raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} has none")
 
     @wraps(function)
     def played(*args, **kwargs):

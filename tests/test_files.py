@@ -308,7 +308,7 @@ def test_a_line_that_was_changed_is_named_and_not_used(tmp_path):
     for n in range(3):
         keep(tmp_path, n)
     path.write_bytes(path.read_bytes().replace(b'"pulls": [1, 1', b'"pulls": [1, 2'))
-    with pytest.warns(UserWarning, match="kept.jsonl: lines 3 are damaged, their runs are played again"):
+    with pytest.warns(UserWarning, match="kept.jsonl: lines 3 are damaged; their runs are played again"):
         assert list(Checkpoint(path, "abc").read()) == [0, 2]
 
 

@@ -1,4 +1,4 @@
-"""Experimental designs for linear bandits: which share of the pulls each arm should get."""
+"""Compute experimental designs for linear bandits: the share of the pulls that each arm should get."""
 
 from bandits_lib.design.cache import cache_clear, cache_off
 from bandits_lib.design.certificate import Design

@@ -1,4 +1,4 @@
-"""One bounded cache of designs, and of stages and allocations, shared by all runs of a process.
+"""Cache designs, stages and allocations in bounded memory, for all runs of a process.
 
 Keys are digests of the solver's name and the bytes of its arguments. Values are NamedTuples with read-only arrays.
 """
@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-MAX_BYTES = 1 << 25  # of arrays held; the least recently used go first
+MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs go first
 
 _designs: OrderedDict = OrderedDict()
 _state = {"on": True, "bytes": 0}
@@ -27,7 +27,7 @@ def _digest(name, arguments):
 
 
 def cached(solver):
-    """Decorate a solver whose arguments are arrays, numbers, strings, None or NamedTuples of arrays."""
+    """Decorate a solver to remember its designs; it takes arrays, numbers, strings, None or NamedTuples of arrays."""
 
     @wraps(solver)
     def remembered(*arguments):
@@ -47,7 +47,7 @@ def cached(solver):
 
 
 def _writable(argument):
-    """A copy of a read-only array, for which kernels would be compiled once more."""
+    """Return a writable copy of a read-only array, for which kernels would be compiled once more."""
     frozen = isinstance(argument, np.ndarray) and not argument.flags.writeable
     return argument.copy() if frozen else argument
 
@@ -88,7 +88,7 @@ def cache_off() -> Iterator[None]:
     Yields
     ------
     None
-        Nothing.
+        The context has no value.
 
     Examples
     --------

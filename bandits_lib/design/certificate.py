@@ -1,4 +1,4 @@
-"""The value of a design, the proof that no design is much better, and the reduction to few atoms.
+"""Compute the value of a design, prove that no design is much better, and reduce a design to few atoms.
 
 Lower bound: let M = sum v_y yy' for weights v on directions, and H >= 0 with x'Hx <= 1 for all arms. For every design
 lambda' and A' = A(lambda'), tr(HA') <= 1, so by Cauchy-Schwarz
@@ -6,9 +6,9 @@ lambda' and A' = A(lambda'), tr(HA') <= 1, so by Cauchy-Schwarz
 and H = A^-1 M A^-1 / max_x x'A^-1MA^-1x gives rho* >= tr(A^-1 M)^2 / max_x x'A^-1 M A^-1 x for any A and v.
 The pressures h_x = x'A^-1MA^-1x / tr(A^-1 M) are at most 1 at an optimum, and 1 on its support.
 
-Atoms: dropping leverages lambda_x x'A^-1x of sum eta raises the value by at most 1 / (1 - eta). More than r(r+1)/2
-atoms are dependent as matrices xx' (Caratheodory), so weights move within the null space, given by its projector, until
-one is zero. `snapped` keeps so few digits of the weights that rounding errors end there.
+Atoms are arms of positive weight. Dropping atoms whose leverages lambda_x x'A^-1x sum to eta multiplies the value by at
+most 1 / (1 - eta). More than r(r+1)/2 atoms are linearly dependent as matrices xx' (Caratheodory), so weights move in
+the null space, given by its projector, until one is zero. `snapped` keeps few digits, so that rounding errors vanish.
 """
 
 import math
@@ -41,11 +41,11 @@ class Design(NamedTuple):
     weights : (K,) float array
         Shares of the pulls: non-negative, sum 1 (less with some options of `frank_wolfe_design`); often read-only.
     value : float
-        Maximum over directions of ||y||^2_{A(weights)^-1}; of `width_design` a squared width.
+        Maximum over directions of ||y||^2_{A(weights)^-1}; for `width_design` a squared width.
     lower_bound : float
-        Number that the value of no design on these arms can be below.
+        Lower bound on the value of every design on these arms.
     iterations : int
-        Steps of the solver.
+        Number of steps of the solver.
 
     Examples
     --------
@@ -60,19 +60,19 @@ class Design(NamedTuple):
 
 
 def inverse_root(arms, weights):
-    """S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span of the arms of positive weight (rank r')."""
+    """Return S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span, of rank r', of the arms with weight."""
     support = np.flatnonzero(weights > 0)
     return span.inverse_root(arms[support], weights[support])[0]
 
 
 def estimable(arms, weights, vectors, scale):
-    """Whether every row of `vectors` lies in the span of the arms of positive weight, up to RANK_TOL `scale`."""
+    """Return whether all `vectors` are in the span of the arms of positive weight, up to RANK_TOL `scale`."""
     distance = outside(vectors, basis(arms[weights > 0]))
     return bool((distance <= RANK_TOL * scale).all())
 
 
 def value_of(arms, weights, directions):
-    """max over directions of ||y||^2_{A(weights)^-1}; infinite if some direction cannot be estimated."""
+    """Return max over directions of ||y||^2_{A(weights)^-1}; infinite if some direction cannot be estimated."""
     support = np.flatnonzero(weights > 0)
     root, axes = span.inverse_root(arms[support], weights[support])
     vectors, scale = directions.spanning()
@@ -83,7 +83,7 @@ def value_of(arms, weights, directions):
 
 @njit(cache=True, error_model="numpy")
 def lower_bound(arms, root, rotated, masses):
-    """The bound of masses (q,) on directions y, with rows root y of `rotated` (q, r'), A^-1 = root'root; h (K,)."""
+    """Return the bound from masses (q,) on directions y, and h (K,). `rotated` (q, r') : root y; A^-1 = root'root."""
     shares = masses / total(masses)
     trace = total(shares * squares(rotated))
     measured = product(arms, transposed(root))
@@ -91,17 +91,17 @@ def lower_bound(arms, root, rotated, masses):
     return trace * (trace / pressure.max()), pressure / trace
 
 
-BATCH = 16  # rows beyond the limit that are worked on at a time, at least
+BATCH = 16  # smallest number of rows beyond the limit that are treated at a time
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
 def drop_small_leverages(arms, weights, eta, root=None):
-    """Weights (K,), renormalised, less the atoms of least leverage, `eta` at most; root : `inverse_root`, if known."""
+    """Return weights (K,) of sum one without atoms of small leverage, up to `eta` in all. root : `inverse_root`."""
     return _dropped(arms, weights, inverse_root(arms, weights) if root is None else root, eta)
 
 
 def basic_weights(arms, weights):
-    """Weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
+    """Return weights (K,) on at most r(r+1)/2 of the atoms, with A at least that of `weights`, summing to one."""
     limit = arms.shape[1] * (arms.shape[1] + 1) // 2
     if np.count_nonzero(weights) <= limit:
         return weights
@@ -142,10 +142,10 @@ def _basic(arms, weights, root, limit):
 
 @merged
 def _eliminate(atoms, cost, limit):
-    """Multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
+    """Return multipliers u >= 0 with atoms'u = atoms'1, cost'u <= cost'1 and at most `limit` of them non-zero."""
     n, width = atoms.shape
     most, left, begun = limit + max(BATCH, limit // 4), 0, 0
-    share, batch = np.ones(n), np.empty(most, np.int64)  # of `batch` the first `left` are not zero
+    share, batch = np.ones(n), np.empty(most, np.int64)  # the first `left` of `batch` are in use
     while n - begun + left > limit:
         while left < most and begun < n:
             batch[left] = begun
@@ -168,7 +168,7 @@ def _eliminate(atoms, cost, limit):
 
 @merged
 def _walk_to_zeros(projector, dimension, cost):
-    """Multipliers (n,) from one, after `dimension` moves in a projector's range, each until an entry is zero."""
+    """Return multipliers (n,), first 1, after `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
     u, step, room, squared, square = np.ones(n), np.empty(n), np.empty(n), np.empty(n), 0.0
     for i in range(n):
@@ -192,7 +192,7 @@ def _walk_to_zeros(projector, dimension, cost):
 
 @merged
 def _downhill(axis, length, cost, least, step):
-    """Into `step` (n,): `axis` (n,) over its length, or the opposite, so that no cost grows and an entry falls."""
+    """Set `step` (n,) to `axis` (n,) of length one, or minus that: the cost does not grow, and an entry falls."""
     slope, falls = 0.0, False
     for i in range(len(step)):
         step[i] = -axis[i] / length
@@ -205,7 +205,7 @@ def _downhill(axis, length, cost, least, step):
 
 @merged
 def _leave(projector, gone, leaving):
-    """Take from the projector's range what moves entry `gone`. Scratch: leaving (n,)."""
+    """Remove from the projector's range the axis that moves entry `gone`. Scratch: leaving (n,)."""
     n, length = len(projector), np.sqrt(projector[gone, gone])
     for i in range(n):
         leaving[i] = projector[gone, i] / length
@@ -218,7 +218,7 @@ def _leave(projector, gone, leaving):
 
 @compiled
 def snapped(weights, tol):
-    """Weights (K,) to 20 binary digits at tol = 1e-3, finer below, summing to one."""
+    """Return weights (K,) to 20 binary digits at tol = 1e-3, to more below, summing to one."""
     bits, out = BITS + max(0, math.frexp(1e-3 / tol)[1]), np.empty_like(weights)
     for k in range(len(weights)):
         mantissa, exponent = math.frexp(weights[k])
@@ -227,15 +227,15 @@ def snapped(weights, tol):
 
 
 def on_few_atoms(arms, weights, tol, root=None):
-    """Weights (K,) on r(r+1)/2 atoms at most, to so many digits; the value grows by tol / 10 or so."""
+    """Return weights (K,) on at most r(r+1)/2 atoms, with few digits; the value grows by about tol / 10."""
     return snapped(basic_weights(arms, drop_small_leverages(arms, weights, tol / 10, root)), tol)
 
 
 def fewer_atoms(arms, weights, directions, tol, bound, root=None):
-    """The weights on few atoms, to so many digits; every reduction must keep value <= (1 + tol) bound."""
+    """Return the weights on few atoms, with few digits; every reduction must keep value <= (1 + tol) bound."""
     weights = on_few_atoms(arms, weights, tol, root)
     order = ranked(weights)
-    # what the linear algebra cannot decide is tried: atoms of negligible weight go if the value allows it
+    # The linear algebra cannot decide on atoms of negligible weight, so they are dropped if the value allows it.
     slight = order[(weights[order] > 0) & (weights[order] < tol / np.count_nonzero(weights))]
     for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
         lighter = weights.copy()

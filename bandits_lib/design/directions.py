@@ -1,10 +1,11 @@
-"""Directions of a design: a list of vectors, or all differences of a set of items, which are never formed.
+"""Define directions of a design: a list of vectors, or all differences of a set of items, which are never formed.
 
 `scan` finds pairs of points that are far apart. With any centre c, |w_i - w_j| <= |w_i - c| + |w_j - c|, so it skips
-pairs whose radii add up to less than the level, and filters the rest block by block through a Gram matrix. What passes
-the filter is measured again from the differences. Time O(n^2 r) at worst, memory O(BLOCK).
+pairs whose radii add up to less than the distance sought. A Gram matrix filters the others block by block, and the
+distances of pairs that pass are computed again from the differences. Time is O(n^2 r) at worst, memory O(BLOCK).
 
-In the plane only vertices of the difference body conv(Z) - conv(Z) can be longest, at most n up to sign, in any norm.
+In the plane the longest difference in any norm is a vertex of the difference body conv(Z) - conv(Z), which has at most
+n vertices up to sign.
 """
 
 from typing import NamedTuple
@@ -17,11 +18,11 @@ from bandits_lib.numerics.linear_algebra import product, squares, transposed
 from bandits_lib.numerics.ties import TIE, argmax, largest_first, ranked
 
 BLOCK = 1 << 18  # entries of the distance matrix held at a time
-SAFE = 8e-9  # of the largest squared radius: more than the rounding errors of a Gram matrix, and than a tie
+SAFE = 8e-9  # share of the largest squared radius: above the rounding errors of a Gram matrix, and above a tie
 
 
 def walk(points):
-    """Farthest-point walk: indices i, j and their squared distance, once it stops growing from one to the other."""
+    """Return indices i, j and their squared distance, where the walk from a point to its farthest point ends."""
     j = argmax(squares(points - points.mean(axis=0)))
     i, reached = j, 0.0
     while True:
@@ -33,9 +34,9 @@ def walk(points):
 
 
 def scan(points, level, far, near, every=False, once=False):
-    """Pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i.
+    """Return pairs (i, j) that may have a squared distance above `level`: every one, or the farthest of each row i.
 
-    A row sees the points of its block and those further in; with `once` only those further in, so no pair comes twice.
+    A row is compared with the points of its block and those further in; `once` leaves out pairs that came before.
     """
     order, points, radius, reach = outside_in(points - (points[far] + points[near]) / 2, level)
     square = squares(points)
@@ -64,12 +65,12 @@ def scan(points, level, far, near, every=False, once=False):
 
 
 def outside_in(points, level):
-    """Of centred points those that matter, the farthest first: indices, points, radii, what two radii must reach."""
+    """Return indices, points, radii of centred points that matter, farthest first, and the least sum of two radii."""
     radius = np.sqrt(squares(points))
     reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
     order = np.flatnonzero(radius >= reach - radius.max())
     order = order[ranked(-radius[order])]
-    return order, points[order], np.minimum.accumulate(radius[order]), reach  # equal to the tie, and sorted
+    return order, points[order], np.minimum.accumulate(radius[order]), reach  # sorted, and equal to within a tie
 
 
 def later(radius, start, reach):
@@ -84,7 +85,7 @@ def _all_above(gram, floor, start):
 
 @compiled
 def _farthest_above(gram, top, floor, start, slack, points, order):
-    """Of each row of a block (rows `start`...) whose largest entry `top` is above `floor`: the farthest point."""
+    """Return rows of a block (from `start`) whose largest entry `top` is above `floor`, and their farthest points."""
     rows, columns, found = np.empty(len(gram), np.int64), np.empty(len(gram), np.int64), 0
     for i in range(len(gram)):
         if top[i] > floor[i]:
@@ -110,7 +111,7 @@ def distance(points, i, j):
     return out
 
 
-START = 0.8  # first directions: squared norm at least START times the largest found by a walk
+START = 0.8  # the first directions have squared norms of at least START times the largest that a walk finds
 
 
 class Pairs(NamedTuple):
@@ -152,28 +153,28 @@ class Listed(NamedTuple):
     rows: np.ndarray
 
     def spanning(self):
-        """Vectors that span the directions, and the length that errors are relative to."""
+        """Return vectors that span the directions, and the lengths to which errors are relative."""
         return self.rows, np.sqrt(squares(self.rows))
 
     def value(self, root):
         return squared_norms(self.rows, root).max()
 
     def beyond(self, root, level, most):
-        """Largest squared norm, and up to `most` directions (m, r) with squared norm above `level`, worst first."""
+        """Return the largest squared norm, and up to `most` directions (m, r) above `level`, largest first."""
         return _listed_beyond(self.rows, root, level, most)
 
     def first(self, root, most):
         return self.beyond(root, -1.0, most)[1]
 
     def unit(self):
-        """Largest squared length: in other units of the directions it is another number, and nothing else moves it."""
+        """Return the largest squared length, which changes with the units of the directions and with nothing else."""
         return float(squares(self.rows).max())
 
     def all_among(self, rows):
         return len(rows) == len(self.rows)
 
     def worst(self, root):
-        """The first direction of largest squared norm, by the shared rule for ties, and that norm."""
+        """Return the first direction of largest squared norm, by the shared rule for ties, and that norm."""
         norms = squared_norms(self.rows, root)
         row = argmax(norms)
         return self.rows[row], float(norms[row])
@@ -186,7 +187,7 @@ def squared_norms(rows, root):
 
 @compiled
 def _listed_beyond(rows, root, level, most):
-    """As `Listed.beyond`; most often there is nothing above the level, and nothing is sorted."""
+    """Return the same as `Listed.beyond`; in most calls no norm is above the level, and nothing is sorted."""
     norms = squared_norms(rows, root)
     above = np.flatnonzero(norms > level)
     if len(above) == 0:
@@ -205,14 +206,14 @@ class Differences(NamedTuple):
         return rows, np.full(len(rows), np.sqrt(squares(rows).max()))
 
     def value(self, root):
-        """Largest squared norm, to the tie: the squared diameter of the rotated items."""
+        """Return the largest squared norm to within a tie: the squared diameter of the rotated items."""
         points = product(self.items, transposed(root))
         i, j, reached = walk(points)
         first, second = self.farthest(root, points, reached, i, j, len(points))
         return float(max(reached, _squared(points, first, second).max(initial=0.0)))
 
     def beyond(self, root, level, most):
-        """Largest squared norm, and up to `most` differences (m, r) with squared norm above `level`, worst first."""
+        """Return the largest squared norm, and up to `most` differences (m, r) above `level`, largest first."""
         points = product(self.items, transposed(root))
         i, j, _ = walk(points)
         i, j = self.farthest(root, points, level, i, j, most)
@@ -222,17 +223,17 @@ class Differences(NamedTuple):
         return float(norms.max(initial=level)), self.items[i[order]] - self.items[j[order]]
 
     def farthest(self, root, points, level, far, near, most):
-        """As `scan`, of the items' `points` under `root`; rows that are not among the `most` worst may be missing."""
+        """Return pairs as `scan` does for the items' `points` under `root`; those beyond `most` may be missing."""
         return scan(points, level, far, near)
 
     def listed(self):
-        """The same directions one by one, row by row of pairs i < j, without zeros; for few items."""
+        """Return the same directions as a list, row by row of pairs i < j, without zeros; for few items."""
         i, j = np.triu_indices(len(self.items), 1)
         rows = self.items[i] - self.items[j]
         return Listed(rows[rows.any(axis=1)])
 
     def first(self, root, most):
-        """Up to `most` differences to start with, all nearly as long as the longest."""
+        """Return up to `most` differences to start with, all nearly as long as the longest."""
         points = product(self.items, transposed(root))
         return self.beyond(root, START * walk(points)[2], most)[1]
 
@@ -243,7 +244,7 @@ class Differences(NamedTuple):
         return False
 
     def worst(self, root):
-        """The first pair (i < j, row by row) of largest squared norm, by the shared rule for ties."""
+        """Return the first difference (i < j, row by row) of largest squared norm, to within a tie, and that norm."""
         points = product(self.items, transposed(root))
         i, j, reached = walk(points)
         first, second = scan(points, reached * (1 - 1e-6), i, j, every=True)
@@ -259,13 +260,13 @@ def _squared(points, i, j):
     return squares(points[i] - points[j])
 
 
-PARALLEL = 2.0**-36  # angles between edges, a quarter turn being one, that are this small are rounding errors
-COLLINEAR = 1e-10  # points whose spread across is this small beside their spread along lie on a line
+PARALLEL = 2.0**-36  # smaller angles between edges, in quarter turns, are rounding errors
+COLLINEAR = 1e-10  # points lie on a line if their spread across it is at most this share of their spread along it
 
 
 @compiled
 def _chain(x, y, order):
-    """Andrew's (1979) monotone chain: the indices in `order` that turn left, from the first to the last."""
+    """Return the indices in `order` that turn left, from the first to the last, by Andrew's (1979) monotone chain."""
     kept = np.empty(len(order), np.int64)
     n = 0
     for k in order:
@@ -280,14 +281,14 @@ def _chain(x, y, order):
 
 
 def hull(points):
-    """Indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
+    """Return the indices of the vertices of the convex hull of `points` (n, 2), counter-clockwise."""
     x, y = np.ascontiguousarray(points.T)
     order = np.lexsort((y, x))
     return np.concatenate([_chain(x, y, order)[:-1], _chain(x, y, order[::-1].copy())[:-1]])
 
 
 def difference_vertices(points):
-    """The vertices, one of each pair +-y, of the difference body of `points` (n, r), r = 1 or 2: an (m, r) array."""
+    """Return the vertices (m, r), one of each pair +-y, of the difference body of `points` (n, r), r = 1 or 2."""
     if points.shape[1] == 1:
         return np.ptp(points, axis=0, keepdims=True)
     centred = points - points.mean(axis=0)
@@ -304,7 +305,7 @@ def difference_vertices(points):
 
 
 def _opposite(points):
-    """Indices (m,), (m,) of the points farthest in the directions u and -u, for every u between two edge normals."""
+    """Return indices (m,), (m,) of the points farthest along u and -u, for one u between any two edge normals."""
     vertices = hull(points)
     angles = _turn(points[np.roll(vertices, -1)] - points[vertices])
     first = argmax(-angles)

@@ -1,14 +1,14 @@
-"""Exact designs of one direction (Elfving 1952): min ||w||_1 subject to X'w = y.
+"""Compute exact designs for one direction (Elfving 1952): min ||w||_1 subject to X'w = y.
 
 min over lambda of y'A(lambda)^-1 y = ||w||_1^2 at lambda = |w| / ||w||_1. For any c, (y'c)^2 / max_x (x'c)^2 is a lower
 bound. Both solvers are revised simplex methods over bases of r signed arms: the arm of largest |x'c| enters, and an
 amount that passes through zero changes sign and adds twice its rate to the slope (Barrodale and Roberts 1973). The
 direction is moved by PERTURBATION along the first basis to break ties; amounts and value are those of the direction.
 
-`single_direction` solves one direction, O(Kr + r^3) a pivot. `solve_pair` solves x_i - x_j inside the compiled loops.
-It keeps the inverse of the basis, O(Kr + r^2) a pivot, and begins at the best of the last MEMORY vertices at which a
-pair ended, or at the spanning arms where the arms are few or the vertex may not be unique. Amounts are computed anew
-from the basis in the order of the arms, so that they do not depend on the pairs before.
+`single_direction` solves one direction in O(Kr + r^3) per pivot. `solve_pair` solves x_i - x_j inside the compiled
+loops. It keeps the inverse of the basis, O(Kr + r^2) per pivot, and begins at the best of the last MEMORY vertices at
+which a pair ended. It begins at the spanning arms if the arms are few or the vertex may not be unique. Amounts are
+computed anew from the basis in the order of the arms, so that they do not depend on earlier pairs.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ PERTURBATION = 1e-10  # relative to ||w||_1
 
 @merged
 def _leaving(w, rate, slope, passed):
-    """Position that leaves as w - t rate, t >= 0, grows until ||w||_1 stops falling; who changes sign: `passed`."""
+    """Return the position that leaves as w - t rate moves until ||w||_1 is smallest; those `passed` change sign."""
     for k in range(len(w)):
         passed[k] = False
     while True:
@@ -45,7 +45,7 @@ def _leaving(w, rate, slope, passed):
 
 @compiled
 def signed_basis(arms, direction, most):
-    """Arms (r,), amounts w (r,) with sum w x = direction and least ||w||_1 = direction'c, dual c (r,), and pivots."""
+    """Return arms (r,), amounts w (r,) of smallest ||w||_1 with sum w x = direction, dual c (r,), and pivots."""
     basis, r = spanning_arms(arms), arms.shape[1]
     ones, side, passed, size = np.ones(r), np.empty(r), np.zeros(r, np.bool_), 0.0
     signed = transposed(arms[basis])
@@ -76,7 +76,7 @@ def signed_basis(arms, direction, most):
 
 @merged
 def _entering(prices, basis):
-    """The arm of largest price in size, those of the basis (r,) apart, and its price."""
+    """Return the arm outside the basis (r,) whose price is largest in absolute value, and its price."""
     prices[basis] = 0.0
     enter = argmax(np.abs(prices))
     return enter, prices[enter]
@@ -90,7 +90,7 @@ def _turn(signed, k, turn):
 
 
 def single_direction(arms, direction):
-    """Weights (K,), lower bound and pivots for the one `direction` (r,), exact to rounding if it did not give up."""
+    """Return weights (K,), lower bound and pivots for one `direction` (r,), exact to rounding unless pivots ran out."""
     unit = direction / np.sqrt(total(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):
@@ -102,12 +102,12 @@ def single_direction(arms, direction):
     return weights / total(weights), bound, pivots
 
 
-NEGLIGIBLE = 1e-12  # amounts relative to their sum, and rates, that are rounding errors
+NEGLIGIBLE = 1e-12  # smaller amounts, relative to their sum, and smaller rates are rounding errors
 
 
 @merged
 def pivot(current, amounts, basis, rate, price, enter):
-    """The arm `enter` comes into the basis, and signs follow the amounts; False if nothing leaves."""
+    """Bring the arm `enter` into the basis and make the amounts positive; return False if no arm leaves."""
     if price < 0:
         for b in range(rate.shape[0]):
             rate[b] = -rate[b]
@@ -128,7 +128,7 @@ def pivot(current, amounts, basis, rate, price, enter):
 
 @merged
 def leaving(amounts, rate, slope):
-    """The position that leaves as amounts - t rate, t >= 0, until their |.|_1 stops falling; -1 if it never does."""
+    """Return the position that leaves as amounts - t rate, t >= 0, moves until ||.||_1 is smallest; -1 if none does."""
     last = -1.0
     for _ in range(rate.shape[0]):
         at, ratio = -1, np.inf
@@ -154,7 +154,7 @@ def flip(current, amounts):
 
 @kernel
 def invert(matrix, inverse):
-    """Into `inverse` (r, r): that of `matrix`, which is lost (Gauss-Jordan, the largest pivot of each column)."""
+    """Set `inverse` (r, r) to that of `matrix`, which is lost (Gauss-Jordan, the largest pivot of each column)."""
     r = matrix.shape[0]
     for i in range(r):
         for j in range(r):
@@ -189,7 +189,7 @@ def in_order(basis, amounts):
 
 @merged
 def absolute(amounts):
-    """Make amounts positive, or 0 if negligible; False if they are not finite."""
+    """Make amounts positive, or 0 if negligible; return False if they are not finite."""
     size = 0.0
     for b in range(amounts.shape[0]):
         amounts[b] = abs(amounts[b])
@@ -200,23 +200,23 @@ def absolute(amounts):
     return 0.0 < size < np.inf
 
 
-MEMORY = 64  # vertices
-FEW = 2  # arms per dimension up to which the spanning arms begin
-UNIQUE = 1e-7  # below 1 by less than that, an arm out of the basis is nearly tight
-PIVOTS = 20  # at most, per dimension
+MEMORY = 64  # vertices that are remembered
+FEW = 2  # arms per dimension up to which every pair begins at the spanning arms
+UNIQUE = 1e-7  # an arm outside the basis is nearly tight if its price is above 1 - UNIQUE
+PIVOTS = 20  # largest number of pivots per dimension
 
 
 class Program(NamedTuple):
-    """The program of arms of rank r, the vertices at which pairs ended, and the pair at hand."""
+    """The linear program of arms of rank r, the vertices at which pairs ended, and the pair that is being solved."""
 
     columns: np.ndarray  # (r, K), the arms
     spanning: np.ndarray  # (r,), spanning arms
-    inverse: np.ndarray  # (r, r), of the matrix whose columns they are
+    inverse: np.ndarray  # (r, r), of the matrix whose columns are the spanning arms
     duals: np.ndarray  # (MEMORY, r), vertices
     bases: np.ndarray  # (MEMORY, r), the arms that are tight there
-    ended: np.ndarray  # (1,), how many pairs ended at a vertex
-    basis: np.ndarray  # (r,), arms of the pair at hand, in order when it is solved
-    amounts: np.ndarray  # (r,), theirs, 0 if negligible
+    ended: np.ndarray  # (1,), number of pairs that ended at a vertex
+    basis: np.ndarray  # (r,), arms of the pair that is being solved, in order when it is solved
+    amounts: np.ndarray  # (r,), their amounts, 0 if negligible
     direction: np.ndarray  # (r,)
     moved: np.ndarray  # (r,)
     dual: np.ndarray  # (r,)
@@ -250,14 +250,14 @@ def signed_program(arms):
 
 @kernel
 def solve_pair(program, i, j):
-    """Put arms and amounts for x_i - x_j into `basis` and `amounts`; False if the program gives up."""
+    """Put arms and amounts for x_i - x_j into `basis` and `amounts`; return False if the program gives up."""
     basis, amounts, direction = program.basis, program.amounts, program.direction
     alike = True
     for c in range(direction.shape[0]):
         direction[c] = program.columns[c, i] - program.columns[c, j]
         alike = alike and direction[c] == 0.0
         basis[c], amounts[c] = program.spanning[c], 0.0
-    if alike:  # copies: nothing can tell them apart, and any arm is as good
+    if alike:  # equal arms: no pulls can compare them, and any arm is as good
         basis[0], amounts[0] = i, 1.0
         return True
     times_vector(program.inverse, direction, amounts)
@@ -270,7 +270,7 @@ def solve_pair(program, i, j):
 
 @merged
 def spanning_suffice(program):
-    """Whether the amounts of the spanning arms are optimal: their dual is feasible, and of equal value."""
+    """Return whether the amounts of the spanning arms are optimal: their dual is feasible, and of equal value."""
     amounts, dual, least = program.amounts, program.dual, 0.0
     for c in range(amounts.shape[0]):
         least += NEGLIGIBLE * abs(amounts[c])
@@ -288,7 +288,7 @@ def spanning_suffice(program):
 
 @merged
 def move(program):
-    """Put the direction moved along the spanning arms into `moved`, by amounts of which no two are alike."""
+    """Put the direction, moved along the spanning arms by amounts of which no two are equal, into `moved`."""
     moved, amounts, size = program.moved, program.amounts, 0.0
     for c in range(amounts.shape[0]):
         moved[c] = program.direction[c]
@@ -301,7 +301,7 @@ def move(program):
 
 @merged
 def nearby(program):
-    """Solve from the best vertex known, and remember where it ends; False if there is none, or it is not unique."""
+    """Solve from the best vertex known, and remember where it ends; return False if that vertex may not be unique."""
     basis, amounts, ended = program.basis, program.amounts, program.ended
     if ended[0] == 0:
         from_spanning(program)
@@ -340,7 +340,7 @@ def from_spanning(program):
 
 @merged
 def nearest(program):
-    """The row of the vertex c of largest |direction'c|."""
+    """Return the row of the vertex c of largest |direction'c|."""
     row, most = 0, -1.0
     for n in range(min(program.ended[0], program.duals.shape[0])):
         along = 0.0
@@ -360,7 +360,7 @@ def take_basis(program):
 
 @kernel
 def descend(program):
-    """Pivots from `basis` and its inverse until |w|_1 is least; False if it does not come to that."""
+    """Pivot from `basis` and its inverse until |w|_1 is smallest; return False if that is not reached."""
     current, amounts, dual, prices = program.current, program.amounts, program.dual, program.prices
     times_vector(current, program.moved, amounts)
     flip(current, amounts)
@@ -381,7 +381,7 @@ def descend(program):
 
 @merged
 def farthest(program):
-    """The arm out of the basis of largest |x'c|; in the basis prices are 0 afterwards."""
+    """Return the arm outside the basis of largest |x'c|, and set the prices inside the basis to 0."""
     arm, prices = np.int64(0), program.prices
     for b in range(program.basis.shape[0]):
         prices[program.basis[b]] = 0.0

@@ -1,9 +1,9 @@
-"""Far pairs of very many items: a list found by one scan also serves the next norms.
+"""Find far pairs of very many items: a list found by one scan also serves the next norms.
 
 If a list holds every pair of squared norm above `floor` in A^-1, and A'^-1 <= c A^-1, every other pair has a squared
 norm of at most c floor in A'^-1. The answers are those of `scan`, each pair `once`, to the last bit.
 
-In up to FEW dimensions a tree of balls finds the pairs, else blocks of a Gram matrix. Points of two nodes with centres
+In up to FEW dimensions a tree of balls finds the pairs, else blocks of a Gram matrix do. Points of two nodes of centres
 a, b, radii of sum s and reaches R, R' are at most |a - b| + s apart, and at most the root of
 2R^2 + 2R'^2 - (|a + b| - s)^2 where |a + b| > s.
 """
@@ -22,17 +22,17 @@ LEAF = 16
 
 
 class Tree(NamedTuple):
-    """A binary tree as a heap: the children of node k are 2k + 1 and 2k + 2, the last half of the nodes are leaves."""
+    """A binary tree stored as a heap: node k has the children 2k + 1 and 2k + 2; the last half of nodes are leaves."""
 
-    low: np.ndarray  # of every node, the first of its points
-    high: np.ndarray  # and the one after the last
+    low: np.ndarray  # index of the first point of every node
+    high: np.ndarray  # index after its last point
     centre: np.ndarray  # (nodes, d)
     radius: np.ndarray
     reach: np.ndarray  # largest distance of a point from the origin
 
 
 def ball_tree(points):
-    """An order (n,) of the points (n, d) in which nodes hold neighbours, and the `Tree`."""
+    """Return an order (n,) of the points (n, d) in which nodes hold neighbours, and the `Tree`."""
     n = len(points)
     depth = max(0, int(np.ceil(np.log2(n / LEAF))))
     order = np.arange(n)
@@ -58,7 +58,7 @@ def _nodes(points, low, high):
 
 
 def pairs_in_tree(points, level, first, second):
-    """Pairs of squared distance above `level`, of indices into `first`, `second` (room,): how many; -1: no room."""
+    """Put pairs of squared distance above `level` into `first`, `second` (room,); return how many, -1 if too many."""
     order, tree = ball_tree(points)
     stack, row = np.empty(2 * len(tree.low), np.int64), np.empty(LEAF)
     found = _descend(transposed(points[order]), tree, level, stack, row, first, second)
@@ -69,7 +69,7 @@ def pairs_in_tree(points, level, first, second):
 
 @kernel
 def _descend(columns, tree, level, stack, row, first, second):
-    """`pairs_in_tree` of the columns (d, n) in the order of the tree: every leaf against itself and later ones."""
+    """Find `pairs_in_tree` of columns (d, n) in the order of the tree: compare each leaf with itself and later ones."""
     inner, found = len(tree.low) // 2, 0
     for leaf in range(inner, len(tree.low)):
         stack[0], size = 0, 1
@@ -90,7 +90,7 @@ def _descend(columns, tree, level, stack, row, first, second):
 
 @merged
 def _bound(tree, i, j):
-    """No point of node i is at a larger squared distance from one of node j."""
+    """Return a bound on the squared distance between the points of node i and those of node j."""
     apart, across, spread = 0.0, 0.0, tree.radius[i] + tree.radius[j]
     for c in range(tree.centre.shape[1]):
         apart += (tree.centre[i, c] - tree.centre[j, c]) ** 2
@@ -101,7 +101,7 @@ def _bound(tree, i, j):
 
 @merged
 def _compare(columns, tree, leaf, node, level, row, first, second, found):
-    """Every point of one leaf against every later one of another; returns how many are found, -1 without room."""
+    """Compare the points of a leaf with the later ones of another; return how many pairs are found, -1 if too many."""
     low, high = tree.low[node], tree.high[node]
     for i in range(tree.low[leaf], tree.high[leaf]):
         row[:] = 0.0
@@ -117,17 +117,17 @@ def _compare(columns, tree, leaf, node, level, row, first, second, found):
     return found
 
 
-KEPT = 500_000  # pairs that a list is to hold
-ROOM = 4 * KEPT  # and the most
-DEEPEST = 0.7  # of the largest squared norm: no floor is lower
+KEPT = 500_000  # number of pairs that a list should hold
+ROOM = 4 * KEPT  # number of pairs that it can hold
+DEEPEST = 0.7  # no floor is below this share of the largest squared norm
 TILE = (256, 1024)  # rows and columns of the distance matrix held at a time
 SAMPLE = 1 << 22  # distances from which the floor is chosen, of some points to all
-FEW = 6  # dimensions up to which the tree of balls is the faster way
-MARGIN = 1e-6  # relative, between a floor and what a list vouches for: more than rounding errors and ties
+FEW = 6  # dimensions up to which the tree of balls is faster
+MARGIN = 1e-6  # relative distance of a floor from what a list guarantees: above rounding errors and ties
 
 
 class FarPairs(NamedTuple):
-    """Pairs (first, second) of items: all of squared norm above `floor` under `root`."""
+    """All pairs (first, second) of items whose squared norm is above `floor` under `root`."""
 
     root: np.ndarray  # (r, r)
     inverse: np.ndarray  # (r, r), its inverse
@@ -136,7 +136,7 @@ class FarPairs(NamedTuple):
     second: np.ndarray
 
     def stretch(self, root):
-        """c with |S y|^2 <= c |S' y|^2 for all y, S = `root`, S' that of the list; the residual of S/S' included."""
+        """Return c with |S y|^2 <= c |S' y|^2 for all y, S = `root`, S' the list's; it covers the residual of S/S'."""
         if root.shape != self.root.shape or not np.isfinite(root).all():
             return np.inf
         across = root @ self.inverse
@@ -144,7 +144,7 @@ class FarPairs(NamedTuple):
         return (np.linalg.norm(across, 2) + left) ** 2
 
     def farthest(self, root, points, level, far, near, most):
-        """As `Differences.farthest`, or None if pairs outside the list may be among those asked for."""
+        """Return the same as `Differences.farthest`, or None if the answer may need pairs outside the list."""
         floor = self.floor * self.stretch(root) * (1 + MARGIN)
         points = points - (points[far] + points[near]) / 2
         order = ranked(-np.sqrt(squares(points)))
@@ -160,7 +160,7 @@ class FarPairs(NamedTuple):
 
 @kernel
 def _farthest(points, position, first, second, lengths, reached, partner):
-    """Of each row, which owns its pairs with later positions: largest squared length, and the partner as in `scan`."""
+    """Set for each row, which owns its pairs with later positions, the largest squared length and `scan`'s partner."""
     for pair in range(len(first)):
         lengths[pair] = distance(points, first[pair], second[pair])
         row = first[pair] if position[first[pair]] < position[second[pair]] else second[pair]
@@ -174,12 +174,12 @@ def _farthest(points, position, first, second, lengths, reached, partner):
 
 
 def at_equal_steps(rows, number):
-    """Indices of about so many of the rows, and of some that span them all."""
+    """Return the indices of about `number` rows, and of some that span all rows."""
     return np.union1d(np.arange(0, len(rows), max(1, len(rows) // number)), spanning_arms(rows))
 
 
 class ManyDifferences(Differences):
-    """`Differences` that remember a list of `FarPairs`."""
+    """`Differences` that keep a list of `FarPairs` from one norm to the next."""
 
     kept: FarPairs | None = None
 
@@ -195,7 +195,7 @@ class ManyDifferences(Differences):
 
 
 def far_pairs(root, points):
-    """The `FarPairs` of centred points (n, r) under `root`; None if `root` is not regular, or if there are too many."""
+    """Return the `FarPairs` of centred points (n, r) under `root`; None if `root` is singular or pairs are too many."""
     if root.shape[0] != root.shape[1] or not np.isfinite(points).all():
         return None
     floor = _floor(points)
@@ -209,7 +209,7 @@ def far_pairs(root, points):
 
 
 def _floor(points):
-    """A squared distance that about KEPT pairs exceed, or DEEPEST of the largest in the sample."""
+    """Return a squared distance that about KEPT pairs exceed, or DEEPEST of the largest in the sample if larger."""
     n = len(points)
     some = min(n, max(1, SAMPLE // n))
     rows = points[np.arange(some) * n // some]
@@ -224,9 +224,9 @@ def _floor(points):
 
 
 def _pairs_in_tiles(points, level, first, second):
-    """As `pairs_in_tree`, in any dimension; some pairs that are hardly below `level` are among them.
+    """Return the same as `pairs_in_tree`, in any dimension; some of the pairs may be slightly below `level`.
 
-    |x|^2 + |y|^2 - 2x'y is one product in single precision, radii at most 1: its error is below d + 8 roundings of 4.
+    |x|^2 + |y|^2 - 2x'y is one product in single precision, radii up to 1. Its error is below d + 8 roundings of 4.
     """
     order, points, radius, reach = outside_in(points, level)
     size = 2.0 ** -np.frexp(radius[0])[1]

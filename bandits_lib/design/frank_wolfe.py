@@ -1,8 +1,8 @@
-"""The solver of the papers: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019 appendix F).
+"""Run the solver of the papers: Frank-Wolfe on max over directions of y'A(lambda)^-1 y (fiez2019, appendix F).
 
 From uniform weights, step k moves 2/(k+2) of the mass to the arm of largest (y'A^-1x)^2 for the worst direction y. The
-maximum is not smooth, so the steps need not approach the optimum. Departure: a lower bound is added (`certificate`),
-with the running average of the visited directions, of mass 2(k+1)/((n+1)(n+2)) for the k-th.
+maximum is not smooth, so the steps need not approach the optimum. Departure: a lower bound is added (`certificate`). It
+uses the running average of the visited directions, in which the k-th has mass 2(k+1)/((n+1)(n+2)).
 """
 
 from typing import NamedTuple
@@ -32,9 +32,9 @@ from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
-FAR = 0.9  # of the largest squared norm: pairs above it are kept, or fewer
-CLEAR = 1e-8  # relative: numbers further apart than this are not one number up to rounding errors
-KEPT, ITEMS = 200_000, 10_000  # the most pairs that are kept, and the most items of which any are
+FAR = 0.9  # pairs above this share of the largest squared norm are kept, or fewer
+CLEAR = 1e-8  # relative: numbers further apart than this are not equal up to rounding errors
+KEPT, ITEMS = 200_000, 10_000  # largest number of pairs that are kept, and of items for which pairs are kept
 
 
 def frank_wolfe_design(
@@ -49,35 +49,36 @@ def frank_wolfe_design(
     max_iter: int = 5000,
     start: np.ndarray | None = None,
 ) -> Design:
-    """Compute the Frank-Wolfe XY-design of fiez2019 appendix F, used by fiez2019, weltz2023 and jedra2020.
+    """Return the Frank-Wolfe XY-design of fiez2019 appendix F, which fiez2019, weltz2023 and jedra2020 use.
 
     Parameters
     ----------
     arms, directions, sigma : array_like or Pairs
         As for `weighted_design`.
     prune : float, default 1e-5
-        Weights below it are set to zero at the end (the text's 1e-5); 0 keeps all.
+        Weights below this are set to zero at the end (1e-5 in the text); 0 keeps all.
     pruned : {"rescaled", "lost", "largest"}, default "rescaled"
         Where the mass of the pruned weights goes: to all others in proportion (the text), nowhere (fiez2019's code of
         RAGE), or to the largest weight (fiez2019's code of XY-static and the oracle).
     value_at : {"last", "before"}, default "last"
         Whether the value is that of the returned weights or that before the last step (fiez2019's code).
     stop : float, default 0.01
-        Relative change of the weights, in Euclidean norm, below which it ends.
+        The solver ends when the relative change of the weights, in Euclidean norm, is below this.
     max_iter : int, default 5000
-        Steps at most, at least 1.
+        Largest number of steps, at least 1.
     start : (K,) array_like, optional
-        Non-negative weights of arms that span all; by default uniform (jedra2020 begins at the allocation before).
+        First weights, non-negative, of arms that span all; by default uniform (jedra2020: the previous allocation).
 
     Returns
     -------
     Design
-        `value` is inf if pruning made a direction inestimable. `lower_bound` is usually well below the optimum.
+        `value` is inf if pruning left a direction that cannot be estimated. `lower_bound` is usually well below the
+        optimum.
 
     Raises
     ------
     ValueError
-        As `weighted_design`, and if an option is out of range.
+        As for `weighted_design`, and if an option is out of range.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def frank_wolfe_design(
     if not max_iter >= 1:
         raise ValueError(f"max_iter must be at least 1 but is {max_iter}; the papers use 5000")
     if not 0 <= prune < 2 / (max_iter + 2):
-        raise ValueError(f"prune must lie in [0, 2/(max_iter + 2)) but is {prune}; the last step must survive it")
+        raise ValueError(f"prune must lie in [0, 2/(max_iter + 2)) but is {prune}; more would prune the last step")
     options = float(prune), pruned, value_at, float(stop), int(max_iter), _first_weights(start, arms)
     return _frank_wolfe_design(arms, vectors, name, sigma, *options)
 
@@ -109,7 +110,7 @@ def _first_weights(start, arms):
 
 
 class Steps(NamedTuple):
-    """Where the steps ended: weights (K,), the directions visited (n, r), the value before the last step (1,)."""
+    """The end of the steps: weights (K,), the directions visited (n, r), and the value before the last step (1,)."""
 
     weights: np.ndarray
     visited: np.ndarray
@@ -139,7 +140,7 @@ def _steps(arms, vectors, name, sigma, stop, max_iter, first):
 
 
 def _visible(directions):
-    """Differences of few items as a list, in order; of many in the plane, those that can be longest."""
+    """Return differences of few items as a list, in order; for many items in the plane, those that can be longest."""
     if isinstance(directions, Listed):
         return directions
     if len(directions.items) <= LIST:
@@ -150,7 +151,7 @@ def _visible(directions):
 
 
 class Remembered(Differences):
-    """`Differences` of which the far pairs of one norm are asked first in the next; the answers are the same."""
+    """`Differences` that look first at the far pairs of the previous norm; the answers are the same."""
 
     kept: FarPairs | None = None
     far = FAR
@@ -163,7 +164,7 @@ class Remembered(Differences):
         return found or super().worst(root)
 
     def _far_pairs(self, root, points):
-        """A list of the far pairs, row by row; None where they are too many, and next time it will be fewer."""
+        """Return a list of the far pairs, row by row; None if they are too many, and then ask for fewer next time."""
         if self.far > 1 - 1e-6:
             return None
         i, j, reached = walk(points)
@@ -175,7 +176,7 @@ class Remembered(Differences):
         return FarPairs(root, np.linalg.inv(root), reached * self.far, first, second)
 
     def _among(self, kept, root, points):
-        """The worst pair of a list and its squared norm, or None if one outside may be as bad."""
+        """Return the longest difference in a list and its squared norm, or None if one outside may be as long."""
         if kept is None:
             return None
         norms = squares(points[kept.first] - points[kept.second])
@@ -186,7 +187,7 @@ class Remembered(Differences):
 
 
 def frank_wolfe(arms, directions, weights, stop, max_iter):
-    """Weights (K,), the directions visited (n, r), and the value that the last step saw before it moved."""
+    """Return weights (K,), the directions visited (n, r), and the value before the last step."""
     matrix, columns, weights, room = information(arms, weights), transposed(arms), weights.copy(), np.empty(len(arms))
     worst_of, visited = _worst_of_columns(directions) if _narrow(directions, arms) else directions.worst, []
     for k in range(1, max_iter + 1):

@@ -1,10 +1,11 @@
-"""Certified G-optimal designs, which are the D-optimal ones (Kiefer and Wolfowitz 1960), for any number of arms.
+"""Compute certified G-optimal designs, which are D-optimal too (Kiefer and Wolfowitz 1960), for any number of arms.
 
 Let q_x = x'A^-1x; max q / r - 1 is the duality gap of log det A. Moving weight a from arm l to arm k multiplies det A
 by 1 + a (q_k - q_l) - a^2 (q_k q_l - q_kl^2), so the best move is a = (q_k - q_l) / (2 (q_k q_l - q_kl^2)), at most
-lambda_l (Boehning 1986). A sweep pairs the arms of largest q with those of the support of least q and moves weight for
-each pair, O(Kr^2) a sweep (Harman, Filova and Richtarik 2020, without the randomness). It starts from r spanning arms
-(Kumar and Yildirim 2005). From MANY_ARMS arms on, a working set is solved and tested on all arms until none violates.
+lambda_l (Boehning 1986). A sweep pairs the arms of largest q with arms of the support of smallest q and moves weight in
+each pair, in O(Kr^2) (Harman, Filova and Richtarik 2020, without the randomness). The first weights are on r spanning
+arms (Kumar and Yildirim 2005). From MANY_ARMS arms on, a working set is solved, tested on all arms and enlarged until
+no arm violates the bound.
 """
 
 import warnings
@@ -34,25 +35,25 @@ PAIRS = 4  # exchanges in a sweep, per dimension
 
 @compiled
 def spanning_arms(arms):
-    """Indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of the ones before."""
+    """Return indices (r,) of r = arms.shape[1] independent arms, each the farthest from the span of those before."""
     return independent(arms, 0.0)[0]
 
 
 @compiled
 def inverse_and_norms(arms, weights):
-    """A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
+    """Return A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
     root = inverse_triangle(cholesky(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
 
 
 @merged
 def _move(arms, inverse, weights, first, second):
-    """The best exchange of weight between two arms, in place on the weights and on A^-1."""
+    """Make the best exchange of weight between two arms, in place in the weights and in A^-1."""
     ray, other = apply(inverse, arms[first]), apply(inverse, arms[second])
     q, q_other, cross = inner(ray, arms[first]), inner(other, arms[second]), inner(ray, arms[second])
     if q < q_other:
         first, second, ray, other, q, q_other = second, first, other, ray, q_other, q
-    if q - q_other <= TIE * q:  # copies, for example: nothing to gain
+    if q - q_other <= TIE * q:  # equal arms, for example: nothing to gain
         return
     curvature = 2.0 * (q * q_other - cross * cross)
     mass = weights[second]
@@ -72,7 +73,7 @@ def _move(arms, inverse, weights, first, second):
 
 @compiled
 def d_optimal(arms, tol, most):
-    """Weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, `most` at most."""
+    """Return weights (K,) with max_x x'A^-1x <= (1 + tol) r on arms (K, r) of rank r, and the sweeps, up to `most`."""
     rank = arms.shape[1]
     weights = np.zeros(len(arms))
     weights[spanning_arms(arms)] = 1.0 / rank
@@ -89,15 +90,15 @@ def d_optimal(arms, tol, most):
     return weights, most
 
 
-BLOCK = 4096  # arms measured at a time
+BLOCK = 4096  # arms whose norms are computed at a time
 PART = 5_000  # arms in the first working set, at least
-PER_ATOM = 8  # and for each that an optimum can need
-COMING = 1_000  # arms that come in at a time, at least
-SHARE = 4  # or one for so many in the set
+PER_ATOM = 8  # and for each atom that an optimum can need
+COMING = 1_000  # largest number of arms that enter the set at a time,
+SHARE = 4  # or one for so many arms in the set, if that is more
 
 
 class WorkingSet(NamedTuple):
-    """Arms `chosen` (k,), the `Span` of these, their `weights` (k,), and the sweeps that took."""
+    """The arms `chosen` (k,), their `Span`, their `weights` (k,), and the number of sweeps."""
 
     chosen: np.ndarray
     space: Span
@@ -106,7 +107,7 @@ class WorkingSet(NamedTuple):
 
 
 def working_set(arms, tol, most):
-    """The `WorkingSet` of a design with x'A^-1x <= (1 + tol) r for all arms (K, d); `most` sweeps at a time."""
+    """Return the `WorkingSet` of a design with x'A^-1x <= (1 + tol) r for all arms (K, d); `most` sweeps per set."""
     chosen, sweeps = _spanning_part(arms), 0
     while True:
         space = span(arms[chosen])
@@ -120,7 +121,7 @@ def working_set(arms, tol, most):
 
 
 def norms_of_all(arms, space, weights):
-    """x'A^-1x (K,) of all arms, A of the weights (k,) on those of the `Span`; infinite if A is singular there."""
+    """Return x'A^-1x (K,) of all arms, with A from weights (k,) on those of the `Span`; infinite if A is singular."""
     root = inverse_root(space.arms, weights)
     if len(root) < space.arms.shape[1]:
         return np.full(len(arms), np.inf)
@@ -138,7 +139,7 @@ def _first(values, level, most):
 
 
 def _spanning_part(arms):
-    """Indices of arms at equal steps, and of as many others as it takes for all to be in their span."""
+    """Return the indices of arms at equal steps, and of as many others as it takes for these to span all arms."""
     rank = min(arms.shape)
     part = np.arange(0, len(arms), max(1, len(arms) // max(PART, PER_ATOM * rank * (rank + 1) // 2)))
     if not arms[part].any():
@@ -155,7 +156,7 @@ def _spanning_part(arms):
 
 
 def _angle(vectors, axes):
-    """Distances (n,) of vectors (n, d) from the span of `axes`, relative to their lengths."""
+    """Return the distances (n,) of vectors (n, d) from the span of `axes`, relative to their lengths."""
     return outside(vectors, axes) / np.maximum(np.sqrt(squares(vectors)), 1e-300)
 
 
@@ -167,7 +168,12 @@ def solve_g(arms, tol):
     solve = _of_all if len(arms) < MANY_ARMS else _of_many
     weights, value, rank, sweeps = solve(arms, tol)
     if not value <= (1 + tol) * rank:
-        warnings.warn(f"design certified to {value / rank - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
+        warnings.warn(
+            f"design certified to a relative gap of {value / rank - 1:.2g} only, not to tol={tol}; its "
+            "value and lower bound hold",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     return Design(weights, max(value, float(rank)), float(rank), sweeps)
 
 
@@ -179,7 +185,7 @@ def _of_all(arms, tol):
 
 
 def _of_many(arms, tol):
-    """As `_of_all`, by way of a working set."""
+    """Return the same as `_of_all`, from a working set."""
     chosen, space, few, sweeps = working_set(arms, 0.8 * tol, MAX_SWEEPS)
     few = on_few_atoms(space.arms, few, tol)
     weights = np.zeros(len(arms))

@@ -1,16 +1,16 @@
-"""Designs of least Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020), for Peace.
+"""Compute designs of smallest Gaussian width (Katz-Samuels, Jain, Karnin and Jamieson 2020), for Peace.
 
     width(Z, lambda) = E max over z, z' in Z of (z - z')'R'eta / 2,   eta ~ N(0, I),  R'R = A(lambda)^-1,
     gamma(Z) = min over lambda of width^2.
 
-E is the mean over a fixed batch of eta, each with its negative. Gradient, with A = LL', R = L^-1, b_x = Rx and
-v_m = R(z_m - z_m')/2 for the pair that eta_m picks:
+E is the mean over a fixed batch of eta, each with its negative. With A = LL', R = L^-1, b_x = Rx and
+v_m = R(z_m - z_m')/2 for the pair that eta_m picks, the gradient is
     d width / d lambda_x = -b_x'T b_x,   T = lower triangle, diagonal halved, of  mean_m eta_m v_m'.
 The width is convex in lambda (Sudakov and Fernique) and homogeneous of degree -1/2. With the pressures
 h_x = -2 (d width / d lambda_x) / width, gamma(Z) >= width^2 / max h_x for any lambda, up to the error of the batch.
 
-Descent is entropic: lambda_x <- lambda_x h_x^p / norm, with p falling whenever the width rose. With a `target` it ends
-as soon as the least value is known to lie above or below it.
+Descent is entropic: lambda_x <- lambda_x h_x^p / norm, and p falls whenever the width rose. With a `target` it ends as
+soon as the smallest value is known to be above or below the target.
 """
 
 import numpy as np
@@ -32,15 +32,15 @@ from bandits_lib.numerics.sparse import inverse_factor, product
 from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
-POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # of the first step; after a step that raised the width; after one that did not
-FLAT = 1e-3  # power below which the batch is at its limit
-LEAST = 1e-3  # pressures are clipped from below: those of a batch may be negative
+POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # the first power; its factor after a step that raised the width; its factor else
+FLAT = 1e-3  # power below which the batch allows no further progress
+LEAST = 1e-3  # smaller pressures are raised to this, because those of a batch may be negative
 WARM = 0.05  # share of a warm start that is spread over all arms
-PRUNED = 0.01  # variances may grow by this much when atoms are dropped
+PRUNED = 0.01  # relative growth of variances that is allowed when atoms are dropped
 
 
 def width_design(arms: np.ndarray, items: np.ndarray, *, draws: int = 1024, rng: np.random.Generator) -> Design:
-    """Compute a design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020).
+    """Return a design that minimises the Gaussian width of the items (Katz-Samuels et al. 2020).
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ def width_design(arms: np.ndarray, items: np.ndarray, *, draws: int = 1024, rng:
     items : (M, d) array_like
         Items, one per row, with differences in the span of the arms.
     draws : int, default 1024
-        Normals in the batch, an even number.
+        Number of normals in the batch, even.
     rng : numpy.random.Generator
-        Draws the batch.
+        Source of the batch.
 
     Returns
     -------
     Design
-        To 1 % or after 200 steps. `value` and `lower_bound` are means over the batch.
+        Certified to 1 %, or the best of 200 steps. `value` and `lower_bound` are means over the batch.
 
     Raises
     ------
     ValueError
-        As `xy_design`, and for `draws` that are not even and positive.
+        As for `xy_design`, and for `draws` that are not even and positive.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def width_design(arms: np.ndarray, items: np.ndarray, *, draws: int = 1024, rng:
 
 
 def points_in(space, items):
-    """Items (M, d) as points (M, r) of the `Span`, the first at the origin; ValueError if a difference is outside."""
+    """Return items (M, d) as points (M, r) of the `Span`, the first at the origin; refuse differences outside it."""
     differences = items - items[0]
     lengths = np.linalg.norm(differences, axis=1)
     space.require("differences of items", differences, np.full(len(items), max(lengths.max(), 1e-300)))
@@ -87,14 +87,16 @@ def points_in(space, items):
 
 
 def batch(draws, r, rng):
-    """(r, draws / 2) standard normals; each stands for itself and its negative."""
+    """Return (r, draws / 2) standard normals; each stands for itself and its negative."""
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2 or draws % 2:
-        raise ValueError(f"draws must be an even integer of at least 2, each normal with its negative; got {draws}")
+        raise ValueError(
+            f"draws must be an even integer of at least 2, because each normal is used with its negative; got {draws}"
+        )
     return rng.standard_normal((r, draws // 2))
 
 
 def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60):
-    """`Design` for arms (K, r) of rank r and points (m, r), m >= 2, on the batch `normals` (r, n); not pruned."""
+    """Return the `Design` of arms (K, r), rank r, for points (m, r), m >= 2, and `normals` (r, n), without pruning."""
     K = len(arms)
     first = np.full(K, 1 / K) if start is None else (1 - WARM) * start + WARM / K
     return Design(*descend(arms, points, normals, first, float(target), tol, most))
@@ -102,7 +104,7 @@ def solve_width(arms, points, normals, start=None, target=0.0, tol=0.01, most=60
 
 @compiled
 def descend(arms, points, normals, weights, target, tol, most):
-    """Entropic descent: best weights (K,), their squared width, the best lower bound and the number of steps."""
+    """Return the best weights (K,) of entropic descent, their squared width, the best lower bound and the steps."""
     K, draws = len(arms), transposed(normals)
     best, value, bound, last, power = weights, np.inf, 0.0, np.inf, POWER
     for step in range(1, most + 1):
@@ -123,7 +125,7 @@ def descend(arms, points, normals, weights, target, tol, most):
 
 @merged
 def powers(values, exponent):
-    """values (n,) to the power of `exponent` >= 0 in steps of 2^-12, by square roots, whose bits a standard fixes."""
+    """Return values (n,) to the power `exponent` >= 0 in steps of 2^-12, by square roots, whose bits are standard."""
     out, root, left = np.ones(len(values)), values.copy(), np.rint(exponent * 4096)
     while left >= 4096:
         out *= values
@@ -140,7 +142,7 @@ def powers(values, exponent):
 
 @compiled
 def width_and_pressures(arms, points, normals, weights):
-    """Mean width of the points over the batch and its pressures h (K,) = -2 (d width / d weights) / width."""
+    """Return mean width of the points over the batch, and its pressures h (K,) = -2 (d width / d weights) / width."""
     return _on_batch(arms, points, normals, transposed(normals), weights)
 
 
@@ -159,7 +161,7 @@ def _on_batch(arms, points, normals, draws, weights):
 
 @merged
 def _extremes(heights, draws, white):
-    """Half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
+    """Return half the mean spread of `heights` (m, n) over the points, and mean_m eta_m v_m' (r, r)."""
     m, n = heights.shape
     top, bottom, high, low = heights[0].copy(), heights[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for k in range(1, m):
@@ -172,7 +174,7 @@ def _extremes(heights, draws, white):
 
 @merged
 def raise_to(values, k, top, high):
-    """Where `values` (n,) exceed `top`, they and their number k take its place."""
+    """Replace `top` by `values` (n,) where these are larger, and there `high` by their number k."""
     for c in range(values.shape[0]):
         more = values[c] > top[c]
         top[c] = values[c] if more else top[c]
@@ -189,14 +191,14 @@ def lower_to(values, k, bottom, low):
 
 @kernel
 def gather(picked, draws, high, low):
-    """Add every draw to the row of its highest point in `picked` (m, r), and take it from that of its lowest."""
+    """Add every draw to the row of its highest point in `picked` (m, r), and subtract it from that of its lowest."""
     for c in range(high.shape[0]):
         add(picked[high[c]], draws[c], 1.0)
         add(picked[low[c]], draws[c], -1.0)
 
 
 def fewer_atoms(arms, weights, points):
-    """Weights (K,) on fewer atoms, under which no variance of a difference of points grows by more than 1 %."""
+    """Return weights (K,) on fewer atoms, with which no variance of a difference of points grows by more than 1 %."""
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
     before = inverse_triangle(triangle(product(inverse_root(arms, weights), needed)))
@@ -219,7 +221,7 @@ def _without(weights, atoms):
 
 
 def _growth(arms, weights, needed, before):
-    """Largest factor by which a variance in the span of `needed` (r, q) grows; `before` (q, q) made all of them 1."""
+    """Return the largest growth of a variance in the span of `needed` (r, q); `before` (q, q) made all of them 1."""
     if np.count_nonzero(weights) < needed.shape[1]:
         return np.inf
     if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):

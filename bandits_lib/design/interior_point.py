@@ -1,4 +1,4 @@
-"""XY-designs of moderate size by a primal-dual interior-point method, which also chooses one of many optima.
+"""Solve XY-designs of moderate size by a primal-dual interior-point method, which also chooses one of many optima.
 
 With masses mu = rho lambda the design problem is
     minimise sum mu_x   subject to   g_y(mu) := 1 / (y'A(mu)^-1 y) >= 1 for all y,   mu >= 0,
@@ -6,18 +6,19 @@ with g_y concave and homogeneous of degree one. Gradient: W_xy = (x'c_y)^2, c_y 
 (slack s) and z:  1 - Wv - z = 0,   g - s = 1,   s v = z mu = tau -> 0  (predictor and corrector of Mehrotra 1992).
 The Newton matrix on the arms is
     2 (XA^-1X') o (X CVC' X') + W diag(v/s - 2v/g) W' + diag(z/mu),   C = (c_y), o entrywise.
-Every iterate has a proof: value sum(mu) / min g, and the lower bound (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
+Every iterate has a certificate: the value sum(mu) / min g, and the lower bound (v'g)^2 / (sum(v g^2) max_x (Wv)_x).
 
-Of more than MANY m arms, m = r(r+1)/2, a step costs O(K m^2): with F the rows svec(xx') and G the rows svec(c_y c_y')
-in coordinates in which A is the identity, M = CVC', W = FG'. The unknowns are t = F'dmu and the dv of tight directions
-(large v/s, rows T of G; the others are L). With H = 2 (I (x) M) - G' diag(2v/g) G and K = H + L' diag(v/s) L,
+With more than MANY m arms, m = r(r+1)/2, a step costs O(K m^2). Let F have the rows svec(xx') and G the rows
+svec(c_y c_y') in coordinates in which A is the identity, M = CVC', W = FG'. The unknowns are t = F'dmu and the dv of
+tight directions (large v/s, rows T of G; the others are L). With H = 2 (I (x) M) - G' diag(2v/g) G and
+K = H + L' diag(v/s) L,
     (F K F' + diag(z/mu)) dmu - F T'dv = a,   T t + diag(s/v) dv = b.
 With F' diag(mu/z) F = U'U and t = U'w the step solves
     (I + U K U') w - U T'dv = U'^-1 F' diag(mu/z) a,   T U'w + diag(s/v) dv = b
 and is dmu = mu/z (a - F (Kt - T'dv)).
 
-The chosen optimum (`centred`) is near the minimum of sum mu - tau sum log mu_x over the same constraints, one point for
-every tau > 0. This tau is a power of two times a squared length of the directions, so rounding errors do not move it.
+The chosen optimum (`centred`) is near the minimum of sum mu - tau sum log mu_x over the same constraints, which is one
+point for every tau > 0. Tau is a power of two times a squared length of the directions: rounding does not change it.
 """
 
 import math
@@ -48,10 +49,10 @@ from bandits_lib.numerics.linear_algebra import (
     triangle,
 )
 
-MANY = 1.5
-FLAT = 1e-15  # pivots of N that are smaller, relative to its diagonal, are rounding errors
-WIDE = 16  # columns above which a sum of products is taken row by row
-TIGHT = 1e4  # v/s of a direction whose multiplier is not eliminated, at least
+MANY = 1.5  # arms per m above which steps have the second form
+FLAT = 1e-15  # smaller pivots of F' diag(mu/z) F, relative to its diagonal, are rounding errors
+WIDE = 16  # columns from which on a sum of products is taken row by row
+TIGHT = 1e4  # v/s above which the multiplier of a direction is not eliminated
 
 
 class Point(NamedTuple):
@@ -64,32 +65,32 @@ class Point(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """At masses mu, in coordinates in which A is the identity; the two forms of W that are not used are empty."""
+    """All that depends on mu, in coordinates in which A is the identity; the forms of W that are not used are empty."""
 
     measured: np.ndarray  # (p, r), the arms
     rays: np.ndarray  # (q, r), the c_y
     g: np.ndarray  # (q,)
-    W: np.ndarray  # (p, q), gradient of g, of few arms
+    W: np.ndarray  # (p, q), gradient of g, for few arms
     Wt: np.ndarray  # (q, p)
-    F: np.ndarray  # (p, m), svec of the squares of the arms, of many
-    G: np.ndarray  # (q, m), svec of the squares of the rays, of many
+    F: np.ndarray  # (p, m), svec of the squares of the arms, for many arms
+    G: np.ndarray  # (q, m), svec of the squares of the rays, for many arms
 
 
 class Factor(NamedTuple):
-    """What is factored once for a step's predictor and corrector; what the form in use does not need is empty."""
+    """Factors that a step's predictor and corrector share; those that the form in use does not need are empty."""
 
-    upper: np.ndarray  # Cholesky's factor, of few arms of the matrix (p, p), of many of I + UKU' (m, m)
-    K: np.ndarray  # (m, m), this and the following of many arms
+    upper: np.ndarray  # Cholesky factor of the matrix (p, p) for few arms, of I + UKU' (m, m) for many
+    K: np.ndarray  # (m, m); this and the following are for many arms
     U: np.ndarray  # (m, m)
     tight: np.ndarray  # (q',), indices of the tight directions
     E: np.ndarray  # (m, q'), upper'^-1 U T'
-    small: np.ndarray  # (q', q'), Cholesky's factor of E'E + diag(s/v)
+    small: np.ndarray  # (q', q'), Cholesky factor of E'E + diag(s/v)
 
 
 @compiled
 def geometry(arms, directions, mu):
     upper, regular = cholesky(information(arms, mu))
-    if not regular:  # too close to singular for A itself
+    if not regular:  # A is too close to singular
         upper = triangle(scaled_rows(arms, np.sqrt(mu)))
     inverse = inverse_triangle(upper)
     measured, rays = product(arms, inverse), product(directions, inverse)
@@ -119,7 +120,7 @@ def growth(here, mu):
 
 @compiled
 def factor(point, here):
-    """The `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
+    """Return the `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
         return _of_many(point, here)
     none = np.empty((0, 0))
@@ -162,7 +163,7 @@ def _of_many(point, here):
 
 @merged
 def _weighted_squares(rows, weights):
-    """The sum of weights_i rows_i rows_i' (k, k), of which the lower triangle is to be read."""
+    """Return the sum of weights_i rows_i rows_i' (k, k), of which only the lower triangle may be read."""
     if rows.shape[1] < WIDE:
         return information(rows, weights)
     return lower_product(scaled_columns(transposed(rows), weights), rows)
@@ -170,7 +171,7 @@ def _weighted_squares(rows, weights):
 
 @compiled
 def regular_cholesky(matrix):
-    """Cholesky's factor; the diagonal grows if rounding has made the matrix indefinite."""
+    """Return the Cholesky factor; raise the diagonal if rounding has made the matrix indefinite."""
     ridge = 1e-14 * np.diag(matrix)
     upper, regular = cholesky(matrix)
     for _ in range(7):
@@ -185,7 +186,7 @@ def regular_cholesky(matrix):
 
 @merged
 def add_kronecker(out, matrix):
-    """Add to `out` (m, m) the form tr(E matrix E), twice, of symmetric E (r, r), in svec(E)."""
+    """Add to `out` (m, m) twice the form tr(E matrix E) of symmetric E (r, r), in svec(E)."""
     r = len(matrix)
     m, k = r * (r + 1) // 2, 0
     first, second, weight = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
@@ -208,7 +209,7 @@ def add_kronecker(out, matrix):
 
 @compiled
 def solve(factor, point, here, target_z, target_s):
-    """The Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
+    """Return the Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
     tight, excess = factor.tight, here.g - s - 1
     still = target_s / s - v / s * excess  # v + dv where t = 0
@@ -249,7 +250,7 @@ def gap(point):
 
 @compiled
 def moved(point, step, fraction):
-    """The point a full `step` away, or `fraction` of the way to the boundary where that is nearer."""
+    """Return the point a full `step` away, or `fraction` of the way to the boundary if that is nearer."""
     primal = min(1.0, fraction * min(_room(point.mu, step.mu), _room(point.s, step.s)))
     dual = min(1.0, fraction * min(_room(point.z, step.z), _room(point.v, step.v)))
     return Point(
@@ -268,11 +269,11 @@ TO_BOUNDARY = 0.98  # fraction of the way to the boundary
 CENTRING = 30  # Newton steps at one tau
 CENTRED = 1e-7  # relative length of the last step: Newton squares it
 NEARLY = 0.1  # relative length of the last step at a tau that is left at once
-HARDER = (2.0**-4, 2.0**-9, 2.0**-4)  # tau of the directions over that of the arms, in turn
-ENOUGH = (NEARLY, CENTRED, CENTRED)  # relative length of the last step there
-SETTLED = 1e-3  # after a step of this relative length one that is no shorter than half shows rounding errors
-OPEN = 0.02  # relative gap of a start from what is nearly optimal
-FOLLOW, APPROACH, CENTRE = 0, 1, 2  # what a call of `solution` is to do
+HARDER = (2.0**-4, 2.0**-9, 2.0**-4)  # tau of the directions divided by that of the arms, one after the other
+ENOUGH = (NEARLY, CENTRED, CENTRED)  # relative length of the last step at each of them
+SETTLED = 1e-3  # after a step below this relative length, one that is no shorter than half shows rounding errors
+OPEN = 0.02  # relative gap of a start from a nearly optimal point
+FOLLOW, APPROACH, CENTRE = 0, 1, 2  # tasks of `solution`
 
 
 class Solution(NamedTuple):
@@ -288,23 +289,23 @@ NOWHERE = Point(*(np.empty(0) for _ in range(4)))
 
 
 def interior_point(arms, directions, weights, tol):
-    """`Solution` for arms (p, r), directions (q, r) from positive weights (p,): value <= (1 + tol) lower bound."""
+    """Return the `Solution` for arms (p, r), directions (q, r) from positive weights (p,): value <= (1 + tol) bound."""
     return solution(arms, directions, weights, NOWHERE.v, NOWHERE, tol, 1.0, FOLLOW)
 
 
 def chosen_from(arms, directions, weights, masses, tol, unit):
-    """The chosen `Solution` from nearly optimal weights (p,) and masses (q,); some may be zero."""
+    """Return the chosen `Solution` from nearly optimal weights (p,) and masses (q,), of which some may be zero."""
     return solution(arms, directions, weights, masses, NOWHERE, tol, unit, APPROACH)
 
 
 def centred(arms, directions, point, tol, unit):
-    """The `Solution` chosen among the optima, at a gap of tol / 64 to tol / 8 (tol > 1e-6), from any point inside."""
+    """Return the `Solution` chosen among the optima, with a gap of tol / 64 to tol / 8, from an interior point."""
     return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
 
 
 @compiled
 def solution(arms, directions, weights, masses, point, tol, unit, task):
-    """What the three above ask for, in one kernel: each of their own would be compiled with all that it calls."""
+    """Return what the three functions above ask for, in one kernel: three would compile the same code thrice."""
     steps, least, last = 0, 0.0, task != FOLLOW
     if task == FOLLOW:
         point = _start(arms, directions, weights)
@@ -322,7 +323,7 @@ def solution(arms, directions, weights, masses, point, tol, unit, task):
 
 @merged
 def _followed(arms, directions, point, tol, least):
-    """The best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and steps."""
+    """Return the best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and the steps."""
     best, kept, g, steps = np.inf, point, point.s, 0
     for step in range(MAX_STEPS):
         here = geometry(arms, directions, point.mu)
@@ -360,7 +361,7 @@ def _tau(point, r, tol, unit):
 
 @merged
 def _lifted(point, tau_z, tau_s):
-    """The point with z mu >= tau_z and s v >= tau_s: of two factors the one that is small for its kind grows."""
+    """Return the point with z mu >= tau_z and s v >= tau_s; of a small product the relatively smaller factor grows."""
     mu, z = _raised(point.mu, point.z, tau_z)
     v, s = _raised(point.v, point.s, tau_s)
     return Point(mu, z, s, v)
@@ -368,7 +369,7 @@ def _lifted(point, tau_z, tau_s):
 
 @merged
 def _raised(x, y, least):
-    """Copies of x (n,) and y (n,) with x y >= least: y grows where x is large for its kind, else x."""
+    """Return copies of x (n,) and y (n,) with x y >= least: y is raised where x is relatively large, else x."""
     scale, x, y = len(x) / total(x), x.copy(), y.copy()
     for k in range(len(x)):
         if x[k] * scale > y[k]:
@@ -380,24 +381,24 @@ def _raised(x, y, least):
 
 @merged
 def _harder(arms, directions, point, tau):
-    """The point at z mu = tau and the least s v, the same with the multipliers of the largest s v, and Newton steps."""
+    """Return the point at z mu = tau and the smallest s v, the same with multipliers of the largest s v, and steps."""
     steps, first = 0, point
     for k in range(len(HARDER)):
         next, length, more = _newton(arms, directions, point, tau, tau * HARDER[k], ENOUGH[k])
         steps += more
         settled = length < NEARLY
         if k == 1 and not settled:
-            continue  # rounding errors left nothing of the step: the s v before is the least
+            continue  # rounding errors spoiled the step: the s v before is the smallest possible
         point = next
         if k > 0 or not settled:
             break
         first = next
-    return point, Point(point.mu, point.z, first.s, first.v), steps  # multipliers feel rounding errors first
+    return point, Point(point.mu, point.z, first.s, first.v), steps  # rounding errors reach multipliers first
 
 
 @merged
 def _newton(arms, directions, point, tau_z, tau_s, enough):
-    """A point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and how many."""
+    """Return a point with z mu = tau_z and s v = tau_s, the relative length of the last step there, and the steps."""
     length, steps = np.inf, 0
     target_z, target_s = np.full(len(point.mu), tau_z), np.full(len(point.s), tau_s)
     for _ in range(CENTRING):
@@ -416,7 +417,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
 
 @merged
 def _start(arms, directions, weights):
-    """A well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
+    """Return a well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
     least = smallest(g)
     mu, s = 1.5 * weights / least, np.maximum(1.5 * g / least - 1, 0.1)
@@ -426,7 +427,7 @@ def _start(arms, directions, weights):
 
 @merged
 def _opened(arms, directions, weights, masses):
-    """A point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
+    """Return a point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     p, q = len(weights), len(directions)
     mu = (1 - OPEN) * weights + OPEN / p
     here = geometry(arms, directions, mu)
@@ -447,7 +448,7 @@ def _ratio(point, here):
 
 @merged
 def _predict_and_correct(point, here, least):
-    """One step of Mehrotra's: where to aim, and how curved the way is, from a first step to tau = 0."""
+    """Make one step of Mehrotra's: a first step to tau = 0 gives the tau to aim at and the curvature of the path."""
     factored, tau = factor(point, here), gap(point)
     step, target_z, target_s = point, np.zeros(len(point.mu)), np.zeros(len(point.s))
     for correcting in range(2):

@@ -1,13 +1,13 @@
-"""Allocations for the difference of two arms, solved when first asked for and shared by all runs on the same arms.
+"""Compute allocations for the difference of two arms when first asked for; all runs on the same arms share them.
 
 `allocations`: min |w|_1 subject to X'w = x_i - x_j, w of either sign, the program of LinGapE (Xu et al. 2018).
-`nonnegative_allocations`: the same with w >= 0, as the code of azizi2022 has it. That code hands the program to SLSQP,
-starts from equal weights, takes the last iterate for the solution whether it is one or not, and normalises.
+`nonnegative_allocations`: the same with w >= 0, as in the code of azizi2022. That code passes the program to SLSQP,
+starts from equal weights, takes the last iterate as the solution even if it is not one, and normalises.
 
-Without a solution rounding errors grow on the way, so the last iterate is that of Kraft's program of 1988 (PySLSQP),
-whose own linear algebra is the same on all processors. SciPy's present one stands in where there is no PySLSQP.
-Departures: derivatives are exact instead of finite differences, pairs that a relabelling of the arms carries into each
-other are solved once, and arms that a pair does not distinguish have equal weights.
+If there is no solution, rounding errors grow on the way. So the last iterate is that of Kraft's program of 1988
+(PySLSQP), whose own linear algebra is the same on all processors. Without PySLSQP the current one of SciPy is used.
+Departures: derivatives are exact instead of finite differences; pairs that a relabelling of the arms maps onto each
+other are solved once; and arms that a pair does not distinguish have equal weights.
 """
 
 import os
@@ -29,13 +29,13 @@ from bandits_lib.numerics.linear_algebra import total
 
 @cache
 def is_here():
-    """Whether PySLSQP is installed; it has no wheels for systems other than Linux on x86-64."""
+    """Return whether PySLSQP is installed; it has wheels for Linux on x86-64 only."""
     return find_spec("pyslsqp") is not None
 
 
 @cache
 def _optimize():
-    """PySLSQP's function; matplotlib is hidden from its import, which would choose a window for all figures."""
+    """Return PySLSQP's function; matplotlib is hidden from its import, which would choose a backend for all figures."""
     hidden = sys.modules.get("matplotlib")
     sys.modules["matplotlib"] = None  # type: ignore[assignment]
     try:
@@ -53,30 +53,30 @@ def last_point(start, objective, gradient, constraint, jacobian):
     """Return SLSQP's last iterate (n,) for min objective, constraint = 0, x >= 0, by its defaults, solution or not."""
     functions = {"obj": objective, "grad": gradient, "con": constraint, "jac": lambda x: jacobian}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of points clipped to the bounds
+        warnings.simplefilter("ignore")  # warnings of points clipped to the bounds
         silent = {"iprint": 0, "summary_filename": os.devnull}
         return _optimize()(np.array(start), **functions, meq=len(jacobian), xl=0.0, **silent)["x"]
 
 
-ROWS = 64  # pairs a table holds at first
+ROWS = 64  # pairs for which a new table has room
 NO_PAIR = np.iinfo(np.int64).max
-TABLES = 4  # tables remembered, the least recently used goes first
+TABLES = 4  # tables that are remembered; the least recently used goes first
 
 _tables: OrderedDict = OrderedDict()
 
 
 class Table(NamedTuple):
-    """What compiled loops read of the allocations: the pairs i < j of M are known by the key i M + j."""
+    """The allocations that compiled loops read: the pair i < j of M arms has the key i M + j."""
 
-    known: np.ndarray  # (1,), how many there are
+    known: np.ndarray  # (1,), number of pairs
     keys: np.ndarray  # (C,), increasing, NO_PAIR where there is room for more
-    rows: np.ndarray  # (C,), of each key in the next two
+    rows: np.ndarray  # (C,), row of each key in the next two
     support: np.ndarray  # (C, r + 1), the arms of each allocation
     shares: np.ndarray  # (C, r + 1), their shares, -1 after the last
 
 
 class Allocations:
-    """The `table` of allocations solved so far; `solve(i, j)` -> weights (K,), at most r of them, for i < j below M."""
+    """The `table` of allocations solved so far; `solve(i, j)`, i < j < M, returns weights (K,), at most r positive."""
 
     def __init__(self, solve, M, r, program=None):
         self.solve, self.M, self.program, self.table = solve, M, program, _room(ROWS, r)
@@ -85,7 +85,7 @@ class Allocations:
         return min(i, j) * self.M + max(i, j)
 
     def enter(self, i, j):
-        """The row of the pair i, j, solved now if it was not before; where there was no room the table is a new one."""
+        """Return the row of the pair i, j, solved now if it is new; if there was no room, `table` is a larger one."""
         row = find(self.table, key := self.key(i, j))
         if row >= 0:
             return row
@@ -122,7 +122,7 @@ def find(table, key):
 
 @kernel
 def put(table, key, arms, shares):
-    """Enter the shares (n,) of `arms` (n,) for a pair that is not there, where there is room; its row."""
+    """Enter the shares (n,) of `arms` (n,) for a new pair into a table with room, and return its row."""
     row, at, atom = table.known[0], place(table, key), 0
     for n in range(arms.shape[0]):
         if shares[n] != 0.0:
@@ -137,7 +137,7 @@ def put(table, key, arms, shares):
 
 @kernel
 def enter(table, program, i, j):
-    """The row of the pair i, j, which is not there; -1 where there is no room, or no solution by this program."""
+    """Return the row of a new pair i, j; -1 if there is no room, or no solution by this program."""
     low, high = min(i, j), max(i, j)
     if table.known[0] == table.keys.shape[0] or not solve_pair(program, low, high):
         return -1
@@ -158,7 +158,7 @@ def allocate(program, i, j):
 
 
 def general(arms, direction):
-    """Weights (K,) for a direction (r,), by a general solver of linear programs."""
+    """Return weights (K,) for a direction (r,), by a general solver of linear programs."""
     signed = np.hstack([arms.T, -arms.T])
     amounts = linprog(np.ones(signed.shape[1]), A_eq=signed, b_eq=direction, method="highs-ds").x
     weights = amounts[: len(arms)] + amounts[len(arms) :]
@@ -170,7 +170,7 @@ def key_of(arms):
 
 
 def allocations(arms):
-    """The `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
+    """Return the `Allocations` of arms (K, r) of rank r that this process remembers, or new ones."""
     return _remembered(_signed, arms)
 
 
@@ -180,7 +180,7 @@ def _signed(arms):
 
 
 def _remembered(make, arms):
-    """Return make(arms), the same as before where it is among the last TABLES."""
+    """Return make(arms), or the earlier one if it is among the last TABLES."""
     if (key := (make, key_of(arms))) not in _tables:
         _tables[key] = make(arms)
         if len(_tables) > TABLES:
@@ -193,17 +193,17 @@ def allocations_clear():
     _tables.clear()
 
 
-ROUNDED = 9  # digits to which inner products are the same
+ROUNDED = 9  # inner products that agree to so many decimals are equal
 
 
 class Directed(Allocations):
     def key(self, i, j):
-        """One number for a pair, another for the pair turned round."""
+        """Return one number for a pair, and another for the reversed pair."""
         return i * self.M + j
 
 
 def nonnegative_allocations(arms):
-    """The allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
+    """Return the allocations of ordered pairs of arms (K, d) that this process remembers, or new ones."""
     return _remembered(_directed, arms)
 
 
@@ -212,7 +212,7 @@ def _directed(arms):
 
 
 class Pairs:
-    """The ordered pairs of arms (K, d); those of one shape are solved once."""
+    """The ordered pairs of arms (K, d); pairs of the same shape are solved once."""
 
     def __init__(self, arms):
         self.arms, self.products = arms, np.round(arms @ arms.T, ROUNDED) + 0.0  # no -0
@@ -234,7 +234,7 @@ class Pairs:
 
 
 def least_weights(arms, direction):
-    """Weights (K,), sum 1: SLSQP's last point for min |w|_1, X'w = direction, w >= 0, from equal weights 1 / K."""
+    """Return weights (K,), sum 1: SLSQP's last point for min |w|_1, X'w = direction, w >= 0, from weights 1 / K."""
     last = (_last_of_kraft if is_here() else _last_of_scipy)(arms, direction)
     return np.abs(last) / np.abs(last).sum()
 
@@ -244,12 +244,12 @@ def _norm(w):
 
 
 def _slope(w):
-    """A subgradient of |w|_1, 1 at 0."""
+    """Return a subgradient of |w|_1, 1 at 0."""
     return np.sign(w) + (w == 0)
 
 
 def _last_of_kraft(arms, direction):
-    """(K,); X'w is summed arm by arm, in one order on all processors."""
+    """Return the last point (K,); X'w is summed arm by arm, in one order on all processors."""
     K = len(arms)
     return last_point(np.full(K, 1 / K), _norm, _slope, lambda w: (arms * w[:, None]).sum(axis=0) - direction, arms.T)
 

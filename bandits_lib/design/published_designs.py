@@ -1,12 +1,12 @@
-"""The G-optimal designs that azizi2022 compares: FWG, Wynn's method, Wolfe and Atwood's, and clusters.
+"""Compute the G-optimal designs that azizi2022 compares: FWG, Wynn's method, Wolfe and Atwood's, and clusters.
 
 Each step moves weight onto one arm, pi <- (1 - gamma) pi + gamma e_x. With V = V(pi), q_i = x_i'V^-1x_i and
-r_i = x_i'V^-1x the norms after it are (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma).
+r_i = x_i'V^-1x the norms after the step are (q_i - gamma r_i^2 / (1 - gamma + gamma q_x)) / (1 - gamma).
 
-FWG (Algorithm 2) goes towards argmax r_i^2, r_i taken at the arm of largest q, and can stall above the optimum: see
-notebook azizi2022_6_g_optimal. Wynn's method goes to the arm of largest q, with the step (q/r - 1) / (q - 1) that is
-exact for log det V (Fedorov 1972). Wolfe and Atwood's also takes weight off arms of smallest q, where that is farther
-from r; the code of azizi2022 has OD-LinBAI's designs from it (`minvol` of Todd), and `away=False` is its Corollary 2.
+FWG (Algorithm 2) moves towards argmax r_i^2, with r_i taken at the arm of largest q, and can stall above the optimum:
+see notebook azizi2022_6_g_optimal. Wynn's method moves to the arm of largest q, with the step (q/r - 1) / (q - 1) that
+is exact for log det V (Fedorov 1972). Wolfe and Atwood's also takes weight off arms of smallest q, if that q is farther
+from r. The code of azizi2022 computes OD-LinBAI's designs by it (`minvol` of Todd); `away=False` is its Corollary 2.
 """
 
 import numpy as np
@@ -23,12 +23,12 @@ from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 WYNN_REFRESH = 200  # steps between two fresh inversions
-FEW = 2  # arms per dimension up to which their products are kept
+FEW = 2  # arms per dimension up to which all their products are kept
 
 
 @compiled
 def wynn(arms, tol, most):
-    """Weights (K,), value and steps taken until max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
+    """Return weights (K,), value and steps, with max_x x'V^-1x <= (1 + tol) r, on arms (K, r) of rank r."""
     K, rank = arms.shape
     weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
     for start in range(0, most, WYNN_REFRESH):
@@ -48,7 +48,7 @@ def wynn(arms, tol, most):
 
 @merged
 def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray):
-    """Steps on the arms as `columns` (r, K), in place, until the value is `enough`: (value, steps)."""
+    """Step on the arms as `columns` (r, K), in place, until the value is `enough`; return the value and the steps."""
     rank, total, g = columns.shape[0], 1.0, np.inf
     for step in range(most + 1):
         vertex = argmax(norms)
@@ -73,34 +73,34 @@ def _wynn_steps(columns, weights, norms, inverse, gram, enough, most, along, ray
     return g, step
 
 
-STEPS = 100  # of FWG, as in the published code
-MOST_STEPS = 100_000  # of Wynn's method
+STEPS = 100  # number of steps of FWG in the published code
+MOST_STEPS = 100_000  # largest number of steps of Wynn's method
 DIGITS = 1e-3  # weights are kept to as many digits as those of a design certified to this gap
 REFRESH = 200  # steps between two fresh inversions
 GOLDEN = 0.6180339887498949
 
 
 def fwg_design(arms: np.ndarray, *, steps: int = STEPS, line_search: str = "exact") -> Design:
-    """Compute a G-design by Frank-Wolfe on max_x ||x||^2_{V^-1}, from uniform (azizi2022, Algorithm 2).
+    """Return the G-design of Frank-Wolfe on max_x ||x||^2_{V^-1}, from uniform weights (azizi2022, Algorithm 2).
 
     Parameters
     ----------
     arms : (K, d) array_like
         Arms, one per row, not all zero.
     steps : int, default 100
-        The paper's N, as in the published code; fewer are taken if a step is 0 (it stalls).
+        The paper's N, 100 in the published code. The solver ends earlier if a step is 0.
     line_search : {"exact", "grid"}, default "exact"
-        Exact, or the best of 0 and .75^i, i < 24, as in the published code.
+        Exact, or the best of 0 and 0.75^i, i < 24, as in the published code.
 
     Returns
     -------
     Design
-        Its value is at least, and at the optimum equals, `lower_bound`, the rank of the arms.
+        Its value is at least `lower_bound`, the rank of the arms, and equal to it at the optimum.
 
     Raises
     ------
     ValueError
-        As `g_design`, and if `steps` is below 1 or `line_search` unknown.
+        As for `g_design`, and if `steps` is below 1 or `line_search` unknown.
 
     Examples
     --------
@@ -116,24 +116,24 @@ def fwg_design(arms: np.ndarray, *, steps: int = STEPS, line_search: str = "exac
 
 
 def wynn_design(arms: np.ndarray, *, tol: float = 1e-3) -> Design:
-    """Compute a G-optimal design by Wynn's method, from uniform (Wynn 1970; Fedorov 1972).
+    """Return a G-optimal design by Wynn's method, from uniform weights (Wynn 1970; Fedorov 1972).
 
     Parameters
     ----------
     arms : (K, d) array_like
         Arms, one per row, not all zero.
     tol : float, default 1e-3
-        Relative distance of the value from the rank at which it ends, in (0, 1).
+        The solver ends when the relative distance of the value from the rank is at most this, in (0, 1).
 
     Returns
     -------
     Design
-        `value` <= (1 + tol) rank, `lower_bound` = rank. It takes about 1 / tol steps, 100 000 at most.
+        `value` <= (1 + tol) rank, `lower_bound` = rank. The solver takes about 1 / tol steps, at most 100,000.
 
     Raises
     ------
     ValueError
-        As `g_design`.
+        As for `g_design`.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def wynn_design(arms: np.ndarray, *, tol: float = 1e-3) -> Design:
     """
     arms = check_arms(arms)
     if not 0 < tol < 1:
-        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-3 certifies the value to .1 %")
+        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-3 certifies the value to 0.1 %")
     return _wynn_design(arms, float(tol))
 
 
@@ -170,7 +170,7 @@ def _to_the_digits(arms, weights, steps):
 
 
 def _longest(arms):
-    """In one dimension the first step is 1: all weight on the longest arm, which is optimal."""
+    """Return the optimum in one dimension, where the first step is 1: all weight on the longest arm."""
     weights = np.zeros(len(arms))
     weights[argmax(np.abs(arms[:, 0]))] = 1.0
     return Design(weights, 1.0, 1.0, 1)
@@ -178,7 +178,7 @@ def _longest(arms):
 
 @compiled
 def frank_wolfe_g(arms, most, grid):
-    """Weights (K,), value max_x x'V^-1x and steps taken, on arms (K, r) of rank r."""
+    """Return weights (K,), value max_x x'V^-1x and steps, on arms (K, r) of rank r."""
     weights = np.full(arms.shape[0], 1 / arms.shape[0])
     inverse, norms = inverse_and_norms(arms, weights)
     for step in range(most):
@@ -197,7 +197,7 @@ def frank_wolfe_g(arms, most, grid):
 
 @merged
 def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
-    """pi <- (1 - gamma) pi + gamma e_vertex, with V^-1 and the norms along (Sherman and Morrison), in place."""
+    """Set pi to (1 - gamma) pi + gamma e_vertex, and update V^-1 and the norms (Sherman and Morrison), in place."""
     loss = gamma / (1 - gamma + gamma * norms[vertex])
     norms -= loss * squares
     norms /= 1 - gamma
@@ -210,7 +210,7 @@ def _move_towards(arms, weights, inverse, norms, vertex, ray, squares, gamma):
 
 @merged
 def value_after(norms, squares, vertex, gamma):
-    """max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
+    """Return max q after a step gamma in [0, 1) towards `vertex`; squares (K,) are the r_i^2."""
     loss, most = gamma / (1 - gamma + gamma * norms[vertex]), 0.0
     for k in range(norms.shape[0]):
         after = norms[k] - loss * squares[k]
@@ -221,7 +221,7 @@ def value_after(norms, squares, vertex, gamma):
 
 @merged
 def _best_step(norms, squares, vertex):
-    """The step that minimises `value_after`, convex in it, by golden section; 0 if none gains."""
+    """Return the step that minimises `value_after`, which is convex in it, by golden section; 0 if no step gains."""
     low, high = 0.0, 1.0
     left, right = 1 - GOLDEN, GOLDEN
     at_left, at_right = value_after(norms, squares, vertex, left), value_after(norms, squares, vertex, right)
@@ -240,7 +240,7 @@ def _best_step(norms, squares, vertex):
 
 @merged
 def _best_on_grid(norms, squares, vertex):
-    """The best step among .75^i, 1 <= i < 24; 0 if none gains. (.75^0 = 1 puts all weight on one arm.)"""
+    """Return the best step among 0.75^i, 1 <= i < 24; 0 if none gains. (0.75^0 = 1 puts all weight on one arm.)"""
     best, least, gamma = 0.0, norms.max() * (1 - 1e-9), 1.0
     for _ in range(1, 24):
         gamma *= 0.75
@@ -254,18 +254,18 @@ AWAY_REFRESH = 200  # steps between two fresh inversions
 
 
 def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100_000, away: bool = True) -> Design:
-    """Compute a G-optimal design by Frank-Wolfe with away steps (azizi2022's code, appendix C).
+    """Return a G-optimal design by Frank-Wolfe with away steps (azizi2022's code, appendix C).
 
     Parameters
     ----------
     arms : (K, d) array_like
         Arms, one per row, not all zero.
     tol : float, default 1e-6
-        Relative distance of the norms from the rank at which it ends, in (0, 1).
+        The solver ends when the relative distances of the norms from the rank are at most this, in (0, 1).
     steps : int, default 100_000
-        The most steps that are taken, at least 0; with 0 it is the start of Kumar and Yildirim (2005).
+        Largest number of steps, at least 0; with 0 the design is the start of Kumar and Yildirim (2005).
     away : bool, default True
-        Whether weight may be taken off an arm. Without it (Khachiyan's steps) it needs many more steps.
+        Whether a step may take weight off an arm. Without such steps (Khachiyan's) the solver needs many more.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100
     Raises
     ------
     ValueError
-        As `g_design`, and if `steps` is negative.
+        As for `g_design`, and if `steps` is negative.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def _wolfe_atwood_design(arms, tol, steps, away):
 
 
 def kumar_yildirim_start(arms):
-    """Weights (K,): 1/r on each of r of the arms (K, r), the farthest along directions orthogonal to those before."""
+    """Return weights (K,): 1/r on r of the arms (K, r), each the farthest orthogonally to those before."""
     rank = arms.shape[1]
     chosen, frame = np.zeros(len(arms)), np.eye(rank)
     for j in range(rank):
@@ -349,7 +349,7 @@ def _steps(arms, weights, tol, most, away):
 
 @merged
 def _step(norm, weight, rank):
-    """The step gamma towards an arm of this norm (below 0: away from it), and the weight that it has then."""
+    """Return the step gamma towards an arm of this norm (negative: away from it), and the arm's weight after it."""
     drop = -weight / (1 - weight) if weight < 1 else -np.inf
     gamma = (norm / rank - 1) / (norm - 1) if norm > 1 else drop
     if gamma <= drop:
@@ -357,11 +357,11 @@ def _step(norm, weight, rank):
     return gamma, (1 - gamma) * weight + gamma
 
 
-MOST = 100  # of Lloyd's iterations
+MOST = 100  # largest number of Lloyd's iterations
 
 
 def clusters_design(arms: np.ndarray) -> Design:
-    """Share the pulls equally between clusters of arms, and within them (azizi2022, appendix H).
+    """Return the design that shares pulls equally between clusters of arms, and within them (azizi2022, appendix H).
 
     Parameters
     ----------
@@ -371,12 +371,12 @@ def clusters_design(arms: np.ndarray) -> Design:
     Returns
     -------
     Design
-        Its value is computed; its lower bound is r, the rank of the arms. k-means looks for r clusters.
+        The design for r clusters found by k-means; its lower bound is r, the rank of the arms.
 
     Raises
     ------
     ValueError
-        As `g_design`.
+        As for `g_design`.
 
     Examples
     --------
@@ -397,7 +397,7 @@ def _clusters_design(arms):
 
 
 def k_means(points, centres):
-    """Cluster (m,) of each point (m, d) by Lloyd's iteration from `centres` (c, d); an empty cluster stays empty."""
+    """Return the cluster (m,) of each point (m, d) by Lloyd's iteration from `centres` (c, d); empty ones stay so."""
     centres, label = centres.copy(), np.full(len(points), -1)
     for _ in range(MOST):
         distances = ((points[:, None] - centres[None]) ** 2).sum(axis=2)

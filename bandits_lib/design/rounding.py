@@ -1,9 +1,9 @@
-"""From weights to whole pulls, and a floor under a design.
+"""Round weights to whole pulls, and put a floor under a design.
 
-Pukelsheim's efficient apportionment (Pukelsheim and Rieder 1992), with p atoms: n_i = ceil((n - p/2) lambda_i), then
-single pulls are added where n_i / lambda_i is least, or taken where (n_i - 1) / lambda_i is largest.
+Pukelsheim's efficient apportionment (Pukelsheim and Rieder 1992), with p atoms: n_i = ceil((n - p/2) lambda_i). Then
+single pulls are added where n_i / lambda_i is smallest, or removed where (n_i - 1) / lambda_i is largest.
 
-Regret minimisation (Allen-Zhu, Li, Singh and Wang 2017): swap one pull at a time so that the least eigenvalue of
+Regret minimisation (Allen-Zhu, Li, Singh and Wang 2017): swap one pull at a time so that the smallest eigenvalue of
 Z = sum n_i v_iv_i', v_i = (n A)^-1/2 x_i, rises to 1 - 3 epsilon. The arms follow the regularised leader with the
 l_1/2 regulariser: P = (cI + alpha Z)^-2 with c such that tr P = 1, and alpha = sqrt(r) / epsilon.
 """
@@ -21,7 +21,7 @@ from bandits_lib.numerics.ties import argmax
 
 METHODS = ("pukelsheim", "regret", "largest_remainder")
 EPSILON = 0.1  # accuracy of the swap rounding; at 1/3 it would stop at once
-MAX_SWAPS = 10  # per pull
+MAX_SWAPS = 10  # largest number of swaps per pull
 
 
 def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: np.ndarray | None = None) -> np.ndarray:
@@ -32,23 +32,23 @@ def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: 
     weights : (K,) array_like
         Shares of the pulls: non-negative, sum 1 (within 1e-6).
     n : int
-        Pulls to give out, at least 1.
+        Number of pulls, at least 1.
     method : {"pukelsheim", "regret", "largest_remainder"}, default "pukelsheim"
-        How to round (Pukelsheim and Rieder 1992; Allen-Zhu, Li, Singh and Wang 2017). For n below the support size
-        "pukelsheim", and for n below the rank of the arms "regret", give way to the largest remainder.
+        How to round (Pukelsheim and Rieder 1992; Allen-Zhu, Li, Singh and Wang 2017). The largest remainder replaces
+        "pukelsheim" for n below the support size, and "regret" for n below the rank of the arms.
     arms : (K, d) array_like, optional
         Arms of the design, one per row; needed by "regret" only, which may also pull arms without weight.
 
     Returns
     -------
     (K,) int array
-        Pulls of each arm, n in all. "pukelsheim" with n >= 2p, p the support size: every squared norm is at most
+        Pulls of each arm, n in all. With "pukelsheim" and n >= 2p, p the support size, every squared norm is at most
         1 + 2p/n times that of the weights.
 
     Raises
     ------
     ValueError
-        If `weights` is no distribution, `n` no integer >= 1, `method` unknown, or "regret" lacks matching `arms`.
+        If `weights` is no distribution, `n` no integer >= 1, `method` is unknown, or "regret" lacks matching `arms`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _arms_for(weights, arms):
 
 
 def _largest_remainder(weights, n):
-    """Floors, then one more pull each where the fraction is largest."""
+    """Return n times the weights rounded down, and one more pull each where the fraction is largest."""
     quota = n * weights
     counts = np.floor(quota + 1e-9).astype(np.int64)
     _adjust(counts, quota - counts, n - int(counts.sum()), np.empty(len(counts)))
@@ -84,7 +84,7 @@ def _largest_remainder(weights, n):
 
 @kernel
 def _adjust(counts, fraction, missing, score):
-    """Give `missing` pulls to the largest fractions (K,), or take as many from the least. Scratch: score (K,)."""
+    """Give `missing` pulls to the largest fractions (K,), or take as many from the smallest. Scratch: score (K,)."""
     while missing > 0:
         k = argmax(fraction)
         counts[k] += 1
@@ -103,7 +103,7 @@ def _pukelsheim(weights, n):
     support = np.flatnonzero(weights)
     share = weights[support]
     ideal = (n - len(support) / 2) * share
-    atoms = np.maximum(np.ceil(ideal - 1e-9 - 1e-15 * ideal), 1).astype(np.int64)  # 5.000000000001 is 5
+    atoms = np.maximum(np.ceil(ideal - 1e-9 - 1e-15 * ideal), 1).astype(np.int64)  # 5.000000000001 counts as 5
     _apportion(atoms, share, n - int(atoms.sum()), np.empty(len(atoms)))
     counts = np.zeros(len(weights), np.int64)
     counts[support] = atoms
@@ -112,7 +112,7 @@ def _pukelsheim(weights, n):
 
 @kernel
 def _apportion(counts, share, missing, score):
-    """Add at the least n_i / lambda_i or take at the largest (n_i - 1) / lambda_i, in all `missing`. Scratch: score."""
+    """Add `missing` pulls at the smallest n_i / lambda_i, or remove them at the largest (n_i - 1) / lambda_i."""
     for k in range(counts.shape[0]):
         score[k] = -counts[k] / share[k] if missing > 0 else (counts[k] - 1) / share[k]
     while missing > 0:
@@ -147,7 +147,7 @@ def _regret(weights, n, arms):
 
 
 def _whitened(arms, mass):
-    """v_i = (sum mass_i x_i x_i')^-1/2 x_i, (K, r), in the span of the arms of positive mass; zero outside it."""
+    """Return v_i = (sum mass_i x_i x_i')^-1/2 x_i, (K, r); it is zero outside the span of the arms of positive mass."""
     space = span(arms[mass > 0])
     inside = space.coordinates(arms)
     inside[space.outside(arms) > RANK_TOL * np.linalg.norm(arms, axis=1)] = 0.0
@@ -156,7 +156,7 @@ def _whitened(arms, mass):
 
 
 def _swap_scores(v, counts, spectrum, axes, alpha):
-    """What one pull more of each arm gains and one less loses (1e300: it has none), (K,) each; axes: rows of (r, r)."""
+    """Return what one more pull of each arm gains, and what one less loses (1e300 if it cannot go), (K,) each."""
     root = 1 / (_leader_shift(alpha * spectrum) + alpha * spectrum)  # P^1/2 in the eigenbasis
     squares = product(v, transposed(axes)) ** 2
     quadratic, linear = apply(squares, root**2), 2 * alpha * apply(squares, root)
@@ -167,7 +167,7 @@ def _swap_scores(v, counts, spectrum, axes, alpha):
 
 
 def _leader_shift(spectrum):
-    """The c with sum (c + spectrum)^-2 = 1 and c > -min(spectrum), by bisection."""
+    """Return the c with sum (c + spectrum)^-2 = 1 and c > -min(spectrum), by bisection."""
     low, high = -spectrum.min(), -spectrum.min() + np.sqrt(len(spectrum))
     for _ in range(100):
         middle = (low + high) / 2
@@ -179,7 +179,7 @@ def _leader_shift(spectrum):
 
 
 def per_cost(design, arms, directions, cost):
-    """`Design` in shares of pulls of the least cost, by `design` on arms / sqrt(cost); its value is per pull.
+    """Return the `Design` of least cost, in shares of pulls, by `design` on arms / sqrt(cost); its value is per pull.
 
     Money m_k buys m_k / c_k pulls of arm k, whose information is that of m_k pulls of x_k / sqrt(c_k).
     """
@@ -199,26 +199,26 @@ def floored(
     directions: np.ndarray | Pairs,
     sigma: float | np.ndarray = 1.0,
 ) -> Design:
-    """Put a floor under a design, so that lack of fit can be seen: weights (1 - floor) lambda + floor / K.
+    """Return the design with weights (1 - floor) lambda + floor / K, under which lack of fit can be seen.
 
     Parameters
     ----------
     design : Design
         A design on the arms.
     floor : float
-        Share of the pulls, in [0, 1), that all arms get evenly; 0 gives the design back.
+        Share of the pulls, in [0, 1), that is spread evenly over all arms; 0 returns the design unchanged.
     arms, directions, sigma : array_like or Pairs
-        As for `weighted_design`; of a G-design the directions are the arms.
+        As for `weighted_design`; for a G-design the directions are the arms.
 
     Returns
     -------
     Design
-        `value` is computed at the new weights, at most 1 / (1 - floor) times the old one. `lower_bound` stays.
+        `value` is that of the new weights, at most 1 / (1 - floor) times the old one. `lower_bound` stays.
 
     Raises
     ------
     ValueError
-        For a floor outside [0, 1), and as `design_value`.
+        For a floor outside [0, 1), and as for `design_value`.
 
     Examples
     --------
@@ -237,14 +237,14 @@ def floored(
 
 
 def check_floor(floor):
-    """The share that is spread evenly as a float in [0, 1), or a ValueError."""
+    """Return the share that is spread evenly as a float in [0, 1), or refuse it."""
     if not isinstance(floor, int | float | np.number) or not 0 <= floor < 1:
-        raise ValueError(f"floor must lie in [0, 1) (share of the pulls that all arms get evenly); got {floor!r}: 0.1")
+        raise ValueError(f"floor must lie in [0, 1) (share of pulls that all arms get evenly); got {floor!r}: try 0.1")
     return float(floor)
 
 
 def evenly(extra, counts):
-    """`extra` pulls (K,) spread evenly over the arms, those left over to the arms that `counts` (K,) pull least."""
+    """Return `extra` pulls (K,) spread evenly over the arms; the remainder goes to the smallest `counts` (K,)."""
     each, left = divmod(extra, len(counts))
     pulls = np.full(len(counts), each, dtype=np.int64)
     pulls[np.argsort(counts, kind="stable")[:left]] += 1

@@ -1,4 +1,4 @@
-"""The three certified designs, G, XY and weighted: checks, coordinates of the span, and cache."""
+"""Compute the three certified designs, G, XY and weighted, in coordinates of the span, with checks and a cache."""
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from bandits_lib.numerics.linear_algebra import squares
 from bandits_lib.numerics.span import span
 
 LIST = 40  # differences of up to this many items are listed
-MANY_ITEMS = 40_000  # so many keep their far pairs from one norm to the next
+MANY_ITEMS = 40_000  # from so many items on, far pairs are kept from one norm to the next
 
 
 def g_design(arms: np.ndarray, tol: float = 1e-3) -> Design:
-    """Compute a G-optimal design: least worst-case variance over the arms themselves, max_x ||x||^2_{A^-1}.
+    """Return a G-optimal design, which minimises the largest variance of an arm, max_x ||x||^2_{A^-1}.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def g_design(arms: np.ndarray, tol: float = 1e-3) -> Design:
     Returns
     -------
     Design
-        `value` <= (1 + tol) r, `lower_bound` = r, the rank of the arms, at most r(r+1)/2 atoms.
+        `value` <= (1 + tol) r and `lower_bound` = r, the rank of the arms, with at most r(r+1)/2 atoms.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def g_design(arms: np.ndarray, tol: float = 1e-3) -> Design:
     Warns
     -----
     RuntimeWarning
-        If rounding errors kept the gap above `tol`; `value` and `lower_bound` are then still true.
+        If rounding errors kept the gap above `tol`; `value` and `lower_bound` still hold.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def g_design(arms: np.ndarray, tol: float = 1e-3) -> Design:
 
 
 def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-3) -> Design:
-    """Compute an XY-optimal design: least max over directions of ||y||^2_{A^-1} (fiez2019, Algorithm 1).
+    """Return an XY-optimal design, which minimises max over directions of ||y||^2_{A^-1} (fiez2019, Algorithm 1).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-
     Returns
     -------
     Design
-        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, at most r(r+1)/2 atoms; warns as `g_design`.
+        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, r(r+1)/2 atoms at most. It warns as `g_design`.
 
     Raises
     ------
@@ -92,14 +92,14 @@ def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-
 def weighted_design(
     arms: np.ndarray, directions: np.ndarray | Pairs, sigma: float | np.ndarray, tol: float = 1e-3
 ) -> Design:
-    """Compute an XY-optimal design for A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023, section 4).
+    """Return an XY-optimal design for A(lambda) = sum lambda_x xx'/sigma_x^2 (weltz2023, section 4).
 
     Parameters
     ----------
     arms, directions : array_like or Pairs
         As for `xy_design`.
     sigma : float or (K,) array_like
-        Positive standard deviation of the noise, one for all arms or one per arm.
+        Positive standard deviation of the noise, one for all arms or one for each arm.
     tol : float, default 1e-3
         As for `xy_design`.
 
@@ -124,14 +124,14 @@ def weighted_design(
 def design_value(
     arms: np.ndarray, weights: np.ndarray, directions: np.ndarray | Pairs, sigma: float | np.ndarray = 1.0
 ) -> float:
-    """Return the largest ||y||^2_{A^-1} of the directions under weights or counts.
+    """Return the largest ||y||^2_{A^-1} of the directions for weights or counts.
 
     Parameters
     ----------
     arms : (K, d) array_like
         As for `weighted_design`.
     weights : (K,) array_like
-        Non-negative shares of pulls, or counts (the value is then per experiment and not per pull).
+        Non-negative shares of pulls, or counts (then the value is per experiment and not per pull).
     directions, sigma : array_like or Pairs
         As for `weighted_design`.
 
@@ -143,7 +143,7 @@ def design_value(
     Raises
     ------
     ValueError
-        As `weighted_design`, and if `weights` are not one finite, non-negative number per arm, or all zero.
+        As for `weighted_design`, and if `weights` are not one finite, non-negative number per arm, or all zero.
 
     Examples
     --------
@@ -153,13 +153,13 @@ def design_value(
     arms, vectors, name, sigma = problem(arms, directions, sigma)
     weights = np.asarray(weights, dtype=float)
     if weights.shape != (len(arms),) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError(f"weights must be ({len(arms)},) finite, non-negative, not all zero; got {weights}")
+        raise ValueError(f"weights must be ({len(arms)},) finite, non-negative numbers, not all zero; got {weights}")
     space = span(arms / np.asarray(sigma)[:, None])
     return float(value_of(space.arms, weights, _few(in_span(space, vectors, name))))
 
 
 def problem(arms, directions, sigma):
-    """Checked `arms` (K, d), vectors (n, d), "directions" or "items" (what the vectors are), `sigma` (K,)."""
+    """Return checked `arms` (K, d), vectors (n, d), "directions" or "items" (what the vectors are), `sigma` (K,)."""
     arms = check_arms(arms)
     name = "items" if isinstance(directions, Pairs) else "directions"
     vectors = check_matrix(name, directions.items if name == "items" else directions)
@@ -187,7 +187,7 @@ def _weighted_design(arms, vectors, name, sigma, tol):
 
 
 def in_span(space, vectors, name):
-    """`Listed` directions, or the `Differences` of items, in coordinates of the `Span`; raises if one is outside."""
+    """Return `Listed` directions, or the `Differences` of items, in coordinates of the `Span`; refuse one outside."""
     lengths = np.sqrt(squares(vectors))
     if name == "directions":
         space.require(name, vectors, lengths)
@@ -197,7 +197,7 @@ def in_span(space, vectors, name):
 
 
 def _few(directions):
-    """Differences in the plane, or of few items, as a list; of very many with a memory."""
+    """Return differences in the plane, or of few items, as a list; those of very many items with a memory."""
     if isinstance(directions, Listed):
         return directions
     if directions.items.shape[1] <= 2:

@@ -1,14 +1,14 @@
-"""XY-designs of any size: column generation on arms and on directions around the interior-point method.
+"""Compute XY-designs of any size: column generation on arms and on directions around the interior-point method.
 
 min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1, weltz2023 section 4). A working set of
-arms and of directions is solved and tested on all directions and all arms. What violates is added, what is idle is
-dropped, until value <= (1 + tol) lower bound. Then one of all optima is chosen (`interior_point.centred`).
+arms and of directions is solved and tested on all directions and all arms. Those that violate its bounds are added and
+idle ones dropped until value <= (1 + tol) lower bound. Then one of all optima is chosen (`interior_point.centred`).
 
-Where the interior point stalls, `two_players` goes on. With M = sum v_y yy' and a = tr(A^-1 M),
+If the interior-point method stalls, `two_players` goes on. With M = sum v_y yy' and a = tr(A^-1 M),
     v_y      <- v_y (1 + eta_k (||y||^2 / max ||y||^2 - 1) / 64)^64,   eta_k = 5 min(1, 3 / sqrt(k)),
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
-each scaled to one (the power stands in for an exponential, whose last bit no standard fixes). A is that of
-(1 - tol / 10) lambda + (tol / 10) / K. Every LOOK steps the bound of the average masses is tried as well.
+each divided by its sum. The power replaces an exponential, whose last bit no standard fixes. A is that of the weights
+(1 - tol / 10) lambda + (tol / 10) / K. Every LOOK steps the bound of the average masses is computed as well.
 """
 
 import warnings
@@ -39,7 +39,7 @@ LOOK = 10
 
 
 def two_players(arms, directions, tol):
-    """Weights (K,), a lower bound and the steps, for arms (K, r) of rank r and directions (n, r)."""
+    """Return weights (K,), a lower bound and the steps, for arms (K, r) of rank r and directions (n, r)."""
     K, n = len(arms), len(directions)
     weights, masses, average = np.full(K, 1 / K), np.full(n, 1 / n), np.zeros(n)
     best_value, best_weights, best_bound = np.inf, weights, 0.0
@@ -68,23 +68,23 @@ def two_players(arms, directions, tol):
 
 
 MAX_ROUNDS = 60
-PATIENCE = 4  # rounds in a row in which nothing violates and the gap stays open all the same
+PATIENCE = 4  # rounds in a row in which nothing violates although the gap stays open
 CYCLE = 12  # number of the last round after which an arm may leave the working set
 ALL_ARMS = 64  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
-PART = 2  # of the arms that an optimum can need, half come in at most in a round
+PART = 2  # in a round at most half of the arms that an optimum can need enter,
 SHARE = 300  # or one of so many arms, if that is more
-IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly full
+IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly the largest
 SLIGHT = 0.1  # share of the mean below which a direction that is not nearly tight is left out at the end
-NEAR = 0.9  # of the largest norm or pressure: nearly tight
+NEAR = 0.9  # share of the largest norm or pressure above which a direction or arm is nearly tight
 ROOM = 4_000_000  # at the end all arms take part, if their number times r(r+1)/2 is at most this
-PASSES = 8  # at the end, in which directions come in
-PART_OF_MANY = 8_000  # very many items: the start is the design for so many of them, and of so many arms,
-ROUGHLY = 4  # to so many times the gap
+PASSES = 8  # largest number of passes at the end, in which directions enter
+PART_OF_MANY = 8_000  # for very many items, the start is the design for so many of them and so many arms,
+ROUGHLY = 4  # with so many times the gap
 
 
 def solve_xy(arms, directions, tol):
-    """`Design` for arms (K, r) of rank r and `directions` (`Listed` or `Differences`), in coordinates of the span."""
+    """Return the `Design` for arms (K, r) and `directions` (`Listed` or `Differences`), in coordinates of the span."""
     if isinstance(directions, Listed) and len(directions.rows) == 1:
         design = _one_direction(arms, directions, tol)
         if design.value <= (1 + tol) * design.lower_bound:
@@ -96,7 +96,12 @@ def solve_xy(arms, directions, tol):
     weights = fewer_atoms(arms, weights, directions, tol, bound, root)
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:
-        warnings.warn(f"design certified to {value / bound - 1:.2g} only, not tol={tol}", RuntimeWarning, stacklevel=4)
+        warnings.warn(
+            f"design certified to a relative gap of {value / bound - 1:.2g} only, not to tol={tol}; its "
+            "value and lower bound hold",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     return Design(weights, value, min(bound, value), steps)
 
 
@@ -111,7 +116,7 @@ def _one_direction(arms, directions, tol):
 
 
 class Attempt(NamedTuple):
-    """A design on a working set: weights (K,), value, bound, and what they were found from."""
+    """A design on a working set: weights (K,), value, lower bound, and what they were computed from."""
 
     weights: np.ndarray
     value: float
@@ -142,7 +147,7 @@ def _most(arms):
 
 
 def _start(arms, directions, tol):
-    """Weights (K,), the first working set of arms, and that of directions (q, r)."""
+    """Return weights (K,), the first working set of arms, and that of directions (q, r)."""
     if isinstance(directions, ManyDifferences):
         start = _start_from_part(arms, directions, tol)
         if start is not None:
@@ -153,7 +158,7 @@ def _start(arms, directions, tol):
 
 
 def _start_from_part(arms, directions, tol):
-    """As `_start`, what a part of the arms and of the items ends with; None if that is no design."""
+    """Return the same as `_start`, from the design for a part of arms and items; None if that is not finite."""
     part = at_equal_steps(arms, PART_OF_MANY)
     few = directions.part(PART_OF_MANY)
     found, *_ = _rounds(arms[part], few, ROUGHLY * tol, *_start(arms[part], few, tol))
@@ -166,7 +171,7 @@ def _start_from_part(arms, directions, tol):
 
 
 def _rounds(arms, directions, tol, weights, chosen, rows):
-    """The best `Attempt` from working sets `chosen` and `rows` on, the best bound, and Newton steps."""
+    """Return the best `Attempt` from working sets `chosen` and `rows` on, the best bound, and Newton steps."""
     coming = max(_most(arms) // PART, len(arms) // SHARE)
     every, spanning = np.arange(len(arms)), spanning_arms(arms)
     inner = tol / 4 if len(chosen) == len(arms) and directions.all_among(rows) else 0.1
@@ -200,7 +205,7 @@ def _room(arms):
 
 
 def _attempt(arms, directions, chosen, rows, solution):
-    """The `Attempt` that a solution on the arms `chosen` and the directions `rows` is, tested on all of both."""
+    """Return the `Attempt` of a solution on the arms `chosen` and the directions `rows`, tested on all of both."""
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
     root = inverse_root(arms, weights)
@@ -211,14 +216,14 @@ def _attempt(arms, directions, chosen, rows, solution):
 
 @compiled
 def _tested(arms, root, rows, masses):
-    """Of an `inverse_root`: squared norms (q,) of the rows, the masses' bound and pressures (K,)."""
+    """Return squared norms (q,) of the rows under an `inverse_root`, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))
     bound, pressure = lower_bound(arms, root, rotated, masses)
     return squares(rotated), bound, pressure
 
 
 def _chosen(arms, directions, found, bound, tol):
-    """Of all optima the one that `centred` defines: its `Attempt`, the better bound and Newton steps; or `found`."""
+    """Return the `Attempt` at the optimum that `centred` defines, or `found`, the better bound, and Newton steps."""
     chosen = found.chosen
     if _room(arms):
         chosen = _union(found.pressure > NEAR * found.pressure.max(), chosen)
@@ -233,7 +238,7 @@ def _chosen(arms, directions, found, bound, tol):
             solution = centred(arms[chosen], rows, near, tol, directions.unit())
         steps, near = steps + solution.steps, None
         if not (np.isfinite(solution.weights).all() and np.isfinite(solution.masses).all()):
-            continue  # too near to the boundary: once more from further inside
+            continue  # too near the boundary: try again from further inside
         here = _attempt(arms, directions, chosen, rows, solution)
         bound = max(bound, here.bound)
         if not len(here.beyond):
@@ -243,7 +248,7 @@ def _chosen(arms, directions, found, bound, tol):
 
 
 def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
-    """Weights (K,), their lower bound (at least `bound`) and steps by `two_players`, violators added as they appear."""
+    """Return weights (K,), their lower bound (at least `bound`) and the steps of `two_players`; violators are added."""
     steps = 0
     for _ in range(MAX_ROUNDS):
         weights, found, played = two_players(arms, rows, tol)
@@ -259,17 +264,18 @@ def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
 
 
 def _interior(weights):
-    """Starting weights for the interior-point method: positive, close to `weights`."""
+    """Return starting weights for the interior-point method: positive, close to `weights`."""
     return 0.9 * weights + (0.1 * total(weights) + 1e-300) / len(weights)
 
 
 def _busy(norms, masses):
-    """Directions to keep: those that carry weight or are nearly tight."""
+    """Return which directions to keep: those that carry weight or are nearly tight."""
     return (masses > 1e-3 / len(masses)) | (norms > 0.95 * norms.max())
 
 
 def _exchanged(here, most):
-    """Who is in the set next, (K,): who has weight or nearly full pressure, and up to `most` of larger pressure."""
+    """Return who is in the next set, (K,): arms with weight or nearly full pressure, and `most` of larger pressure."""
+
     chosen, pressure = here.chosen, here.pressure
     inside, taken = pressure[chosen], np.zeros(len(pressure), dtype=bool)
     top = inside.max()

@@ -1,1 +1,1 @@
-"""Figures: one look for every rule, plots of tables, and the saving of pictures with the data behind them."""
+"""Draw figures: one look for every rule, plots of tables, and figures that are saved with their data."""

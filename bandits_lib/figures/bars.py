@@ -1,6 +1,6 @@
-"""Figures with one row or one bar for each rule: pulls with their burn-in, error rates, shares of pulls.
+"""Draw figures with one row or one bar for each rule: pulls with their burn-in, error rates, shares of pulls.
 
-Also rules over many instances, as Agarwal et al. (2021) draw them: profiles and probabilities of improvement.
+Also draw rules over many instances as Agarwal et al. (2021) do: profiles and probabilities of improvement.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from bandits_lib.figures.style import cut_off, drawn, look
 
 
 def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
-    """Draw the mean pulls of each rule, one bar a row, with its 95 % interval; the paler part is burn-in.
+    """Draw the mean pulls of each rule as one bar per row, with its 95 % interval; the paler part is burn-in.
 
     A rule of which runs were cut off has a hollow arrow at the end of the other bars.
 
@@ -87,14 +87,14 @@ def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
 
 
 def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
-    """Draw the error rate of each algorithm over all settings with Wilson's 95 % interval, and the rate allowed.
+    """Draw the error rate of each algorithm over all settings with Wilson's 95 % interval, and the allowed rate.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Where to draw.
     estimates, delta : pandas.DataFrame, float
-        A `summary` indexed by algorithm alone, and the error probability allowed.
+        A `summary` indexed by algorithm alone, and the allowed error probability.
 
     Returns
     -------
@@ -135,16 +135,16 @@ def settings(
     pooled: pd.DataFrame,
     delta: float,
 ) -> Sequence[Axes]:
-    """Draw a panel of `pulls` for each setting, its lower bound dashed, then the pooled error rates.
+    """Draw a panel of `pulls` for each setting, with its lower bound dashed, and a panel of the pooled error rates.
 
     Parameters
     ----------
     axes : sequence of matplotlib.axes.Axes
-        Where to draw: one more than settings, sharing y.
+        Where to draw: one panel more than there are settings, with a common y axis.
     estimates, by : pandas.DataFrame, str
         A `summary` indexed by (by, algorithm), with columns burn_in and lower_bound (pulls).
     labels : dict
-        {setting: words}.
+        {setting: its label}.
     pooled, delta : pandas.DataFrame, float
         As for `pooled_error_rates`.
 
@@ -164,7 +164,7 @@ def settings(
 
 
 def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
-    """Draw the share of runs whose score is at most tau, a line for each rule with its band.
+    """Draw the share of runs whose score is at most tau, as a line with its band for each rule.
 
     Parameters
     ----------
@@ -189,14 +189,14 @@ def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
     for k, (name, points) in enumerate(rules):
         tau = points.index.get_level_values("tau")
         ax.fill_between(tau, points["low"], points["high"], color=look(name).colour, alpha=0.15, lw=0)
-        apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line stand between those of the others
+        apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line lie between those of the others
         ax.plot(tau, points["share"], markevery=apart, **drawn(name))
     ax.set(xlabel="$\\tau$", ylabel="runs with at most $\\tau$", ylim=(-0.02, 1.02))
     return ax
 
 
 def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
-    """Draw how probably a rule is better than each other one, one row each, with the interval and the tie.
+    """Draw the probability that a rule is better than each other rule, one row each, with the interval and the tie.
 
     Parameters
     ----------

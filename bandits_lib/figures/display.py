@@ -1,7 +1,7 @@
-"""What notebooks show beside figures: files of `bandits_lib.plain`, and pictures with a button for each.
+"""Show files of `bandits_lib.plain` in notebooks, and pictures with a button for each.
 
-The buttons are radio buttons, moved by arrow keys, and a rule of CSS shows the chosen picture. There is no script and
-nothing is loaded. Without style (an untrusted notebook in JupyterLab, or paper) the pictures stand one below the other.
+The buttons are radio buttons, which arrow keys move, and a rule of CSS shows the chosen picture. There is no script and
+nothing is loaded. Without style (an untrusted notebook in JupyterLab, or paper) the pictures are one below the other.
 """
 
 from base64 import b64encode
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 
 def algorithm(*names: str) -> Markdown:
-    """Return files of `bandits_lib.plain`, whole, as a notebook shows them.
+    """Return whole files of `bandits_lib.plain`, as a notebook shows them.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def algorithm(*names: str) -> Markdown:
     Returns
     -------
     IPython.display.Markdown
-        One block of code for each file, its path in the first line.
+        One block of code for each file, with its path in the first line.
 
     Raises
     ------
     ValueError
-        For a name that no file has.
+        For a name without a file.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def algorithm(*names: str) -> Markdown:
 def _source(name):
     file = files("bandits_lib.plain").joinpath(f"{name}.py")
     if not file.is_file():
-        raise ValueError(f"there is no file bandits_lib/plain/{name}.py")
+        raise ValueError(f"there is no file bandits_lib/plain/{name}.py: pass the name of a file in that folder")
     return file.read_text(encoding="utf-8")
 
 
@@ -71,13 +71,13 @@ class Step(NamedTuple):
     Attributes
     ----------
     name : str
-        What its button says.
+        The text on its button.
     png : bytes
-        The picture, as `png` makes it.
+        The picture, as `png` returns it.
     alt : str
-        The picture in words, for those who do not see it.
+        The picture in words, for readers who do not see it.
     caption : str
-        What is written below it.
+        The text below it.
 
     Examples
     --------
@@ -97,14 +97,14 @@ class Stepper:
     Parameters
     ----------
     title : str
-        What the buttons choose, written above them.
+        The text above the buttons, which says what they choose.
     steps : sequence of Step
-        The pictures; the first is shown to begin with.
+        The pictures; the first is shown at the start.
 
     Raises
     ------
     ValueError
-        For no steps, and for names that are not distinct.
+        If there are no steps, or if their names are not distinct.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Stepper:
 
 def _button(own, k, name):
     checked = " checked" if k == 1 else ""
-    keys = " data-lm-suppress-shortcuts"  # or JupyterLab would take arrows and letters for commands
+    keys = " data-lm-suppress-shortcuts"  # otherwise JupyterLab takes arrows and letters for commands
     radio = f'<input type="radio" id="{own}-{k}" name="{own}"{checked}{keys}>'
     return f'{radio}<label for="{own}-{k}">{escape(name)}</label>'
 

@@ -1,4 +1,4 @@
-"""A notebook's parameters: read from its cell, and checked, with one sentence, against values given in their place."""
+"""Read a notebook's parameters from its cell, and check the values that are given in their place."""
 
 import ast
 import json
@@ -12,14 +12,14 @@ OF_EACH = ("peace_runs", "coin_shares")  # one number for each element of anothe
 
 
 class Parameter(NamedTuple):
-    """A line of the cell tagged `parameters`: its literal and the comment behind it."""
+    """A line of the cell tagged `parameters`: its literal and the comment after it."""
 
     default: Any
     comment: str
 
 
 def read(notebook):
-    """{name: Parameter} of a notebook file in the order of its cell; empty if no cell is tagged `parameters`."""
+    """Return {name: Parameter} of a notebook file in the order of its cell; empty if no cell is tagged `parameters`."""
     path = Path(notebook)
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     source = "\n".join("".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", []))
@@ -28,7 +28,7 @@ def read(notebook):
 
 
 def _parameter(name, line):
-    """(name, Parameter) of one line."""
+    """Return (name, Parameter) of one line."""
     try:
         (node,) = ast.parse(line).body
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
@@ -40,7 +40,7 @@ def _parameter(name, line):
 
 
 def typed(text):
-    """The value that a word of the command line means: a Python literal, or text."""
+    """Return the value that a word of the command line means: a Python literal, or text."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -49,7 +49,7 @@ def typed(text):
 
 
 def check(notebook, known, given):
-    """Raise one sentence for an unknown name and for a value of another kind than the default, or out of range."""
+    """Refuse, in one sentence, an unknown name and a value that is not like the default, or out of range."""
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none, tagged so'}")
@@ -59,7 +59,7 @@ def check(notebook, known, given):
 
 
 def _fault(name, value, default, least=1):
-    """What is wrong with a value, in words, or None."""
+    """Return what is wrong with a value, in words, or None."""
     if isinstance(default, list):
         return _fault_of_list(name, value, default)
     if isinstance(default, bool | str):
@@ -69,7 +69,7 @@ def _fault(name, value, default, least=1):
 
 
 def _fault_of_number(name, value, default, least):
-    """Whole numbers count something and are positive; a seed and the runs of one setting of several may be 0."""
+    """Return what is wrong with a number, or None; a seed and the runs of one setting of several may be 0."""
     whole = isinstance(default, int)
     if type(value) not in ((int,) if whole else (int, float)):
         kind = "a whole number, without point or exponent" if whole else "a number"
@@ -88,7 +88,7 @@ def _fault_of_number(name, value, default, least):
 
 
 def _yaml(text):
-    """What to write where YAML makes a string of a number."""
+    """Return what to write if YAML makes a string of a number, else an empty string."""
     try:
         number = float(text)
     except ValueError:
@@ -97,7 +97,7 @@ def _yaml(text):
 
 
 def _fault_of_list(name, value, default):
-    """Elements are as those of the default, lists among them as long."""
+    """Return what is wrong with a list, or None; its elements must be like the default's, inner lists as long."""
     if not isinstance(value, list):
         number = type(value) in (int, float) and not isinstance(default[0], list)
         return "is no list" + (f": write '[{value!r}]'" if number else "")
@@ -115,7 +115,7 @@ def _fault_of_list(name, value, default):
 
 
 def listing(notebook, known):
-    """The parameters with their comments, one a line, and which numbers of runs `runs` does not set."""
+    """Return the parameters with their comments, one per line, and the numbers of runs that `runs` does not set."""
     settings = {f"{name} = {parameter.default!r}": parameter.comment for name, parameter in known.items()}
     width = min(40, max(map(len, settings), default=0))
     lines = [f"  {text:<{width}}  {'# ' * bool(comment)}{comment}".rstrip() for text, comment in settings.items()]
@@ -123,7 +123,7 @@ def listing(notebook, known):
 
 
 def unmoved(known, given=()):
-    """Which numbers of runs neither `runs` nor `given` sets: "a_runs and b_runs as they are", "" if there are none."""
+    """Return which numbers of runs `runs` does not set: "a_runs and b_runs as they are", or "" if there are none."""
     *others, last = [name for name in known if name.endswith("_runs") and name not in given] or [""]
     names = f"{', '.join(others)} and {last}" if others else last
     return names and f"{names} as {'they are' if others else 'it is'}"

@@ -1,4 +1,4 @@
-"""Arms and parameters in the plane: drawn for a reader, and moved by sliders (`panel`, which needs ipywidgets)."""
+"""Draw arms and parameters in the plane, also with sliders that move them (`panel`, which needs ipywidgets)."""
 
 from collections.abc import Collection, Sequence
 from html import escape
@@ -19,13 +19,13 @@ from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 
 DISC = 900  # area of the disc of an arm that gets all pulls, in points squared
-AWAY = 7  # of a label from its point, in points
+AWAY = 7  # distance of a label from its point, in points
 DESIGNS = ("XY", "G", "oracle", "uniform")
 COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e73"}
 DIRECTIONS = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
-DISTANCES = (5, 14, 26, 40)  # from the point, in points of type
-SIDE, FONT = 175, 7  # of the square and of its labels, in points of type
-WIDE, HIGH = 0.62, 1.25  # of a character, in font sizes
+DISTANCES = (5, 14, 26, 40)  # of a label from its point, in points of type
+SIDE, FONT = 175, 7  # side of the square, and size of its labels, in points of type
+WIDE, HIGH = 0.62, 1.25  # width and height of a character, in font sizes
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -38,7 +38,7 @@ def draw_arms(
     gone: Collection[int] = (),
     colour: str = "C0",
 ) -> Axes:
-    """Draw arms as points with their names, and around each a disc whose area is its share of the pulls.
+    """Draw arms as points with their names, each with a disc whose area is the arm's share of the pulls.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def draw_arms(
     arms, names, shares : (K, 2) array, sequence of str, (K,) array
         Arms, one per row, their names, and their shares of the pulls.
     gone : collection of int, default ()
-        Rows of the arms that are eliminated: their points are hollow, their names grey.
+        Rows of the arms that are eliminated; their points are hollow and their names grey.
     colour : str, default "C0"
         Colour of the discs.
 
@@ -76,7 +76,7 @@ def draw_arms(
 
 
 def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> Axes:
-    """Draw in grey where `item` is the best of the items, in a square of the plane of parameters.
+    """Draw in grey the parameters for which `item` is the best of the items, in a rectangle of their plane.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> Axes:
 def draw_ties(
     ax: Axes, items: np.ndarray, names: Sequence[str], limits: Limits, *, open_items: Collection[int] = ()
 ) -> Axes:
-    """Draw the lines of the plane of parameters on which two of the items are equally good.
+    """Draw the lines in the plane of parameters on which two of the items are equally good.
 
     Parameters
     ----------
     ax, items, names, limits : Axes, (M, 2) array, sequence of str, pairs of float
         As for `draw_cone`, and the names of the items.
     open_items : collection of int, default ()
-        Rows of items not yet compared: their lines are dark, and named where they meet the right edge.
+        Rows of items not yet compared; their lines are dark, and named where they meet the right edge.
 
     Returns
     -------
@@ -153,18 +153,18 @@ def draw_ties(
 def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarray, radius: float, **line: Any) -> Axes:
     """Draw the parameters x with ||x - theta||_A <= radius, A = sum of counts[k] arms[k] arms[k]', and theta as a dot.
 
-    The ellipse keeps clear of the line y'x = 0 exactly if |y'theta| > radius ||y||_{A^-1}, which is RAGE's test.
+    The ellipse does not touch the line y'x = 0 exactly if |y'theta| > radius ||y||_{A^-1}, which is RAGE's test.
 
     Parameters
     ----------
     ax, arms : Axes, (K, 2) array
         As for `draw_arms`.
     counts : (K,) array
-        Pulls of each arm, not all on one line.
+        Pulls of each arm; the arms that are pulled span the plane.
     theta, radius : (2,) array, float
-        The parameter in the middle, and the radius in the norm of A, in units of the noise's standard deviation.
+        The centre, and the radius in the norm of A, in units of the noise's standard deviation.
     **line
-        How the curve is drawn, as for `Axes.plot`.
+        Options of the curve, as for `Axes.plot`.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarr
 
 
 def weights_of(design, arms, theta):
-    """Shares of the pulls (K,) under the design of that name; the oracle's is for `theta`."""
+    """Return the shares of the pulls (K,) for the design of that name; the oracle's design is for `theta`."""
     if check_option("design", design, DESIGNS) == "uniform":
         return np.full(len(arms), 1 / len(arms))
     if design == "G":
@@ -206,26 +206,27 @@ def picture(
     Parameters
     ----------
     arms : (K, 2) array_like
-        Arms, one per row, also the items; they span the plane.
+        Arms, one per row, which are also the items; they span the plane.
     theta : (2,) array_like
         Parameter.
     design : {"XY", "G", "oracle", "uniform"}, default "XY"
         Name of the design.
     delta : float, default 0.05
-        Error probability allowed.
+        Allowed error probability.
     pulls : int, default 200
         Number of pulls.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Left, a disc per arm, its area the share of the pulls. Right, the plane of parameters: the grey cone is where
-        the best arm stays best, the curve {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019, section 2.1).
+        Left, a disc for each arm, whose area is its share of the pulls. Right, the plane of parameters: in the grey
+        cone the best arm stays best. The curve is {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019, section
+        2.1).
 
     Raises
     ------
     ValueError
-        For arms not in the plane or on one line, and for two best arms, identical or equally good.
+        For arms that are not in the plane or are on one line, and for two best arms, identical or equally good.
 
     Examples
     --------
@@ -282,7 +283,7 @@ def _draw_ellipse(ax, arms, weights, theta, radius, colour):
 
 
 def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
-    """Return sliders that move one arm, theta, the confidence and the pulls, above the picture that follows them.
+    """Return sliders that change one arm, theta, the confidence and the pulls, above the picture of these.
 
     Parameters
     ----------
@@ -292,13 +293,13 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
     Returns
     -------
     ipywidgets.VBox
-        Its attribute `controls` names the sliders and the button `reset`; the last child is the image. A line above the
-        image says what `picture` refuses, and the last picture stays.
+        Its attribute `controls` has the sliders and the button `reset` by name; the last child is the image. If
+        `picture` refuses the values, a line above the image says why, and the last picture stays.
 
     Raises
     ------
     ValueError
-        For arms not in the plane or on one line, and a theta that is no two numbers.
+        For arms that are not in the plane or are on one line, and for a theta that is not two numbers.
 
     Examples
     --------
@@ -369,17 +370,17 @@ def _controls(widgets, arms, theta):
 
 
 def _size(numbers):
-    """The end of a slider: a quarter beyond the largest of the numbers, in one digit."""
+    """Return the end of a slider: the largest of the numbers and a quarter more, rounded up to one digit."""
     largest = 1.25 * float(np.abs(numbers).max()) or 1.0
     unit = 10.0 ** floor(log10(largest))
     return unit * ceil(largest / unit)
 
 
-# --- labels beside points that do not print over one another, from sizes in points of type, without a canvas
+# --- labels beside points that do not overlap, from sizes in points of type, without a canvas
 
 
 def write(ax, arms, weights, reach):
-    """Number and share beside every arm (K, 2), one label for those in one place, on axes from -reach to reach."""
+    """Write number and share beside every arm (K, 2), one label for arms in one place, on axes from -reach to reach."""
     together = groups(arms, reach / 50)
     texts = [f"{', '.join(map(str, group))}: {weights[group].sum():.0%}" for group in together]
     points = (arms[[group[0] for group in together]] / reach + 1) / 2 * SIDE
@@ -391,7 +392,7 @@ def write(ax, arms, weights, reach):
 
 
 def groups(points, near):
-    """Rows of points (n, 2) that lie within `near` of the first of their group, as lists."""
+    """Return as lists the rows of points (n, 2) that lie within `near` of the first of their group."""
     found: list[list[int]] = []
     for k, point in enumerate(points):
         home = next((group for group in found if np.hypot(*(points[group[0]] - point)) <= near), None)
@@ -403,7 +404,7 @@ def groups(points, near):
 
 
 def places(points, texts, side, fontsize):
-    """Lower left corners (n, 2) of texts beside points (n, 2), outward first; all in points of type, in a square."""
+    """Return lower left corners (n, 2) of texts beside points (n, 2), outward first, in points of type, in a square."""
     boxes: list[tuple[float, float, float, float]] = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
     corners = []
     units = DIRECTIONS / np.hypot(*DIRECTIONS.T)[:, None]
@@ -424,7 +425,7 @@ def _box(point, size, direction, far):  # left, low, right, high of a text at a 
 
 
 def _overlap(one, other):
-    """Area that two boxes share."""
+    """Return the area that two boxes share."""
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     return max(wide, 0.0) * max(high, 0.0)

@@ -1,4 +1,4 @@
-"""Pictures and tables of notebooks, saved with the parameters, versions and command that redraw them."""
+"""Save figures and tables of notebooks with the parameters, versions and command that redraw them."""
 
 import ast
 import hashlib
@@ -28,7 +28,7 @@ _started = perf_counter()
 
 
 def start():
-    """Start the clock that is saved as `wall_seconds`, and move a kernel that papermill started into notebooks/."""
+    """Start the clock for `wall_seconds`, and change a kernel that papermill started to the folder notebooks/."""
     global _started
     _started = perf_counter()
     if _in_kernel() and (folder := _notebooks_for(Path.cwd())):
@@ -36,13 +36,13 @@ def start():
 
 
 def _in_kernel():
-    """Whether this is the kernel of a notebook."""
+    """Return whether this is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def _notebooks_for(folder):
-    """The checkout's notebooks/, if `folder` is in the checkout and has none of its notebooks, else None."""
+    """Return the checkout's notebooks/ if `folder` is in the checkout and has none of its notebooks, else None."""
     home = CHECKOUT / "notebooks"
     inside = folder.resolve().is_relative_to(CHECKOUT) and (home / "paper.yaml").exists()
     return home if inside and not any((folder / file.name).exists() for file in home.glob("*.ipynb")) else None
@@ -72,14 +72,14 @@ def save(
     estimates, runs : DataFrame
         Estimates in the picture, saved with their index, and the runs behind them, saved without `seconds`.
     parameters, notebook : dict, str
-        `globals()` of the notebook, of which its parameters are saved, and its name.
+        `globals()` of the notebook, of which the notebook's parameters are saved, and the notebook's name.
     alt : str
-        The picture in words.
+        The picture in words, for readers who do not see it.
 
     Raises
     ------
     ValueError
-        For a parameter of the notebook without a value.
+        If a parameter of the notebook has no value.
     FileNotFoundError
         If there is no such notebook.
 
@@ -145,7 +145,7 @@ def save_data(
     frame, name, out, parameters, notebook : DataFrame, str, str or path-like, dict, str
         As for `save`: the table, saved with its index, and its name, "<paper>/<table>".
     **more
-        Further entries of the json.
+        Further entries of the json file.
 
     Raises
     ------
@@ -212,12 +212,14 @@ def _file_of(notebook):
     folders = (Path.cwd(), CHECKOUT / "notebooks")
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
-        raise FileNotFoundError(f"there is no {notebook}.ipynb in {Path.cwd()}: `notebook` names the one that saves")
+        raise FileNotFoundError(
+            f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves"
+        )
     return file
 
 
 def _used(given, notebook):
-    """The values of the notebook's parameters in the order of its cell, checked."""
+    """Return the values of the notebook's parameters in the order of its cell, checked."""
     known = parameters_of.read(_file_of(notebook))
     if missing := [name for name in known if name not in given]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
@@ -227,14 +229,14 @@ def _used(given, notebook):
 
 
 def _injected(given):
-    """Names that papermill's cell assigns; papermill does not refuse unknown names."""
+    """Return the names that papermill's cell assigns, because papermill does not refuse unknown names."""
     cells = [cell for cell in given.get("In", []) if cell.startswith("# Parameters\n")]
     nodes = [node for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.Assign)]
     return [target.id for node in nodes for target in node.targets if isinstance(target, ast.Name)]
 
 
 def _shown(value):
-    """A value on papermill's command line, where lists and strings are quoted."""
+    """Return a value as on papermill's command line, where lists and strings are quoted."""
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
@@ -251,7 +253,7 @@ def library_hash() -> str:
 
 
 def notebook_hash(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of the code cells of a notebook, without comments and layout where they are Python alone."""
+    """Return the SHA-256 of the code cells of a notebook, without comments and layout if all cells are Python."""
     cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     try:
@@ -262,7 +264,7 @@ def notebook_hash(path: str | os.PathLike) -> str:
 
 
 def _code_of(text):
-    """Python code without docstrings, comments and layout."""
+    """Return Python code without docstrings, comments and layout."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if (
@@ -274,14 +276,14 @@ def _code_of(text):
 
 
 def _commit(folder: Path = CHECKOUT):
-    """The git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
+    """Return the git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
     head = git("rev-parse", "HEAD", folder=folder)
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", folder=folder)
     return "unknown" if head is None else head + ("-dirty" if changed else "")
 
 
 def git(*asked: str, folder: Path = CHECKOUT) -> str | None:
-    """Return what git says of the checkout, or None without git or where git refuses."""
+    """Return what git prints for the checkout, or None without git or if git fails."""
     try:
         done = subprocess.run(["git", "-C", str(folder), *asked], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -1,4 +1,4 @@
-"""One look for every figure: a label, a colour and a marker for each rule, and plots of tables without titles."""
+"""Give every figure one look: a label, a colour and a marker for each rule, and plots of tables without titles."""
 
 from itertools import chain, count
 from pathlib import Path
@@ -17,7 +17,7 @@ from bandits_lib import fixed_budget, fixed_confidence, variance
 from bandits_lib.figures import results
 
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
-APART = 0.08  # of the first and the last rule from their setting, in distances of settings
+APART = 0.08  # distance of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
 ARROW = [(-0.2, 0), (-0.2, 0.6), (-0.5, 0.6), (0, 1), (0.5, 0.6), (0.2, 0.6), (0.2, 0), (-0.2, 0)]
@@ -25,7 +25,7 @@ UPWARDS, RIGHTWARDS = Outline(ARROW), Outline([(y, x) for x, y in ARROW])
 
 
 class Look(NamedTuple):
-    """How a rule is drawn: its label in legends and tables, its colour and its marker."""
+    """The label of a rule in legends and tables, its colour and its marker."""
 
     label: str
     colour: str
@@ -114,8 +114,8 @@ YOURS = {"own": Look("your rule", OWN[0], "*")}  # the rule of a notebook's para
 def look(name: str) -> Look:
     """Return the label, the colour and the marker of a rule.
 
-    A rule that LOOKS does not hold is called by its name. The first such keys get the colours farthest from all others;
-    variants described in words get hues of their own.
+    A rule that is not in LOOKS has its name as label. The first rules of this kind get the colours farthest from all
+    others; variants described in words get hues of their own.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def look(name: str) -> Look:
     Returns
     -------
     Look
-        With label, colour and marker.
+        Its label, colour and marker.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def look(name: str) -> Look:
 
 
 def label(name: str) -> str:
-    """Return the label of a rule, for tables (`rename(index=style.label)`); anything else stays as it is.
+    """Return the label of a rule, for tables (`rename(index=style.label)`); return any other value unchanged.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def label(name: str) -> str:
     Returns
     -------
     str
-        Its label.
+        The label.
 
     Examples
     --------
@@ -199,10 +199,10 @@ def use() -> None:
 
 
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
-    """Draw pulls against a setting, one line per algorithm with its 95 % interval; logarithmic in pulls.
+    """Draw pulls against a setting, one line per algorithm with its 95 % interval, on a logarithmic axis of pulls.
 
-    Where runs were cut off stands a hollow arrow upwards, from the mean of the pulls that were made or, if that is
-    lower, from the highest interval.
+    If runs were cut off, a hollow arrow points upwards from the mean of the pulls that were made or, if that is lower,
+    from the highest interval.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
 
 def cut_off(ax, place, estimates, row, name, unit=None):
-    """Draw an arrow upwards, or to the right along an axis of pulls / `unit`, and how many runs were cut off."""
+    """Draw an arrow: the mean pulls of an algorithm are above `least`, because runs were cut off."""
     highest = estimates.loc[estimates["mean"].notna(), "high"].max()
     least = np.nanmin([row["low"] or np.nan, highest])
     at, outline, where = (place, least), UPWARDS, {"xytext": (0, 13), "ha": "center", "va": "bottom"}
@@ -288,7 +288,7 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
 
 
 def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
-    """Draw a theoretical number of pulls at the settings, dashed.
+    """Draw a theoretical number of pulls at the settings as a dashed line.
 
     Parameters
     ----------

@@ -78,8 +78,10 @@ class Norms(NamedTuple):
 
 
 def norms_of(arms, items, counts, ridge, longer):
-    """Return the `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity: pairs of squared
-    norm above `longer` times the largest."""
+    """Return the `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity.
+
+    Pairs are kept whose squared norm is above `longer` times the largest.
+    """
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     columns, items, arms = transposed(items), product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)

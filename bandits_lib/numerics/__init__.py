@@ -1,1 +1,1 @@
-"""Sums in one order, one rule for ties, one for the rank, and the kernels of the compiled loops."""
+"""Provide sums in one order, one rule for ties, one rule for the rank, and kernels for the compiled loops."""

@@ -1,4 +1,4 @@
-"""The loops of `linear_algebra`, into given arrays.
+"""Run the loops of `linear_algebra` and write into given arrays.
 
 Inner loops run along rows, over independent entries: they vectorise, and no sum is reordered.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 from bandits_lib.numerics.kernels import kernel, merged
 
-COLUMNS = 256  # columns worked on at a time: they stay in the first cache
+COLUMNS = 256  # columns treated at a time: they fit in the first cache
 
 
 @merged
@@ -18,14 +18,14 @@ def add(out, x, a):
 
 @merged
 def add_four(out, x, y, z, w, a, b, c, d):
-    """out += a x + b y + c z + d w, in this order."""
+    """Add a x + b y + c z + d w to `out`, in this order."""
     for j in range(out.shape[0]):
         out[j] = (((out[j] + a * x[j]) + b * y[j]) + c * z[j]) + d * w[j]
 
 
 @merged
 def add_four_to_two(out, next, x, y, z, w, a, b, c, d, A, B, C, D):
-    """`add_four` to `out` with a, b, c, d and to `next` with A, B, C, D."""
+    """Apply `add_four` to `out` with a, b, c, d and to `next` with A, B, C, D."""
     for j in range(out.shape[0]):
         xj, yj, zj, wj = x[j], y[j], z[j], w[j]
         out[j] = (((out[j] + a * xj) + b * yj) + c * zj) + d * wj
@@ -34,7 +34,7 @@ def add_four_to_two(out, next, x, y, z, w, a, b, c, d, A, B, C, D):
 
 @kernel
 def inner(x, y):
-    """x'y, as eight sums over every eighth entry, added in the end."""
+    """Return x'y as eight sums over every eighth entry, which are added at the end."""
     n = x.shape[0]
     if n < 8:
         out = 0.0
@@ -59,7 +59,7 @@ def inner(x, y):
 
 @kernel
 def add_product(out, left, right, lower):
-    """out (n, m) += left (n, k) times right (k, m); of the lower triangle only, and a little above it, if `lower`."""
+    """Add left (n, k) times right (k, m) to `out` (n, m); if `lower`, only to its lower triangle and a little above."""
     n, k = left.shape
     whole = k - k % 4
     for low in range(0, right.shape[1], COLUMNS):
@@ -102,7 +102,7 @@ def row_products(left, right, out):
 
 @kernel
 def symmetric_products(left, right, out):
-    """Into `out` (r, r): inner products of the rows of left (r, n) and right (r, n), known to be symmetric."""
+    """Set `out` (r, r) to the inner products of the rows of left (r, n) and right (r, n), known to be symmetric."""
     for i in range(left.shape[0]):
         for j in range(i + 1):
             out[i, j] = out[j, i] = inner(left[i], right[j])
@@ -110,7 +110,7 @@ def symmetric_products(left, right, out):
 
 @kernel
 def factor(upper, least):
-    """Cholesky's R, R'R = A, in the place of A (n, n); rows of pivot <= least (n,) become 0: returns how many."""
+    """Replace A (n, n) by Cholesky's R, R'R = A; set rows of pivot <= least (n,) to 0; return how many."""
     n, skipped = upper.shape[0], 0
     for start in range(0, n, 4):
         stop = min(start + 4, n)
@@ -155,7 +155,7 @@ def _take_four(upper, start):
 
 @kernel
 def invert_triangle(upper, out):
-    """Into the upper triangle of `out` (n, n): the inverse of the triangular `upper`."""
+    """Set the upper triangle of `out` (n, n) to the inverse of the triangular `upper`."""
     n = upper.shape[0]
     for i in range(n - 1, -1, -1):
         out[i, i] = 1.0 / upper[i, i]
@@ -165,7 +165,7 @@ def invert_triangle(upper, out):
 
 @kernel
 def solve_transposed(upper, x):
-    """R'x = b for R upper triangular (n, n), in the place of b (n,); x is 0 where R has no pivot."""
+    """Solve R'x = b for R upper triangular (n, n), in the place of b (n,); x is 0 where R has no pivot."""
     for k in range(upper.shape[0]):
         x[k] = x[k] / upper[k, k] if upper[k, k] != 0.0 else 0.0
         add(x[k + 1 :], upper[k, k + 1 :], -x[k])
@@ -173,14 +173,14 @@ def solve_transposed(upper, x):
 
 @kernel
 def solve_upper(upper, x):
-    """R x = b for R upper triangular (n, n), in the place of b (n,)."""
+    """Solve R x = b for R upper triangular (n, n), in the place of b (n,)."""
     for k in range(upper.shape[0] - 1, -1, -1):
         x[k] = (x[k] - inner(upper[k, k + 1 :], x[k + 1 :])) / upper[k, k]
 
 
 @kernel
 def mirror(columns):
-    """Householder's mirrors on columns that lie along memory (r, n), n >= r: R' in their lower triangle."""
+    """Apply Householder reflections to columns stored along memory (r, n), n >= r; leave R' in their lower triangle."""
     r = columns.shape[0]
     for k in range(r):
         normal = columns[k, k:]
@@ -197,7 +197,7 @@ def mirror(columns):
 
 @kernel
 def take_away(columns, unit, lengths, along):
-    """Columns (k, n) less their parts along `unit` (k,), and squared lengths (n,) of what is left; `along`: room."""
+    """Subtract from columns (k, n) their parts along `unit` (k,); set squared `lengths` (n,) anew. Scratch: along."""
     for low in range(0, columns.shape[1], COLUMNS):
         high = min(low + COLUMNS, columns.shape[1])
         part, left = along[low:high], lengths[low:high]
@@ -218,7 +218,7 @@ def add_squares(out, x):
 
 @kernel
 def unit_outside(vector, basis, unit):
-    """Into `unit`: the part of `vector` outside the span of the orthonormal rows of `basis`, of length one."""
+    """Set `unit` to the part of `vector` outside the span of the orthonormal rows of `basis`, scaled to length one."""
     for c in range(unit.shape[0]):
         unit[c] = vector[c]
     for _ in range(2):

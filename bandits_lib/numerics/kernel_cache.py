@@ -1,9 +1,9 @@
-"""Where compiled kernels are kept: in a folder named after the source they were compiled from.
+"""Keep compiled kernels in a folder that is named after the source from which they were compiled.
 
-numba recompiles a kernel when its own file has changed, but a kernel also holds the kernels of other files that it
+numba recompiles a kernel when its own file has changed, but a kernel also contains the kernels of other files that it
 calls. So every state of these files has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that is set, else in
-.numba_cache of the checkout, else in the user's cache folder. Other processes inherit NUMBA_CACHE_DIR; one with another
-source uses its parent.
+.numba_cache of the checkout, else in the user's cache folder. Other processes inherit NUMBA_CACHE_DIR. A process with
+other source uses its parent folder.
 """
 
 import functools
@@ -21,13 +21,13 @@ from numba import config
 PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
-KEPT = 4  # folders of other sources than this one that stay, the newest
+KEPT = 4  # number of folders of other sources that stay, the newest ones
 COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|merged|njit)\b)", re.MULTILINE)
-IDLE = 3600  # seconds since a process last began to use a folder before it may go
+IDLE = 3600  # a folder stays for so many seconds after a process last began to use it
 
 
 def choose_folder():
-    """The folder of this source, made if it was not there, in the first of `roots` that can be written, or OSError."""
+    """Return the folder of this source, made if it is new, in the first of `roots` that can be written, or OSError."""
     for root in roots():
         folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
         new = not folder.exists()
@@ -44,7 +44,7 @@ def choose_folder():
 
 
 def roots():
-    """Folders to keep kernels in, the best first: the one asked for, the checkout's, the user's, a temporary one."""
+    """Yield folders for kernels, the best first: the requested one, the checkout's, the user's, a temporary one."""
     if asked := os.environ.get("NUMBA_CACHE_DIR") or settings.CACHE_DIR:
         folder = Path(asked).absolute()
         yield folder.parent if re.fullmatch(rf"{PACKAGE}-[0-9a-f]{{16}}", folder.name) else folder
@@ -63,7 +63,7 @@ def _temporary():
 
 
 def forget(root):
-    """Remove the folders of other sources from `root`, but for the newest and those that may be in use."""
+    """Remove the folders of other sources from `root`, except for the newest and those that may be in use."""
     folders = {folder: _last_use(folder) for folder in root.glob(f"{PACKAGE}-" + "[0-9a-f]" * 16)}
     newest_first = sorted(folders, key=folders.__getitem__, reverse=True)
     for folder in newest_first[1 + KEPT :]:
@@ -80,12 +80,12 @@ def _last_use(folder):
 
 @functools.cache
 def kernel_fingerprint():
-    """A hash, 16 hex digits, of the files that a kernel may hold code or constants of: kernels, and all they import."""
+    """Return a hash, 16 hex digits, of the files with code or constants of a kernel: kernels, and all they import."""
     return digest_of(kernel_sources(HOME))
 
 
 def kernel_sources(home):
-    """Sorted files of a package in `home` that have kernels or that one of these imports, directly or not."""
+    """Return the sorted files of the package `home` that have kernels or that one of these imports, directly or not."""
     files = {_dotted(home, file): file for file in home.rglob("*.py")}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     waiting = [name for name, text in texts.items() if COMPILED.search(text)]
@@ -103,7 +103,7 @@ def _dotted(home, file):
 
 
 def _modules_in(text):
-    """Every dotted name that may be a module in the import statements of `text`."""
+    """Return every dotted name in the import statements of `text` that may be a module."""
     found = set(re.findall(r"^\s*import ([\w.]+)", text, re.MULTILINE))
     for module, names in re.findall(r"^\s*from ([\w.]+) import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
         found |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))}

@@ -1,15 +1,15 @@
-"""Decorators for compiled functions, and what the compiled loops of the per-pull rules share.
+"""Define decorators for compiled functions, and what the compiled loops of the pull-by-pull rules share.
 
-A `compiled` function may make arrays. A `kernel` cannot, and does not count references: with counts a pull of LinGapE
-takes seven times as long at d = 5. An `inlined` kernel is compiled, and then taken into its callers.
-A `merged` function is taken into its callers before they are compiled, which compiles faster. In the loop of a rule it
-is slower: long functions are optimised less well.
+A `compiled` function may create arrays. A `kernel` cannot, and does not count references: with counts a pull of LinGapE
+takes seven times as long at d = 5. An `inlined` kernel is compiled first and then inlined into its callers.
+A `merged` function is inlined into its callers before they are compiled, which compiles faster. In the loop of a rule
+it is slower, because long functions are optimised less well.
 
 The state of a rule is a NamedTuple: arrays, constants, and one `record` of the numbers that change.
 
-Sherman and Morrison: after a pull of x with gain 1 + x'u, u = A^-1 x before it, log det A has grown by log(gain) and
-y'A^-1 y falls by (y'u)^2 / gain for every y. `cholesky` and `inverse_from` stand in for LAPACK, whose wrappers take
-most of the time to compile a loop.
+Sherman and Morrison: let u = A^-1 x before a pull of x, and gain = 1 + x'u. The pull raises log det A by log(gain), and
+lowers y'A^-1 y by (y'u)^2 / gain for every y. `cholesky` and `inverse_from` replace LAPACK, whose wrappers take most of
+the time to compile a loop.
 """
 
 from collections.abc import Callable
@@ -27,19 +27,19 @@ merged: Callable[..., Any] = partial(compiled, inline="always")
 
 
 def record(**values):
-    """Numbers that change, by name in Python and in kernels alike: a numpy record of integers, floats and bools."""
+    """Return numbers that change, with names in Python and in kernels: a numpy record of integers, floats and bools."""
     fields = np.dtype([(name, np.asarray(value).dtype) for name, value in values.items()], align=True)
     return np.array([tuple(values.values())], dtype=fields).view(np.recarray)[0]
 
 
 def read(record):
-    """The fields of a record as Python numbers, all at once: one by one numpy looks them up slowly."""
+    """Return the fields of a record as Python numbers, all at once, because numpy looks up single fields slowly."""
     return SimpleNamespace(**dict(zip(record.dtype.names, record.item(), strict=True)))
 
 
 @inlined
 def along_all(columns, vector, products):
-    """Inner products (n,) of `vector` (r,) with every column of `columns` (r, n), into `products`."""
+    """Set `products` (n,) to the inner products of `vector` (r,) with every column of `columns` (r, n)."""
     for k in range(products.shape[0]):
         products[k] = 0.0
     for c in range(vector.shape[0]):
@@ -49,7 +49,7 @@ def along_all(columns, vector, products):
 
 @inlined
 def times(matrix, columns, k, product):
-    """matrix (r, r) times column k of `columns` (r, n), into `product` (r,)."""
+    """Set `product` (r,) to matrix (r, r) times column k of `columns` (r, n)."""
     for c in range(product.shape[0]):
         along = 0.0
         for b in range(product.shape[0]):
@@ -68,7 +68,7 @@ def times_vector(matrix, vector, product):
 
 @inlined
 def squared_distance(x, y, matrix):
-    """(x - y)'matrix (x - y) of vectors x, y (r,) and a matrix (r, r)."""
+    """Return (x - y)'matrix (x - y) for vectors x, y (r,) and a matrix (r, r)."""
     square = 0.0
     for i in range(x.shape[0]):
         along = 0.0
@@ -80,7 +80,7 @@ def squared_distance(x, y, matrix):
 
 @inlined
 def squared_norms(columns, inverse, squares):
-    """x'inverse x of every column x of `columns` (r, n), into `squares` (n,)."""
+    """Set `squares` (n,) to x'inverse x of every column x of `columns` (r, n)."""
     for k in range(squares.shape[0]):
         squares[k] = 0.0
     for i in range(inverse.shape[0]):
@@ -92,7 +92,7 @@ def squared_norms(columns, inverse, squares):
 
 @kernel
 def lowest(values):
-    """The first index of the least of `values` (n,), n >= 1; four comparisons do not wait in line."""
+    """Return the first index of the smallest of `values` (n,), n >= 1, by four comparisons side by side."""
     n, k = values.shape[0], 0
     a, b, c, d = values[0], values[0], values[0], values[0]
     for i in range(0, n - 3, 4):
@@ -118,7 +118,7 @@ def largest(values):
 
 @inlined
 def smallest(values):
-    """The smallest of `values` (n,), n >= 1; NaN if there is one."""
+    """Return the smallest of `values` (n,), n >= 1; NaN if there is one."""
     least = values[0]
     for k in range(values.shape[0]):
         if values[k] < least or values[k] != values[k]:
@@ -128,7 +128,7 @@ def smallest(values):
 
 @kernel
 def invert(matrix):
-    """Put the inverse of a positive definite matrix (r, r) in its place; returns its log-determinant (Gauss-Jordan)."""
+    """Replace a positive definite matrix (r, r) by its inverse; return its log-determinant (Gauss-Jordan)."""
     r, logdet = matrix.shape[0], 0.0
     for k in range(r):
         pivot = matrix[k, k]
@@ -163,7 +163,7 @@ def add_outer(matrix, vector, weight):
 
 @inlined
 def shrink(inverse, u, weight, gain):
-    """Sherman and Morrison: A^-1 (r, r) becomes (A + weight xx')^-1; u = A^-1 x, gain = 1 + weight x'u."""
+    """Replace A^-1 (r, r) by (A + weight xx')^-1 (Sherman and Morrison); u = A^-1 x, gain = 1 + weight x'u."""
     for i in range(u.shape[0]):
         if u[i] != 0.0:
             scaled = weight * u[i] / gain
@@ -173,14 +173,14 @@ def shrink(inverse, u, weight, gain):
 
 @inlined
 def shrink_squares(squares, along, gain):
-    """What that leaves of squared norms (n,) in A^-1, for weight 1; along : (n,), the vectors' products with u."""
+    """Change squared norms (n,) in A^-1 likewise, for weight 1; along : (n,), the vectors' products with u."""
     for k in range(squares.shape[0]):
         squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
 
 
 @inlined
 def rank_one_update(inverse, theta, arm, reward, u):
-    """Add a pull to `inverse` (d, d) and `theta` (d,), in place; inverse @ arm of before into `u`, returns the gain."""
+    """Add a pull to `inverse` (d, d) and `theta` (d,), in place; set u = inverse @ arm first, and return the gain."""
     gain, residual = 1.0, reward
     times_vector(inverse, arm, u)
     for i in range(theta.shape[0]):
@@ -194,7 +194,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
 
 @kernel
 def cholesky(matrix, scale, shift, factor):
-    """Into `factor` (d, d), lower: Cholesky's of matrix / scale + shift I; log-determinant, -inf if indefinite."""
+    """Set `factor` (d, d), lower, to Cholesky's of matrix / scale + shift I; return log det, -inf if indefinite."""
     d = matrix.shape[0]
     logdet = 0.0
     for i in range(d):
@@ -216,7 +216,7 @@ def cholesky(matrix, scale, shift, factor):
 
 @kernel
 def regularised_cholesky(matrix, factor):
-    """As `cholesky` of `matrix` (d, d) itself; its diagonal counts for more if rounding has made it indefinite."""
+    """Apply `cholesky` to `matrix` (d, d) itself; raise its diagonal if rounding has made it indefinite."""
     trace, shift = 0.0, 0.0
     for i in range(matrix.shape[0]):
         trace += matrix[i, i]
@@ -231,7 +231,7 @@ def regularised_cholesky(matrix, factor):
 
 @kernel
 def inverse_from(factor, inverse):
-    """Into `inverse` (d, d): that of the matrix whose Cholesky factor, lower triangular, is given."""
+    """Set `inverse` (d, d) to that of the matrix whose Cholesky factor, lower triangular, is given."""
     d = factor.shape[0]
     for k in range(d):
         for i in range(d):
@@ -248,7 +248,7 @@ def inverse_from(factor, inverse):
 
 @merged
 def forward(factor, columns):
-    """L^-1 columns, L the lower triangular `factor` (d, d), in the place of `columns` (d, n)."""
+    """Replace `columns` (d, n) by L^-1 columns, where L is the lower triangular `factor` (d, d)."""
     for i in range(factor.shape[0]):
         for j in range(i):
             for k in range(columns.shape[1]):
@@ -259,7 +259,7 @@ def forward(factor, columns):
 
 @merged
 def weighted_gram(columns, weights, gram):
-    """The sum of weights_k x_k x_k' over the columns x of `columns` (d, n), into `gram` (d, d): its lower triangle."""
+    """Set the lower triangle of `gram` (d, d) to the sum of weights_k x_k x_k' over the columns x_k (d, n)."""
     for i in range(columns.shape[0]):
         for j in range(i + 1):
             along = 0.0

@@ -1,6 +1,6 @@
-"""Least squares from the counts and sums of arms, and elimination by its widths.
+"""Compute least squares from the counts and sums of arms, and eliminate items by its confidence widths.
 
-Where the pulled arms do not span R^d it is the solution of least norm, in the span of the rank rule (`span`).
+If the pulled arms do not span R^d, this is the solution of smallest norm, in the span by the rank rule (`span`).
 """
 
 from typing import NamedTuple
@@ -14,33 +14,33 @@ from bandits_lib.numerics.span import RANK_TOL, outside, quick_inverse_root
 from bandits_lib.numerics.ties import argmax
 
 EPSILON = float(np.finfo(float).eps)
-MANY_ITEMS = 5_000  # above, elimination is against the leader only
-FIRST = 64  # leading items that are asked first
-BLOCK = 1_000  # rows of the pairwise comparison with the first held at once,
-NEIGHBOURS = 100  # and with all
+MANY_ITEMS = 5_000  # above this number, items are compared with the leader only
+FIRST = 64  # number of leading items with which all are compared first
+BLOCK = 1_000  # rows of the pairwise comparison that are computed at once with the first items,
+NEIGHBOURS = 100  # and with all near items
 
 
 class LeastSquares(NamedTuple):
-    """A least-squares fit, in which y'theta_hat has variance `variances(y)` (times sigma^2 for OLS), y estimable."""
+    """A least-squares fit: an estimable y'theta_hat has variance `variances(y)` (times sigma^2 for OLS)."""
 
     theta_hat: np.ndarray  # (d,)
     inverse: np.ndarray  # (d, d), of the information matrix, or its pseudo-inverse
-    root: np.ndarray | None = None  # (r, d), root'root = inverse; None where the inverse alone is known
+    root: np.ndarray | None = None  # (r, d), root'root = inverse; None if only the inverse is known
     axes: np.ndarray | None = None  # (d, r), an orthonormal basis of the span of the pulled arms
 
     def whitened(self, directions):
-        """Directions (n, r) in coordinates in which their squared lengths are their variances."""
+        """Return directions (n, r) in coordinates in which their squared lengths are their variances."""
         if self.root is not None:
             return product(np.ascontiguousarray(directions, dtype=float), transposed(self.root))
         values, vectors = np.linalg.eigh(self.inverse)
         return directions @ (vectors * np.sqrt(np.maximum(values, 0)))
 
     def variances(self, directions):
-        """Squared norms y'inverse y (n,) of the rows y of `directions` (n, d)."""
+        """Return the squared norms y'inverse y (n,) of the rows y of `directions` (n, d)."""
         return squares(self.whitened(directions))
 
     def estimable(self, directions):
-        """Which directions (n, d) lie in the span of the pulled arms, so that rewards say something of their values."""
+        """Return which directions (n, d) lie in the span of the pulled arms, so that their values can be estimated."""
         axes = self.axes
         if axes is None:
             values, vectors = np.linalg.eigh(self.inverse)
@@ -51,12 +51,12 @@ class LeastSquares(NamedTuple):
 
 
 def least_squares(arms, sample):
-    """Ordinary `LeastSquares` from a Sample with at least one pull (fiez2019, section 2.2): inverse (sum n_x xx')^+."""
+    """Return the ordinary `LeastSquares` of a Sample with a pull (fiez2019, section 2.2): inverse (sum n_x xx')^+."""
     return weighted_least_squares(arms, sample, 1.0)
 
 
 def weighted_least_squares(arms, sample, sigma):
-    """`LeastSquares` with weights 1 / sigma_x^2 (weltz2023, section 4): inverse (sum n_x xx' / sigma_x^2)^+."""
+    """Return `LeastSquares` with weights 1 / sigma_x^2 (weltz2023, section 4): inverse (sum n_x xx' / sigma_x^2)^+."""
     pulled = np.flatnonzero(sample.counts)
     rows, sd = arms[pulled], np.broadcast_to(sigma, len(arms))[pulled]
     root, axes = quick_inverse_root(rows, sample.counts[pulled] / sd**2)
@@ -66,7 +66,7 @@ def weighted_least_squares(arms, sample, sigma):
 
 
 def information_inverse(rows, weights):
-    """The pseudo-inverse (d, d) of sum_i weights_i rows_i rows_i', whose range is the span of the rows (n, d)."""
+    """Return the pseudo-inverse (d, d) of sum_i weights_i rows_i rows_i', whose range is the span of the rows."""
     root, _ = quick_inverse_root(rows, weights)
     return product(transposed(root), root)
 
@@ -77,10 +77,10 @@ def norms(inverse, directions):
 
 
 class Within(NamedTuple):
-    """Squares within arms."""
+    """The sum of squares of rewards within arms."""
 
     squares: float  # W, in units of reward^2
-    df: int
+    df: int  # degrees of freedom
     blur: float  # largest effect of rounding on W
 
 
@@ -99,34 +99,34 @@ def rounding(count, square):
 
 
 def squares_within(sample):
-    """Squares within arms with what rounding may have hidden, 0 if they are no larger than that, and their df."""
+    """Return squares within arms plus what rounding may have hidden, 0 if they are no larger than that, and df."""
     squares, df, blur = within(sample)
     return squares + blur if squares > blur else 0.0, df
 
 
 def student_radius(sample, union_log, wait=0):
-    """s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
+    """Return s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
-    It is exceeded with probability exp(-union_log) (companion_sigma_costs). Of at most `wait` equal replicates: inf."""
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs), and inf for df < wait equal replicates."""
     squares, df = squares_within(sample)
     if df >= wait and not squares:
         raise ValueError(
             f"there are {df} replicates beyond the first of an arm, and no two differ: sigma cannot be learned from "
-            "them; give sigma="
+            "them. Pass sigma, the standard deviation of one measurement"
         )
-    quantile = -stdtrit(df, np.exp(-union_log))  # scipy's has the wrong sign where it overflows
+    quantile = -stdtrit(df, np.exp(-union_log))  # scipy's quantile has the wrong sign where it overflows
     return float(np.sqrt(squares / df) * quantile) if squares and quantile > 0 else np.inf
 
 
 def behind(items, theta_hat):
-    """How far the estimate of each item (m, d) is behind the leader's, (m,), and its difference from it, (m, d)."""
+    """Return how far the estimates of items (m, d) are behind the leader's, (m,), and items minus leader, (m, d)."""
     values = along(items, theta_hat)
     leader = argmax(values)
     return values[leader] - values, items - items[leader]
 
 
 def eliminated_by(items, fit, radius, comparison=None):
-    """Line 10 of RAGE: which active items stay, (m,) of bool, and the largest width of a comparison with the leader."""
+    """Return which items stay (RAGE, line 10), (m,) of bool, and the largest width of a comparison with the leader."""
     gaps, away = behind(items, fit.theta_hat)
     whitened = fit.whitened(away)  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
@@ -134,7 +134,7 @@ def eliminated_by(items, fit, radius, comparison=None):
     if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
         place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]
         first, order = np.argsort(gaps)[:FIRST], np.argsort(place)
-        for size in (BLOCK, NEIGHBOURS):  # those that lead beat most, before all are asked that are near enough
+        for size in (BLOCK, NEIGHBOURS):  # leaders eliminate most items before near items compare
             for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
                 rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
                 beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
@@ -151,5 +151,5 @@ def _near(gaps, rows, place, radius):
 
 
 def basel_delta(delta, t):
-    """6 delta / (pi^2 t^2): the share of `delta` for phase t = 1, 2, ..., which adds up to delta (Basel problem)."""
+    """Return 6 delta / (pi^2 t^2), the share of `delta` for phase t = 1, 2, ...; they sum to delta (Basel problem)."""
     return 6 * delta / (np.pi * t) ** 2

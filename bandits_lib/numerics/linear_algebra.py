@@ -1,11 +1,12 @@
-"""Dense linear algebra whose sums are taken in one order: the same bits on every processor.
+"""Compute dense linear algebra with sums in one order, which gives the same bits on every processor.
 
-BLAS and LAPACK choose the order of their sums by processor. That moves the last bit, and where two arms tie, the last
-bit chooses. Of symmetric matrices the lower triangle is read.
+BLAS and LAPACK choose the order of their sums by processor. That changes the last bit, and where two arms tie, the last
+bit decides. Of symmetric matrices only the lower triangle is read.
 
-Independent rows: each is the first of those farthest from the span of the ones before, by the shared rule for ties.
-Principal axes whose eigenvalues differ by less than SAME of the largest are rows of their common projector, each less
-what the ones before span, so that they are a function of the matrix. The largest entry of each axis is positive.
+Independent rows: each is the first of those farthest from the span of the previous ones, by the shared rule for ties.
+Principal axes whose eigenvalues differ by less than SAME of the largest are rows of their common projector, each minus
+its part in the span of the previous ones, so that they are a function of the matrix. The largest entry of each axis is
+positive.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ from bandits_lib.numerics import in_place
 from bandits_lib.numerics.kernels import compiled, largest, merged
 from bandits_lib.numerics.ties import argmax, ranked
 
-INDEPENDENT = 1e-9  # relative (squared) length below which what is left of a vector is taken for a rounding error
-MILD = 1e3
+INDEPENDENT = 1e-9  # relative (squared) length below which the rest of a vector is a rounding error
+MILD = 1e3  # ratio of pivots below which `mild` holds
 SQRT2 = np.sqrt(2.0)
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
@@ -36,7 +37,7 @@ def _product(left, right):
 
 @compiled
 def lower_product(left, right):
-    """The lower triangle of left (n, k) times right (k, n); above the diagonal entries are not to be used."""
+    """Return the lower triangle of left (n, k) times right (k, n); entries above the diagonal must not be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
     in_place.add_product(out, left, right, True)
     return out
@@ -77,7 +78,7 @@ def apply(matrix, vector):
 
 
 def along(rows, vector):
-    """Inner products (n,) of `rows` (n, k) with `vector` (k,), whatever their layout and type."""
+    """Return the inner products (n,) of `rows` (n, k) with `vector` (k,), for any layout and type of these."""
     return apply(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(vector, dtype=float))
 
 
@@ -108,7 +109,7 @@ def squares(rows):
 
 @compiled
 def row_products(left, right):
-    """Inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
+    """Return the inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
     out = np.empty(left.shape[0])
     in_place.row_products(left, right, out)
     return out
@@ -116,7 +117,7 @@ def row_products(left, right):
 
 @compiled
 def information(rows, weights):
-    """The sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
+    """Return the sum of weights_i rows_i rows_i', (r, r), over the rows of non-zero weight."""
     r, n = rows.shape[1], len(np.flatnonzero(weights))
     inside, weighted, out, k = np.empty((r, n)), np.empty((r, n)), np.empty((r, r)), 0
     for i in range(len(weights)):
@@ -137,7 +138,7 @@ def row_gram(rows):
 
 @compiled
 def cholesky(matrix):
-    """Upper triangular R with R'R = matrix, of which the lower triangle is read; and whether there is one."""
+    """Return upper triangular R with R'R = matrix, of which the lower triangle is read, and whether R exists."""
     upper = transposed(matrix)
     skipped = in_place.factor(upper, np.zeros(len(upper)))
     return upper, skipped == 0
@@ -145,7 +146,7 @@ def cholesky(matrix):
 
 @merged
 def semidefinite_factor(matrix, flat):
-    """Upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
+    """Return upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
     upper = transposed(matrix)
     in_place.factor(upper, flat * np.diag(matrix))
     return upper
@@ -153,7 +154,7 @@ def semidefinite_factor(matrix, flat):
 
 @merged
 def symmetric_squares(rows):
-    """svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
+    """Return svec(xx') (n, r(r+1)/2) of rows x (n, r): x_i x_j for i >= j, times sqrt(2) off the diagonal."""
     out = np.empty((rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2))
     for n in range(rows.shape[0]):
         k = 0
@@ -175,7 +176,7 @@ def inverse_triangle(upper):
 
 @merged
 def solve_transposed(upper, vector):
-    """x (n,) with R'x = vector for R upper triangular; 0 where R has no pivot."""
+    """Return x (n,) with R'x = vector for R upper triangular; x is 0 where R has no pivot."""
     x = vector.copy()
     in_place.solve_transposed(upper, x)
     return x
@@ -195,7 +196,7 @@ def solve_factored(upper, vector):
 
 @compiled
 def solve(matrix, vector):
-    """x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if there is none."""
+    """Return x (n,) with matrix x = vector, by elimination with the largest pivot of each column; NaN if none."""
     n = matrix.shape[0]
     rows, x = matrix.copy(), vector.copy()
     for k in range(n):
@@ -225,7 +226,7 @@ def solve(matrix, vector):
 
 @compiled
 def triangle(rows):
-    """Upper triangular R (r, r), non-negative diagonal, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
+    """Return upper triangular R (r, r), diagonal >= 0, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
     a = transposed(rows)  # columns lie along memory
     in_place.mirror(a)
     r = a.shape[0]
@@ -238,7 +239,7 @@ def triangle(rows):
 
 @compiled
 def independent(rows, tol):
-    """Indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
+    """Return indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
     rest, lengths = transposed(rows), squares(rows)
     chosen, basis = np.empty(min(n, k), np.int64), np.empty((min(n, k), k))
@@ -256,14 +257,14 @@ def independent(rows, tol):
 
 @merged
 def mild(upper):
-    """Whether Cholesky's factor makes columns orthonormal at once: its pivots are within MILD of each other."""
+    """Return whether the Cholesky factor makes columns orthonormal at once: pivots differ by a factor below MILD."""
     pivots = np.abs(np.diag(upper))
     return pivots.max() < MILD * pivots.min()
 
 
 @compiled
 def outside_projector(columns):
-    """(P, m): the orthogonal projector (n, n) onto what is orthogonal to all `columns` (n, k), of dimension m."""
+    """Return the orthogonal projector (n, n) onto the complement of `columns` (n, k), and its dimension."""
     n, k = columns.shape
     basis = columns
     for _ in range(2):
@@ -283,12 +284,12 @@ def outside_projector(columns):
 
 SWEEPS = 60
 SAME = 1e-9  # relative difference below which two eigenvalues are one
-SHORT = 1e-6  # squared length of what is left of a projector's row that makes no axis
+SHORT = 1e-6  # squared length below which the rest of a projector's row makes no axis
 
 
 @compiled
 def jacobi(matrix):
-    """Eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations in turn."""
+    """Return eigenvalues (r,) and eigenvectors, the rows of (r, r), of a symmetric matrix, by Jacobi's rotations."""
     r = len(matrix)
     a, rows = matrix.copy(), np.eye(r)
     for _ in range(SWEEPS):
@@ -322,12 +323,12 @@ def _rotate(a, rows, i, j):
 
 
 def squared_extents(rows):
-    """Eigenvalues (d,) of rows'rows for `rows` (n, d), and eigenvectors, the rows of (d, d), in no order."""
+    """Return the eigenvalues (d,) of rows'rows for `rows` (n, d), and eigenvectors, the rows of (d, d), in no order."""
     return jacobi(information(rows, np.ones(len(rows))))
 
 
 def principal_axes(rows, most):
-    """The first `most` principal axes of `rows` (n, d), by falling eigenvalue of rows'rows: orthonormal (most, d)."""
+    """Return the first principal axes (most, d) of `rows` (n, d), orthonormal, by falling eigenvalue of rows'rows."""
     rows = np.ascontiguousarray(rows)
     lower = lower_product(transposed(rows), rows)
     values, vectors = jacobi(np.tril(lower) + np.tril(lower, -1).T)
@@ -347,7 +348,7 @@ def principal_axes(rows, most):
 
 @compiled
 def axes_in_order(projector, rank):
-    """Orthonormal axes (rank, d) of a projector (d, d): its rows in their order, each less its part in those before."""
+    """Return orthonormal axes (rank, d) of a projector (d, d): its rows in order, less their parts in earlier axes."""
     axes, m = np.zeros((rank, len(projector))), 0
     for row in projector:
         rest = row.copy()

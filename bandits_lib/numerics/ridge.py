@@ -1,4 +1,4 @@
-"""Ridge regression on a finite set of arms, updated pull by pull, for the rules that pull to a budget.
+"""Compute ridge regression on a finite set of arms pull by pull, for the rules that pull to a budget.
 
 With A = ridge I + sum xx' over the pulls, `gram` holds A^-1 X' (d, K). A pull costs O(Kd) by rank-one updates.
 """
@@ -14,7 +14,7 @@ REFRESH = 1_000  # pulls between two fresh solutions
 
 
 class Ridge(NamedTuple):
-    """The regression's arrays; the log-determinant, a scalar that changes, sits in an array of length one."""
+    """The arrays of the regression; the log-determinant, a scalar that changes, is an array of length one."""
 
     columns: np.ndarray  # (d, K), the arms
     gram: np.ndarray  # (d, K), A^-1 X'
@@ -24,11 +24,11 @@ class Ridge(NamedTuple):
     logdet: np.ndarray  # (1,), log det(A / ridge)
     along: np.ndarray  # (K,), scratch: x_a'A^-1 x, x over the arms
     information: np.ndarray  # (d, d), scratch
-    ridge: float  # 0 allowed once the pulled arms span R^d (log-determinant then inf)
+    ridge: float  # 0 is allowed once the pulled arms span R^d (the log-determinant is then inf)
 
 
 def ridge_regression(arms, ridge, sample=None):
-    """The `Ridge` of arms (K, d) after a first Sample, None for no pull. Pass coordinates of the span if K < d."""
+    """Return the `Ridge` of arms (K, d) after a Sample (None: no pull). If K < d, pass coordinates of the span."""
     K, d = arms.shape
     response = np.zeros(d) if sample is None else arms.T @ sample.sums
     counts = np.zeros(K, dtype=np.int64) if sample is None else sample.counts.astype(np.int64)
@@ -71,7 +71,7 @@ def solve(fit, counts):
 
 @kernel
 def eliminate(matrix, right):
-    """matrix^-1 right in place of `right` (d, n), by the largest pivot of each column; log |det|; `matrix` is lost."""
+    """Replace `right` (d, n) by matrix^-1 right, by largest pivots of columns; return log |det|. `matrix` is lost."""
     d, logdet = matrix.shape[0], 0.0
     for k in range(d):
         best = k
@@ -104,7 +104,7 @@ def exchange(one, other):
 
 @inlined
 def products(fit, arm, along):
-    """x_a'A^-1 x for x over the arms, into `along` (K,); four terms to a pass."""
+    """Set `along` (K,) to x_a'A^-1 x for x over the arms, four terms in each pass."""
     columns, gram, d = fit.columns, fit.gram, fit.columns.shape[0]
     for k in range(along.shape[0]):
         along[k] = 0.0
@@ -124,7 +124,7 @@ def products(fit, arm, along):
 
 @merged
 def learn(state, arm, reward):
-    """Tell one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
+    """Add one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
     fit, now = state.fit, state.now
     state.counts[arm] += 1
     now.pulls += 1

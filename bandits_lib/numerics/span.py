@@ -1,7 +1,7 @@
-"""The estimable span, and the one rule that decides its dimension.
+"""Compute the span of the arms, and decide its dimension by one rule.
 
 The rule: scale the arms to length one, then take the arm farthest from the span of those taken before, until all lie
-within RANK_TOL of it. Designs work in coordinates of the span: with V (d, r) an orthonormal basis, x -> R^-T V'x where
+within RANK_TOL of it. Designs work in coordinates of the span: x -> R^-T V'x, with an orthonormal basis V (d, r) and
 R'R = (XV)'(XV). The arms then have orthonormal columns, so a change of basis or of units changes nothing.
 """
 
@@ -24,15 +24,15 @@ from bandits_lib.numerics.linear_algebra import (
 )
 from bandits_lib.numerics.ties import ranked
 
-RANK_TOL = 1e-7  # distance from a subspace, relative to a vector's own scale, that counts as rounding errors
+RANK_TOL = 1e-7  # smaller distances from a subspace, relative to a vector's own scale, count as rounding errors
 EASY = 1e4  # condition number up to which weighted arms need no care
-CLEAR = 1e-3  # least pivot of unit vectors that are independent beyond doubt
+CLEAR = 1e-3  # pivots of unit vectors above which these are independent beyond doubt
 GRADED = 1e3  # ratio of lengths above which QR takes the long rows first
 
 
 @compiled
 def graded_triangle(rows):
-    """As `triangle`; of rows whose lengths differ by decades the long ones first: QR is then accurate row by row."""
+    """Return `triangle` of the rows, long ones first if lengths differ by decades: QR is then accurate row by row."""
     longest = row_maxima(rows)
     least = np.inf
     for length in longest:
@@ -43,7 +43,7 @@ def graded_triangle(rows):
 
 
 def basis(vectors):
-    """Orthonormal basis (d, r) of the row space of `vectors` (n, d), by the rank rule; (d, 0) if all are zero."""
+    """Return an orthonormal basis (d, r) of the row space of `vectors` (n, d), by the rank rule; (d, 0) if all zero."""
     return basis_of(_writable(vectors))
 
 
@@ -72,7 +72,7 @@ def basis_of(vectors):
 
 @merged
 def clearly_independent(unit):
-    """Whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is slight."""
+    """Return whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is small."""
     across = transposed(unit)
     upper, regular = cholesky(row_gram(across))
     for i in range(len(upper)):
@@ -81,7 +81,7 @@ def clearly_independent(unit):
 
 
 class Span(NamedTuple):
-    """Coordinates of the span of the arms: `arms` (K, r) are the arms in it, `basis` (d, r), `scale` (r, r)."""
+    """Coordinates of the span of the arms: the `arms` (K, r) in them, its `basis` (d, r), and the `scale` (r, r)."""
 
     arms: np.ndarray
     basis: np.ndarray
@@ -95,7 +95,7 @@ class Span(NamedTuple):
         return outside(vectors, self.basis)
 
     def require(self, name, vectors, scale):
-        """Raise unless every row of `vectors` lies in the span, up to RANK_TOL times its `scale` (n,)."""
+        """Raise ValueError unless every row of `vectors` lies in the span, up to RANK_TOL times its `scale` (n,)."""
         distance = self.outside(vectors)
         worst = int(np.argmax(distance - RANK_TOL * scale))
         if distance[worst] > RANK_TOL * scale[worst]:
@@ -106,7 +106,7 @@ class Span(NamedTuple):
 
 
 def span(arms):
-    """The `Span` of `arms` (K, d), which must not all be zero."""
+    """Return the `Span` of `arms` (K, d), which must not all be zero."""
     directions = basis(arms)
     projected = product(arms, directions)
     scale = graded_triangle(projected)
@@ -114,13 +114,13 @@ def span(arms):
 
 
 def far_apart(rows):
-    """Whether the condition number of `rows` (n, r) of rank r, by Frobenius norms, exceeds EASY."""
+    """Return whether the condition number of `rows` (n, r) of rank r, by Frobenius norms, exceeds EASY."""
     upper = graded_triangle(rows)
     return bool(total(squares(upper)) * total(squares(inverse_triangle(upper))) > EASY**2)
 
 
 def scaled_axes(arms):
-    """Axes (d, r) of coordinates x -> axes'x for rules that keep A and A^-1: A then has no scales far apart."""
+    """Return axes (d, r) of coordinates x -> axes'x for rules that keep A and A^-1: A then has no scales far apart."""
     space = span(arms)
     if not far_apart(space.scale):
         return space.basis
@@ -128,7 +128,7 @@ def scaled_axes(arms):
 
 
 def outside(vectors, axes):
-    """Distance (n,) of each row of `vectors` (n, d) from the span of orthonormal `axes` (d, r); 0 if r = d."""
+    """Return the distance (n,) of each row of `vectors` (n, d) from the span of orthonormal `axes` (d, r)."""
     return outside_of(_writable(vectors), _writable(axes))
 
 
@@ -140,7 +140,7 @@ def outside_of(vectors, axes):
 
 
 def inverse_root(rows, weights):
-    """Root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r) of that."""
+    """Return a root S (r, d) of the inverse of A = sum_i weights_i rows_i rows_i' on its range, and a basis (d, r)."""
     axes = basis_of(rows)
     return _root(rows, weights, axes), axes
 
@@ -162,7 +162,7 @@ def row_maxima(rows):
 
 
 def quick_inverse_root(rows, weights):
-    """As `inverse_root`, from the weighted rows alone where they leave no doubt about the rank; rank 0 allowed."""
+    """Return the same as `inverse_root`, from the weighted rows alone if these leave the rank in no doubt."""
     n, d = rows.shape
     if not rows.any():
         return np.zeros((0, d)), np.zeros((d, 0))

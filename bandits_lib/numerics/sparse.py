@@ -1,12 +1,12 @@
-"""`linear_algebra` for matrices with many zeros, which are passed by: the same bits, fewer terms."""
+"""Replace `linear_algebra` for matrices with many zeros, which are skipped: the same bits with fewer terms."""
 
 import numpy as np
 
 from bandits_lib.numerics import in_place, linear_algebra
 from bandits_lib.numerics.kernels import compiled, kernel, merged
 
-SPARSE = 4  # entries to one that is not zero, from which on zeros are passed by
-LANES = 8  # sums of `in_place.inner`
+SPARSE = 4  # entries for each non-zero entry from which on zeros are skipped
+LANES = 8  # number of sums of `in_place.inner`
 
 
 @compiled
@@ -37,7 +37,7 @@ def add_rows(out, factors, rows):
 
 @compiled
 def inverse_factor(arms, weights):
-    """(r, r) upper triangular S with SS' = A(weights)^-1, for arms (K, r)."""
+    """Return the upper triangular S (r, r) with SS' = A(weights)^-1, for arms (K, r)."""
     if not sparse(arms):
         return linear_algebra.inverse_triangle(linear_algebra.cholesky(linear_algebra.information(arms, weights))[0])
     support = np.flatnonzero(weights)
@@ -52,7 +52,7 @@ def inverse_factor(arms, weights):
 
 @kernel
 def upper_products(left, right, there, lanes, out):
-    """Into the upper triangle of `out` (r, r): inner products of the rows of right (r, n) and left (r, n)."""
+    """Set the upper triangle of `out` (r, r) to the inner products of the rows of right (r, n) and left (r, n)."""
     for i in range(left.shape[0]):
         count = 0
         for n in range(left.shape[1]):
@@ -65,7 +65,7 @@ def upper_products(left, right, there, lanes, out):
 
 @merged
 def inner_at(there, x, y, lanes):
-    """x'y over the entries `there`, where x is not zero, with the sums of `in_place.inner`."""
+    """Return x'y over the entries `there`, where x is not zero, with the sums of `in_place.inner`."""
     n = x.shape[0]
     if there.shape[0] == 1 or n < LANES:
         out = 0.0
@@ -94,7 +94,7 @@ def factor(upper):
 
 @kernel
 def invert_triangle(upper, out):
-    """Into the upper triangle of `out` (n, n): the inverse of the triangular `upper`."""
+    """Set the upper triangle of `out` (n, n) to the inverse of the triangular `upper`."""
     n = upper.shape[0]
     for i in range(n - 1, -1, -1):
         out[i, i] = 1.0 / upper[i, i]

@@ -1,4 +1,4 @@
-"""Ties: of values equal to nine digits the first one counts, so that rounding errors choose no arm.
+"""Break ties: of values equal to nine digits the first one counts, so that rounding errors choose no arm.
 
 Every rule, in numpy and in numba, breaks ties by `argmax`; argmin is argmax(-values).
 """
@@ -15,7 +15,7 @@ BLOCK = 8  # entries compared side by side
 
 @kernel
 def highest(values):
-    """The largest of finite `values` (n,), n >= 1, as that of every eighth: eight comparisons do not wait in line."""
+    """Return the largest of finite `values` (n,), n >= 1, by eight comparisons side by side."""
     n, top = values.shape[0], values[0]
     if n < 2 * BLOCK:
         for k in range(1, n):
@@ -39,7 +39,7 @@ def highest(values):
 
 @inlined
 def argmax(values):
-    """First index k with values[k] >= max(values) - 1e-9 |max(values)|, of finite floats (n,), n >= 1."""
+    """Return the first index k with values[k] >= max(values) - 1e-9 |max(values)|, of finite floats (n,), n >= 1."""
     top = highest(values)
     floor = top - TIE * max(1e-300, abs(top))
     for k in range(values.shape[0]):
@@ -50,7 +50,7 @@ def argmax(values):
 
 @compiled
 def top(values, k):
-    """Indices (k,) of the k largest values (n,), in increasing order; ties as in `argmax`, lowest index first."""
+    """Return the indices (k,) of the k largest values (n,), in increasing order; ties as in `argmax`, lowest first."""
     left, chosen = values.copy(), np.empty(k, np.int64)
     for position in range(k):
         chosen[position] = argmax(left)
@@ -60,7 +60,7 @@ def top(values, k):
 
 @compiled
 def ranks(values):
-    """The `values` (n,) in steps of 1e-9 of the largest in size: whole numbers as floats, equal where they tie."""
+    """Return `values` (n,) in steps of 1e-9 of the largest in size: whole numbers as floats, equal where they tie."""
     largest = 1e-290
     for value in values:
         largest = max(largest, abs(value))
@@ -69,13 +69,13 @@ def ranks(values):
 
 @compiled
 def ranked(values):
-    """Indices of `values` (n,) in increasing order; those equal to 1e-9 of the largest: by index."""
+    """Return the indices of `values` (n,) in increasing order; values equal to 1e-9 of the largest stay in order."""
     return np.argsort(ranks(values), kind="mergesort")
 
 
 @merged
 def kth_smallest(values, k):
-    """As np.partition(values, k)[k], which numba compiles in two seconds; `values` (n,) are sorted in part."""
+    """Return np.partition(values, k)[k], which numba compiles in two seconds; `values` (n,) are sorted in part."""
     low, high = 0, len(values) - 1
     while low < high:
         pivot, i, j = values[(low + high) // 2], low, high
@@ -93,7 +93,7 @@ def kth_smallest(values, k):
 
 @compiled
 def largest_first(values, count):
-    """The first `count` of `ranked(-values)`, of which the others are not ranked."""
+    """Return the first `count` of `ranked(-values)`; the others are not ranked."""
     steps = ranks(-values)
     if count < len(values):
         index = np.flatnonzero(steps <= kth_smallest(steps.copy(), count))

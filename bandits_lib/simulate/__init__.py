@@ -1,1 +1,1 @@
-"""Rules played against drawn rewards, many times: runs, verdicts, intervals, checkpoints."""
+"""Simulate rules on drawn rewards: single runs, tables of many runs with checkpoints, intervals and profiles."""

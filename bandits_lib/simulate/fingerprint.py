@@ -1,8 +1,9 @@
-"""Hashes that tell one experiment from another, so that a log or checkpoint never continues a different one.
+"""Compute hashes that distinguish experiments, so that a log or checkpoint never continues a different one.
 
-What is hashed is a text that describes the values and is the same in every process: numbers and arrays by their digits,
-other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this project count
-by name. Those of the user count by their code and everything its names lead to, and the user's modules by their file.
+The hash is that of a text that describes the values and is the same in every process: numbers and arrays by their
+digits, other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this
+project count by name. Those of the user count by their code and everything that its names lead to, and the user's
+modules count by their file.
 """
 
 import dis
@@ -24,7 +25,7 @@ PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this projec
 STDLIB = sysconfig.get_path("stdlib")
 LIBRARIES = {"site-packages", "dist-packages"}
 PLAIN = (bool, int, float, complex, str, bytes)
-GLOBAL_RANDOM = getattr(np.random.normal, "__self__", None)  # in another state in every process
+GLOBAL_RANDOM = getattr(np.random.normal, "__self__", None)  # its state differs from process to process
 NAMED = (
     type,
     types.ModuleType,
@@ -36,7 +37,7 @@ NAMED = (
     types.ClassMethodDescriptorType,
     types.GetSetDescriptorType,
 )
-UNTOLD = frozenset(  # of a class: where and how it was written, not what it does
+UNTOLD = frozenset(  # attributes of a class that say where and how it was written, not what it does
     "__annotate__ __annotate_func__ __annotations__ __annotations_cache__ __dict__ __doc__ __firstlineno__ __module__"
     " __static_attributes__ __weakref__".split()
 )
@@ -50,16 +51,16 @@ def fingerprint(*parts: Any) -> str:
 
 @functools.cache
 def source_fingerprint() -> str:
-    """Return a hash of the project's own packages: results drawn by other code are never resumed."""
+    """Return a hash of the project's own packages, so that results of other code are never resumed."""
     return digest_of(sorted(file for package in PACKAGES for file in (HOME.parent / package).rglob("*.py")))
 
 
 class _Description:
-    """The text of a value; a function, class or module is described where it is met first, and has a number then."""
+    """The text of a value; it describes a function, class or module once, and later gives the number that it had."""
 
     def __init__(self, met=(), above=()):
-        self.met = dict(met)  # id: (number, object), which keeps the id from being used again
-        self.above = list(above)  # ids of the values that contain the one at hand
+        self.met = dict(met)  # id: (number, object); the object keeps its id from being used again
+        self.above = list(above)  # ids of the values that contain the current one
 
     def __call__(self, value):
         if id(value) in self.above:
@@ -105,7 +106,7 @@ class _Description:
         return value.__qualname__ + held + self.code(value.gi_code, value.gi_frame.f_globals, {})
 
     def object(self, value):
-        """Built-in containers and scalars by their content, and anything else by what pickle would keep of it."""
+        """Describe built-in containers and scalars by their content, and all else by what pickle would keep of it."""
         content = self.content(value)
         if content is not None and type(value).__module__ == "builtins":
             return content
@@ -125,7 +126,7 @@ class _Description:
     def kept(self, value):
         try:
             reduced = value.__reduce_ex__(2)
-        except Exception:  # what cannot be pickled, such as a lock
+        except Exception:  # it cannot be pickled, such as a lock
             return self(getattr(value, "__dict__", None))
         if isinstance(reduced, str):
             return reduced
@@ -133,7 +134,7 @@ class _Description:
         return self((make, arguments, state, list(items or ()), list(pairs or ())))
 
     def named(self, value):
-        """A function, class or module: by name if it is of a library, else in full, once."""
+        """Describe a function, class or module: by name if it is of a library, else in full, once."""
         home = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
         name = home if inspect.ismodule(value) else f"{home or ''}.{getattr(value, '__qualname__', type(value))}"
         if not _of_user(home):
@@ -153,13 +154,13 @@ class _Description:
 
     def function(self, value):
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-        closure = {key: cell.cell_contents for key, cell in cells if cell != types.CellType()}  # not the empty ones
+        closure = {key: cell.cell_contents for key, cell in cells if cell != types.CellType()}  # without the empty ones
         attributes = {key: item for key, item in sorted(vars(value).items()) if not key.startswith("__")}
         text = self.code(value.__code__, value.__globals__, closure)
         return text + self((value.__defaults__, value.__kwdefaults__, attributes))
 
     def code(self, code, namespace, closure):
-        """The code of a function and every value that its names lead to."""
+        """Describe the code of a function and every value that its names lead to."""
         return self.steps(code) + self(dict(sorted(_reached(code, namespace, closure).items())))
 
     def steps(self, code):
@@ -171,7 +172,7 @@ class _Description:
 
 
 def _reached(code, namespace, closure):
-    """{dotted name: value} of the globals and closure of a function, and of attributes of modules of the user."""
+    """Return {dotted name: value} of the globals and closure of a function, and of attributes of the user's modules."""
     names = sorted(_names(code))
     reached = {name: namespace[name] for name in names if name in namespace} | _imported(code, namespace) | closure
     todo, opened = list(reached.items()), set()
@@ -187,19 +188,19 @@ def _reached(code, namespace, closure):
 
 
 def _names(code):
-    """Names that a function's code refers to, lambdas and comprehensions within it included."""
+    """Return the names that a function's code refers to, including lambdas and comprehensions within it."""
     inner = (item for item in code.co_consts if isinstance(item, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
 def _imported(code, namespace):
-    """{name: module} of the import statements within a function."""
+    """Return {name: module} of the import statements within a function."""
     found, steps = {}, list(dis.get_instructions(code))
     for level, wanted, step in zip(steps, steps[1:], steps[2:], strict=False):
         if step.opname == "IMPORT_NAME":
             try:
                 found[step.argval] = __import__(step.argval, namespace, None, wanted.argval or (), level.argval)
-            except Exception:  # the function will say so itself
+            except Exception:  # the function itself will raise it
                 continue
     for item in code.co_consts:
         found |= _imported(item, namespace) if isinstance(item, types.CodeType) else {}
@@ -207,7 +208,7 @@ def _imported(code, namespace):
 
 
 def _of_user(name):
-    """Whether a module, by name, is neither of this project nor of Python nor of an installed library."""
+    """Return whether a module, by name, is neither of this project nor of Python nor of an installed library."""
     top = name.partition(".")[0] if isinstance(name, str) else ""
     if top in (*PACKAGES, "__main__"):
         return top == "__main__"

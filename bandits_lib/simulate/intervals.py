@@ -1,14 +1,15 @@
-"""Estimates of Monte Carlo runs with two-sided intervals: pulls, ratios, growth, accuracies, and the worst setting.
+"""Estimate from Monte Carlo runs, with two-sided intervals: pulls, ratios, growth, accuracies, the worst setting.
 
 `mean_pulls`, `mean_ratio` and `mean_growth` have limits for logs of means from random weights of the runs and one
-unseen run (Rubin 1981; Gaffke 2005). A rule that works in phases takes two or three values of pulls, one of them
-perhaps rare and large. Student's interval is then too short: of 20 equal values it has no width. Here every run has an
+unseen run (Rubin 1981; Gaffke 2005). A rule that works in phases takes two or three values of pulls, of which one may
+be rare and large. Student's interval is then too short: for 20 equal values it has no width. Here every run has an
 exponential weight (the Bayesian bootstrap), and one run is added that was not seen. It takes the value of the seen run
-that speaks most for the end in question. If the largest value seen is the most common one, nothing was seen beyond it.
-Then the added run takes `unseen` times that value, the step to the next phase (4 where phases halve the accuracy);
-likewise for the smallest value. So n equal values v have the upper limit v (1 + (unseen - 1) (1 - 0.025^(1/n))),
-Clopper and Pearson's (1934). The limits are stretched about the estimate by Student's quantile over the normal one,
-which matters for 20 to 40 runs. tests/simulate/test_coverage_of_intervals.py simulates how often the intervals cover.
+that moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing
+was seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
+halve the accuracy); the same holds for the smallest value. So n equal values v have the upper limit
+v (1 + (unseen - 1) (1 - 0.025^(1/n))), by Clopper and Pearson (1934). The limits are then stretched about the estimate
+by the ratio of Student's quantile to the normal one, which matters for 20 to 40 runs.
+tests/simulate/test_coverage_of_intervals.py simulates how often the intervals cover.
 """
 
 from bisect import bisect_left
@@ -24,15 +25,15 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
-DRAWS = 20_000  # of the weights, always the same ones: the same runs have the same interval
-DOUBLINGS = [2**k for k in range(1, 41)]  # multiples of the runs; beyond them no number of runs decides
+DRAWS = 20_000  # number of draws of the weights, always the same ones: the same runs have the same interval
+DOUBLINGS = [2**k for k in range(1, 41)]  # multiples of the number of runs; if none of them decides, no number does
 By = str | Sequence[str]
 Worst = Callable[..., Any] | Literal["both"]
 Unseen = float | Mapping[str, float]
 
 
 class Interval(tuple):
-    """Estimate, low and high, which unpack as three numbers; the worst of several settings keeps them all.
+    """Estimate, low and high, which unpack as three numbers; the worst of several settings keeps all of them.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ class Interval(tuple):
         Ends of its interval.
     **how
         `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
-        whether the interval shrinks as a factor (default False); `rate`, as which power of the number of runs it
-        shrinks (default 0.5; 1 where only one value was seen); `error`, the standard error of the estimate without
-        what an unseen run might add (default nan, unknown).
+        whether the interval shrinks as a factor (default False); `rate`, the power of the number of runs with which it
+        shrinks (default 0.5; 1 if only one value was seen); `error`, the standard error of the estimate without what
+        an unseen run might add (default nan, unknown).
 
     Examples
     --------
@@ -74,12 +75,12 @@ class Interval(tuple):
         return tuple(self)
 
     def after(self, times: float) -> "Interval":
-        """Return the interval that so many times the runs would give if every estimate stayed.
+        """Return the interval that `times` as many runs would give if every estimate stayed the same.
 
         Parameters
         ----------
         times : float
-            Multiple of the runs, 1 or more.
+            Multiple of the number of runs, 1 or more.
 
         Returns
         -------
@@ -102,21 +103,21 @@ class Interval(tuple):
 
 
 def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
-    """Return the interval of the largest (or least) of several values, from simultaneous intervals of each.
+    """Return the interval of the largest (or smallest) of several values, from simultaneous intervals of each.
 
     Parameters
     ----------
     settings : sequence of Interval
-        One interval per setting, of a level that holds for all of them together.
+        One interval per setting, at a level that holds for all of them together.
     worst : callable or str, default max
-        Which value stands for all: max, min, another function of them with their `key`, or "both" for a claim that a
-        value on either side contradicts.
+        Which value stands for all: max, min, another function of them with their `key`, or "both" for a claim that
+        values on either side contradict.
 
     Returns
     -------
     Interval
         The worst estimate, the worst low and the worst high, perhaps of different settings. For "both": the estimate
-        farthest from no difference (1 of a ratio, else 0), the least low and the largest high.
+        farthest from no difference (1 for a ratio, else 0), the smallest low and the largest high.
 
     Examples
     --------
@@ -139,8 +140,8 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
 def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, level: float = 0.95) -> Interval:
     """Return the interval of a statement about every setting, by intersection-union.
 
-    It holds if each setting passes at the level by itself. It fails if one fails at a level that holds for all of them
-    together.
+    The statement holds if each setting passes at the level by itself. It fails if one setting fails at a level that
+    holds for all of them together.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
     settings : int
         Number of settings.
     worst : {max, min}, default max
-        Which value stands for all: max where smaller values make the statement true.
+        Which value stands for all: max if smaller values make the statement true.
     level : float, default 0.95
         Confidence of each of the two conclusions.
 
@@ -186,7 +187,7 @@ def pooled_ratio(
     ours, ours_error, printed, printed_error : (K,) array_like
         Means of our runs and of the paper, and their standard errors.
     correlation : float or (K, K) array_like, default 1.0
-        Correlation of the printed cells; 1 where one seed made all of them and nothing else is known.
+        Correlation of the printed cells; 1 if one seed made all of them and nothing else is known.
     columns : int, default 1
         Number of columns that are judged together (Bonferroni).
 
@@ -211,7 +212,7 @@ def pooled_ratio(
 
 
 def runs_needed(interval, decided):
-    """How many times as many runs would decide if every estimate stayed: a whole number, or inf if none would."""
+    """Return how many times as many runs would decide if every estimate stayed: a whole number, or inf if none."""
     if decided(interval):
         return 1
 
@@ -223,7 +224,7 @@ def runs_needed(interval, decided):
 
 
 def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float, float, float]:
-    """Return the mean of a sample with its standard error and Student's interval.
+    """Return the mean of a sample, its standard error and Student's interval.
 
     Parameters
     ----------
@@ -235,8 +236,8 @@ def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
     Returns
     -------
     mean, se, low, high : float
-        Mean, standard error (ddof 1) and interval, in the units of the values. One value has the standard error nan
-        and an infinite interval.
+        Mean, standard error (ddof 1) and interval, in the units of the values. For one value the standard error is
+        nan and the interval infinite.
 
     Examples
     --------
@@ -258,14 +259,14 @@ def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interva
     Parameters
     ----------
     successes, trials : int
-        Whole numbers, the first at most the second.
+        Whole numbers; the first is at most the second.
     level : float, default 0.95
         Confidence of the interval.
 
     Returns
     -------
     Interval
-        Share of successes and its interval; nan, 0 and 1 without trials.
+        Share of successes and its interval; nan, 0 and 1 if there are no trials.
 
     Examples
     --------
@@ -279,7 +280,7 @@ def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interva
 
 
 def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFrame:
-    """Return estimates with intervals per algorithm and setting.
+    """Return estimates with intervals for each algorithm and setting.
 
     Parameters
     ----------
@@ -295,8 +296,8 @@ def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFra
     pandas.DataFrame
         Indexed by the columns `by` and the algorithm, in the table's order: runs, mean pulls, se (ddof 1), low, high
         (Student), error_rate among the runs that stopped, error_low, error_high (Wilson), and not_stopped, the number
-        of runs that were cut off. Where there are any, mean and se are nan, low is the mean of the pulls that were
-        made, and high is inf.
+        of runs that were cut off. If there are any, mean and se are nan, low is the mean of the pulls that were made,
+        and high is inf.
 
     Examples
     --------
@@ -314,7 +315,7 @@ def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFra
 def _estimates(rows, level):
     stopped = int(rows["stopped"].sum())
     mean, se, low, high = student_interval(rows["pulls"], level)
-    if stopped < len(rows):  # nothing bounds what a run that was cut off would have taken
+    if stopped < len(rows):  # without the cut, a run could have taken any number
         mean, se, low, high = np.nan, np.nan, mean, np.inf
     rate, error_low, error_high = wilson_interval(stopped - int(rows["correct"].sum()), stopped, level)
     pulls = {"runs": len(rows), "mean": mean, "se": se, "low": low, "high": high}
@@ -323,14 +324,14 @@ def _estimates(rows, level):
 
 
 def _over_settings(table, by, worst, level, interval):
-    """`interval(rows, level)` of the whole table, or the worst over settings with Bonferroni's simultaneous levels."""
+    """Return `interval(rows, level)` of the table, or the worst over settings at Bonferroni's simultaneous levels."""
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
     found = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
     return found[0] if by is None else worst_of(found, worst)
 
 
 def _slope(table, x, log):
-    """The settings `x` in increasing order, and weights that make a slope against log x of values at the settings."""
+    """Return the settings `x` in increasing order, and weights with which values there add up to a slope in log x."""
     settings = np.sort(table[x].unique())
     if len(settings) < 2:
         raise ValueError("a slope needs two settings at least; the table holds one")
@@ -342,14 +343,14 @@ def _slope(table, x, log):
 
 
 def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -> Interval:
-    """Return the largest share of wrong answers of any rule in any setting; a run that was cut off is wrong.
+    """Return the largest share of wrong answers of any rule in any setting; a run that was cut off counts as wrong.
 
     Parameters
     ----------
     table, by : pandas.DataFrame, str or sequence of str
         As for `summary`.
     level : float, default 0.95
-        Confidence that all rules and settings hold to their intervals (Wilson's, by Bonferroni).
+        Confidence that the intervals of all rules and settings (Wilson's) hold together, by Bonferroni.
 
     Returns
     -------
@@ -371,13 +372,13 @@ def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -
 def accuracy_lead(
     table: pd.DataFrame, first: str, second: str, *, by: By | None = None, worst: Worst = min, level: float = 0.95
 ) -> Interval:
-    """Return by how much more often `first` is right than `second`.
+    """Return how much more often `first` is right than `second`.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `monte_carlo` returns it. Runs of equal number belong together; without `by` each counts by its mean over
-        the settings, which may share their instances. A run that lacks a row of either rule is left out.
+        As `monte_carlo` returns it. Runs of equal number belong together; without `by` each run counts by its mean
+        over the settings, which may share their instances. A run that lacks a row of either rule is left out.
     first, second : str
         Names of the algorithms.
     by : str or list of str, optional
@@ -390,9 +391,9 @@ def accuracy_lead(
     Returns
     -------
     Interval
-        Difference of the shares of right answers: Student's interval for the means of the runs, with two runs added,
-        one that is right with `first` alone in all settings and one with `second` alone. So it keeps its level where
-        the two hardly ever differ. Agresti and Min (2005) add half as much, too little where only one is ever wrong.
+        Difference of the shares of right answers, with Student's interval for the means of the runs. Two runs are
+        added: one in which only `first` is right in all settings, and one in which only `second` is. So it keeps its
+        level if the two hardly ever differ. Agresti and Min (2005) add half as much, too little if only one ever errs.
 
     Raises
     ------
@@ -449,7 +450,7 @@ def accuracy_trend(
 
 
 def _shares(table, first, second):
-    """The share of right answers of `first`, or its lead over `second`, of each run that has all rows of both."""
+    """Return the share of right answers of `first`, or its lead over `second`, for each run that has all rows."""
     names = [first] if second is None else [first, second]
     found = {}
     for name in names:
@@ -466,7 +467,7 @@ def _shares(table, first, second):
 
 
 def _bounded(values, most, level):
-    """Mean of values between -most and most with Student's interval, a value at either end being added."""
+    """Return the mean of values from -most to most with Student's interval, for which a value at each end is added."""
     n, more = len(values), np.append(values, [most, -most])
     half = stdtrit(n + 1, (1 + level) / 2) * more.std(ddof=1) / np.sqrt(n + 2)
     low, high = max(-most, more.mean() - half), min(most, more.mean() + half)
@@ -486,12 +487,12 @@ def mean_pulls(
     mean: str = "arithmetic",
     unseen: Unseen = 4.0,
 ) -> Interval:
-    """Return the mean pulls of an algorithm, with an interval that holds for pulls of two or three values.
+    """Return the mean pulls of an algorithm, with an interval that holds even if pulls have two or three values.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `monte_carlo` returns it. Each run counts by its sum over the settings; a run that lacks one is left out.
+        As `monte_carlo` returns it. A run counts by its sum over the settings; a run that lacks a setting is left out.
     algorithm : str
         Name of the algorithm.
     level : float, default 0.95
@@ -501,13 +502,13 @@ def mean_pulls(
     mean : {"arithmetic", "geometric"}, default "arithmetic"
         Which mean.
     unseen : float or dict of {str: float}, default 4.0
-        How many times the largest (or smallest) pulls seen an unseen run may take (or save) where nothing was seen
-        beyond the most common value: the step to the next phase. 1 for a rule that takes the same pulls in every run.
+        By what factor an unseen run may exceed the largest pulls seen (or fall below the smallest) if these are the
+        most common value: the step to the next phase. It is 1 for a rule that takes the same pulls in every run.
 
     Returns
     -------
     Interval
-        In the unit of the value.
+        The mean, in the unit of the value.
 
     Raises
     ------
@@ -536,7 +537,7 @@ def mean_ratio(
     mean: str = "arithmetic",
     unseen: Unseen = 4.0,
 ) -> Interval:
-    """Return the mean pulls of `first` over those of `second`.
+    """Return the ratio of the mean pulls of `first` to those of `second`.
 
     Parameters
     ----------
@@ -547,12 +548,12 @@ def mean_ratio(
         As for `accuracy_lead`, with a ratio for each setting and by default the largest.
     value, mean, unseen : optional
         As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
-        ratios, for pulls of which a few runs make most of the mean.
+        ratios; it suits pulls of which a few runs make most of the mean.
 
     Returns
     -------
     Interval
-        A ratio, with its settings.
+        The ratio, with its settings.
 
     Raises
     ------
@@ -590,14 +591,14 @@ def mean_growth(
     x : str
         Column of the setting, positive numbers.
     against : str, optional
-        Name of another algorithm: the exponent is then that of the ratio of the two means.
+        Name of another algorithm; the exponent is then that of the ratio of the two means.
     level, value, mean, unseen : optional
         As for `mean_ratio`.
 
     Returns
     -------
     Interval
-        An exponent.
+        The exponent.
 
     Raises
     ------
@@ -626,12 +627,12 @@ def paired_ratio(
     level: float = 0.95,
     value: str = "pulls",
 ) -> Interval:
-    """Return the geometric mean over runs of the pulls of `first` over those of `second`.
+    """Return the geometric mean over runs of the ratio of the pulls of `first` to those of `second`.
 
     Parameters
     ----------
     table, first, second, by, worst, level, value : optional
-        As for `mean_ratio`, but runs that one of the two lacks are left out.
+        As for `mean_ratio`, but runs that one of the two algorithms lacks are left out.
 
     Returns
     -------
@@ -665,14 +666,14 @@ def paired_ratio(
 
 
 def _ratio(rows, signs, level, value, mean, unseen):
-    """The ratio (or the mean) that the `signs`, 1 and -1, of the algorithms stand for."""
+    """Return the ratio (or the mean) that the `signs`, 1 and -1, of the algorithms define."""
     found = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
     with np.errstate(over="ignore"):
         return Interval(*np.exp(found), log=True, rate=found.rate, error=np.exp(found[0]) * found.error)
 
 
 def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value: str) -> pd.DataFrame:
-    """Return one row per run and one column per algorithm: the sum of `value` over the run's rows.
+    """Return one row per run and one column per algorithm, with the sum of `value` over the run's rows.
 
     Parameters
     ----------
@@ -682,12 +683,12 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     Returns
     -------
     pandas.DataFrame
-        Sums, nan where a run has fewer rows than other runs of the algorithm.
+        Sums; nan if a run has fewer rows than other runs of the algorithm.
 
     Raises
     ------
     ValueError
-        If the table lacks one of the algorithms, or if the pulls are asked of runs that were cut off.
+        If the table lacks one of the algorithms, or if `value` is "pulls" and some runs were cut off.
 
     Examples
     --------
@@ -722,7 +723,7 @@ def log_interval(
     mean: str,
     unseen: Unseen,
 ) -> Interval:
-    """Return an interval for a sum of weights and signs times the logs of the mean pulls, by `bootstrap.limits`.
+    """Return an interval for a sum of weights and signs times the logs of the mean pulls, by `limits`.
 
     Parameters
     ----------
@@ -738,7 +739,7 @@ def log_interval(
     Returns
     -------
     Interval
-        On the scale of the logs.
+        The interval, on the scale of the logs.
 
     Raises
     ------
@@ -765,7 +766,7 @@ def log_interval(
 
 
 def _error(values, signs, geometric):
-    """The standard error of `limits`' estimate by the delta method."""
+    """Return the standard error of the estimate of `limits`, by the delta method."""
     around = np.log(values) if geometric else values / np.nanmean(values, axis=0)
     around = signs * (around - np.nanmean(around, axis=0))
     return np.sqrt((np.nansum(around / (~np.isnan(values)).sum(axis=0), axis=1) ** 2).sum())
@@ -774,7 +775,7 @@ def _error(values, signs, geometric):
 def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
     """Return estimate, low and high of sum_j signs_j log(mean of column j): the log of a ratio, or a slope of logs."""
     # runs (n, m, ...) are positive; a row holds what belongs together, nan where a run is missing from a column. signs
-    # and unseen are numbers or (m,). `geometric` takes means of logs for logs of means. Further axes are samples.
+    # and unseen are numbers or (m,). `geometric` takes means of logs instead of logs of means. Other axes are samples.
     runs = np.asarray(runs, dtype=float)
     signs, unseen = (_column(values, runs) for values in (signs, unseen))
     seen = ~np.isnan(runs)
@@ -795,13 +796,13 @@ def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
 
 
 def _column(values, runs):
-    """One value, or one for each column, along the columns of `runs`."""
+    """Return one value, or one for each column, along the columns of `runs`."""
     whole = np.broadcast_to(np.asarray(values, dtype=float), runs.shape[1:2])
     return whole.reshape(-1, *(1,) * (runs.ndim - 2))
 
 
 def _weighted(values, seen, draws):
-    """For each draw of weights: the weighted sums (draws, m, ...), the sums of the weights, the unseen run's weight."""
+    """Return for each draw of weights: weighted sums (draws, m, ...), sums of weights, weight of the unseen run."""
     stream, one, whole = _weights(draws), (1,) * (values.ndim - 1), seen.all()
     sums = np.zeros((*values.shape[1:], draws))  # the long axis last: adding along short ones is slow
     weights = np.zeros((*one, draws) if whole else sums.shape)
@@ -830,7 +831,7 @@ def _first_weights(draws):
 
 
 def _beyond(runs, further, unseen, direction):
-    """`further`, or an unseen value in columns whose largest (direction > 0) or smallest value is the most common."""
+    """Return `further`, or an unseen value where the largest (direction > 0) or smallest value is the most common."""
     low, high = np.nanmin(runs, axis=0), np.nanmax(runs, axis=0)
     inner = np.maximum(_most_common(np.where((runs == low) | (runs == high), np.nan, runs)), 1)
     lows, highs = (runs == low).sum(axis=0), (runs == high).sum(axis=0)
@@ -841,7 +842,7 @@ def _beyond(runs, further, unseen, direction):
 
 
 def _most_common(runs):
-    """How often the most common value of each column occurs; nan counts as a value that occurs once."""
+    """Return how often the most common value of each column occurs; nan counts as a value that occurs once."""
     order = np.sort(runs, axis=0)
     most = length = np.ones(runs.shape[1:], dtype=int)
     for above, below in zip(order[1:], order[:-1], strict=True):
@@ -851,7 +852,7 @@ def _most_common(runs):
 
 
 def _stretched(estimate, low, high, level, n):
-    """Limits farther from the estimate by Student's quantile over the normal one; no limits from one run."""
+    """Return limits farther from the estimate by Student's quantile over the normal one; none from one run."""
     factor = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) / ndtri((1 + level) / 2)
     low, high = (
         estimate - factor * np.maximum(estimate - low, 0.0),

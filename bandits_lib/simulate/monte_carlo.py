@@ -1,4 +1,4 @@
-"""Runs of many algorithms: a row per algorithm and run, on the same problem and streams whatever runs beside it.
+"""Play many algorithms many times: a row per algorithm and run, the same whatever else is played beside it.
 
 A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
 """
@@ -39,7 +39,7 @@ def best_item(problem: LinearBandit, recommendation: int) -> bool:
     Parameters
     ----------
     problem, recommendation : LinearBandit, int
-        The truth, and the row of an item.
+        The true problem, and the row of an item.
 
     Returns
     -------
@@ -57,12 +57,12 @@ def best_item(problem: LinearBandit, recommendation: int) -> bool:
 
 
 class correct_level(NamedTuple):
-    """A `correct` for level sets: whether the recommended (M,) of bool is the set of items of value above `threshold`.
+    """A `correct` for level sets: the recommended (M,) of bool must be the set of items of value above `threshold`.
 
     Attributes
     ----------
     threshold : float
-        Level, in units of reward. `monte_carlo` refuses a problem with an item exactly on it.
+        Threshold, in units of reward. `monte_carlo` refuses a problem with an item exactly on it.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class correct_level(NamedTuple):
     threshold: float
 
     def check(self, problem: LinearBandit) -> None:
-        """Raise an error if an item's value is the threshold, to 12 digits.
+        """Refuse a problem in which an item's value is the threshold, to 12 digits.
 
         Parameters
         ----------
         problem : LinearBandit
-            The truth.
+            The true problem.
 
         Raises
         ------
@@ -105,12 +105,12 @@ class correct_level(NamedTuple):
 
 
 def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
-    """Return a `correct` for unit vectors: whether the regret is at most epsilon (jedra2020, Definition 2).
+    """Return a `correct` for unit vectors: the regret must be at most epsilon (jedra2020, Definition 2).
 
     Parameters
     ----------
     epsilon : float
-        Regret accepted, positive, in units of reward.
+        Accepted regret, positive, in units of reward.
 
     Returns
     -------
@@ -136,12 +136,12 @@ def _regret_within(problem, recommendation, *, epsilon):
 
 
 def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
-    """Return how much worse than the best unit vector the recommendation is: |theta| - theta'recommendation.
+    """Return the regret of the recommendation against the best unit vector: |theta| - theta'recommendation.
 
     Parameters
     ----------
     problem, recommendation : LinearBandit, (d,) array_like
-        The truth, with a theta, and a unit vector.
+        The true problem, with a theta, and a unit vector.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
     Raises
     ------
     ValueError
-        For a problem without theta, and for a vector of another length than 1.
+        For a problem without theta, and for a recommendation that is not a unit vector.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
     """
     vector = np.asarray(recommendation, dtype=float)
     if problem.theta is None or vector.shape != problem.theta.shape or abs(vector @ vector - 1) > 1e-9:
-        raise ValueError(f"recommendation must be a unit vector, and the problem have a theta; got {recommendation!r}")
+        raise ValueError(f"recommendation must be a unit vector, and the problem needs a theta; got {recommendation!r}")
     return float(np.linalg.norm(problem.theta) - problem.theta @ vector)
 
 
@@ -169,7 +169,7 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
 
 
 class Checkpoint:
-    """Finished runs, at a `place`, of the experiment whose hash is `identity`; nothing is kept without a place."""
+    """Finished runs of the experiment with the hash `identity`, kept at a `place`; without a place none are kept."""
 
     def __init__(self, place, identity):
         self.kept, self.path = bool(place), Path(os.path.realpath(place or "."))
@@ -178,7 +178,7 @@ class Checkpoint:
             self.path /= f"{identity}.jsonl"
 
     def read(self):
-        """{run: rows} of the finished runs, without a last line that a kill cut short; begins the file if need be."""
+        """Return {run: rows} of the finished runs, without a last line that a kill cut short; begin a missing file."""
         if not self.kept:
             return {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,12 +188,12 @@ class Checkpoint:
         found = [_content(line) for line in lines]
         if damaged := [str(number) for number, content in enumerate(found, start=2) if content is None]:
             warnings.warn(
-                f"{self.path}: lines {', '.join(damaged)} are damaged, their runs are played again", stacklevel=2
+                f"{self.path}: lines {', '.join(damaged)} are damaged; their runs are played again", stacklevel=2
             )
         return {content["run"]: content["rows"] for content in found if content is not None}
 
     def append(self, r, rows):
-        """Keep the rows of a finished run."""
+        """Add the rows of a finished run to the file."""
         if self.kept:
             self._add(_line({"run": r, "rows": rows}))
 
@@ -205,7 +205,7 @@ class Checkpoint:
                 replace(self.path, self.head + line)
 
     def _begun(self):
-        """Whether the file has its first line; ValueError if that is another."""
+        """Return whether the file has its first line; refuse another first line."""
         start = b""
         if self.path.exists():
             with open(self.path, "rb") as file:
@@ -213,19 +213,19 @@ class Checkpoint:
         if not self.head.startswith(start):
             raise ValueError(
                 f"checkpoint {self.path} is of another experiment (its first line says so): an algorithm, a parameter, "
-                "the seed or the library differs. Remove the file, or name another"
+                "the seed or the library differs. Remove the file, or pass another path"
             )
         return start == self.head
 
 
 def _line(content):
-    """A line of JSON that ends with the checksum of what stands before it."""
+    """Return a line of JSON that ends with the checksum of the text before it."""
     text = json.dumps(content)[:-1]
     return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'.encode()
 
 
 def _content(line):
-    """What stands in a line, or None if its checksum is wrong."""
+    """Return the content of a line, or None if its checksum is wrong."""
     text, _, given = line.rpartition(b', "crc32": "')
     return json.loads(line) if given == b'%08x"}' % crc32(text) else None
 
@@ -236,7 +236,7 @@ ANOTHER = (
 )
 
 
-GONE = 60  # seconds after which a cluster without workers is given up
+GONE = 60  # seconds without workers after which a cluster is given up
 
 
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
@@ -249,7 +249,7 @@ def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
 
 
 def _on_cluster(calls, scheduler, n_jobs):
-    """The results of `calls` from a dask cluster whose workers hold this very package; joblib would wait for ever."""
+    """Yield the results of `calls` from a dask cluster with this very package; joblib alone could wait for ever."""
     from distributed import Client
 
     first, calls = (found := list(calls))[:1], iter(found)
@@ -271,12 +271,12 @@ def _on_cluster(calls, scheduler, n_jobs):
         while True:
             try:
                 result, error = done.get(timeout=1)
-            except queue.Empty:  # the scheduler is asked only where no run has ended for a second
+            except queue.Empty:  # the scheduler is asked only if no run has ended for a second
                 if client.scheduler_info()["workers"]:
                     alive = monotonic()
                 elif monotonic() > alive + GONE:
                     raise RuntimeError(
-                        f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and go on"
+                        f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and run this again"
                     ) from None
                 continue
             if isinstance(error, StopIteration):
@@ -294,7 +294,7 @@ def _below(parent, function, task):
 
 @functools.cache
 def end_with(parent):
-    """End this process when its parent ends; a joblib worker would not notice a kill."""
+    """End this process when its parent ends, because a joblib worker would not notice a kill of its parent."""
 
     def watch():
         while os.getppid() == parent:
@@ -306,7 +306,7 @@ def end_with(parent):
 
 
 def check_workers(client, calls):
-    """Refuse a cluster without workers, with another version of this package, or without a rule's module."""
+    """Refuse a cluster without workers, with another version of this package, or without the module of a rule."""
     if not client.scheduler_info()["workers"]:
         raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
     ours = source_fingerprint()
@@ -356,13 +356,13 @@ def monte_carlo(
     scheduler: str | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Play every algorithm `runs` times on problems drawn by `make_problem`.
+    """Return a table of `runs` runs of every algorithm, on problems drawn by `make_problem`.
 
     Parameters
     ----------
     algorithms : dict of {str: callable}, or callable
-        {name: make}, where make(problem, rng) returns a fresh generator; rng belongs to the rule. With `by`, also a
-        function (setting) -> {name: make}.
+        {name: make}, where make(problem, rng) returns a fresh generator; rng belongs to the rule. With `by` it may be
+        a function (setting) -> {name: make}.
     make_problem : LinearBandit, callable, or dict of these
         Function (rng) -> LinearBandit that draws the problem of a run, or a LinearBandit for all runs. With `by`,
         {setting: function or LinearBandit}.
@@ -384,13 +384,13 @@ def monte_carlo(
     measure : callable, optional
         Function (problem, Run) -> {column: number} for further columns.
     max_pulls : int, optional
-        Number of pulls at which a run is stopped, by default none.
+        Number of pulls at which a run is cut off, by default none.
     misspecified : bool, default False
         Whether rules may have another noise level than the problem; `play` says when the two differ.
     checkpoint : path or str, optional
         A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
         everything that decides the rows, the library's source included, but not of files that a rule reads. A file
-        with another hash is refused. In a folder (it exists, or the path ends in /; with `by`, always) the hash names
+        with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash names
         the file. "" or None keeps nothing.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
@@ -442,12 +442,12 @@ def monte_carlo(
 
 
 def _number(setting):
-    """A number of 64 bits that depends on the value of a setting only."""
+    """Return a number of 64 bits that depends only on the value of a setting."""
     return int.from_bytes(hashlib.sha256(_value(setting).encode()).digest()[:8], "big")
 
 
 def _value(setting):
-    """The text of a setting; a tuple of one value is that value, and 5 is 5.0."""
+    """Return the text of a setting; a tuple of one value is that value, and 5 is 5.0."""
     if isinstance(setting, tuple):
         return _value(setting[0]) if len(setting) == 1 else f"({','.join(map(_value, setting))})"
     if isinstance(setting, Real):
@@ -460,7 +460,7 @@ def _value(setting):
 
 
 def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
-    """The rows of all runs for each task; one queue for all tasks, so no worker waits for the end of a setting."""
+    """Return the rows of all runs for each task; tasks share one queue, so no worker waits for the end of a setting."""
     for players, *_ in tasks:
         if not players or runs < 1:
             raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
@@ -477,7 +477,7 @@ def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
 
 
 def _frame(rows, order):
-    """Rows as a DataFrame, algorithm by algorithm."""
+    """Return the rows as a DataFrame, algorithm by algorithm."""
     return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["algorithm"])))
 
 

@@ -1,8 +1,8 @@
-"""A rule from a file of the reader's own, as `monte_carlo` plays it in any process.
+"""Load a rule from a file of the user's own, so that `monte_carlo` plays it in any process.
 
 `load("my_rule.py:mine")` keeps the text of the file. So a process or a dask worker without the file runs the same text,
-and the hash of an experiment sees every change of it. Requests and recommendations are checked; each error is one
-sentence. `played` gives the runs that a figure draws beside those of the papers' rules.
+and the hash of an experiment changes with it. Requests and recommendations are checked, and each error is one sentence.
+`played` returns the runs that a figure draws beside those of the papers' rules.
 """
 
 import ast
@@ -30,7 +30,7 @@ from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
 PURELIB = sysconfig.get_path("purelib")
-TOLD = {  # what a rule may be told of the problem, by the name of its argument
+TOLD = {  # what a rule may know of the problem, by the name of its argument
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
     "sigma": lambda problem: float(problem.sigma.max()),
@@ -44,11 +44,11 @@ NEEDS = {  # an argument that a rule must have to stand in a figure, and why
     "items": "ranks items that are not its arms",
 }
 LIMIT, TIMES = 10**9, 20  # pulls, and runs as long as the longest of the papers' rules: where a run is cut off
-EMPTY = 1000  # requests without a pull, one after the other, that are taken for a rule that never stops
+EMPTY = 1000  # a rule with so many requests in a row without a pull is taken to run for ever
 
 
 class OwnRule(NamedTuple):
-    """A function of a file as `monte_carlo` calls it: (problem, rng) -> a fresh generator."""
+    """A function from a file as `monte_carlo` calls it: (problem, rng) -> a fresh generator."""
 
     file: str
     name: str
@@ -58,16 +58,16 @@ class OwnRule(NamedTuple):
 
     @property
     def place(self):
-        """The file and the function, "<file>.py:<function>"."""
+        """Return the file and the function, "<file>.py:<function>"."""
         return f"{self.file}:{self.name}"
 
     @property
     def function(self):
-        """The function itself, from the text of the file."""
+        """Return the function itself, from the text of the file."""
         return getattr(_module(self.file, self.source), self.name)
 
     def takes_items(self):
-        """Whether the rule can rank items that are not its arms."""
+        """Return whether the rule can rank items that are not its arms."""
         return "items" in inspect.signature(self.function).parameters
 
     def __call__(self, problem, rng):
@@ -99,7 +99,7 @@ class OwnRule(NamedTuple):
                 raise RuntimeError(f"{self.place} asked for more pulls than its budget of {told:,}") from None
 
     def _step(self, step):
-        """The next request of the rule, its end, or its own error in one sentence."""
+        """Return the next request of the rule or its end, or raise its own error in one sentence."""
         try:
             return step()
         except StopIteration as stop:
@@ -130,18 +130,18 @@ class OwnRule(NamedTuple):
 
 
 class _End(NamedTuple):
-    """The end of a generator, with what it returned."""
+    """The end of a generator, with the value that it returned."""
 
     value: Any
 
 
 def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
-    """Return a function of a file as a rule that `monte_carlo` plays, in this process and in any other.
+    """Return a function from a file as a rule that `monte_carlo` plays, in this process and in any other.
 
     Parameters
     ----------
     place : str
-        "<file>.py:<function>", the file as seen from the current folder.
+        "<file>.py:<function>", with the file relative to the current folder.
     max_seconds : float, default 60.0
         Seconds after which a run that still asks for pulls ends with an error.
     **given
@@ -151,14 +151,14 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
     Returns
     -------
     OwnRule
-        Function (problem, rng) -> generator. The function gets the arguments that it names: `arms`, `items`, `sigma`
-        (the largest standard deviation), `rng`, what is `given`, and of the truth `theta_bound` and `theta_star`.
+        Function (problem, rng) -> generator. The rule gets the arguments that it names: `arms`, `items`, `sigma` (the
+        largest standard deviation), `rng`, what is `given`, and of the truth `theta_bound` and `theta_star`.
 
     Raises
     ------
     ValueError
-        For a place that is no "<file>.py:<function>", a file or function that does not exist, a file that cannot be run
-        or imports another file of yours, and an argument that is not known.
+        For a place that is not "<file>.py:<function>", a file or function that does not exist, a file that cannot be
+        run or that imports another file of yours, and an unknown argument.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
         raise ValueError(f'a rule is named "<file>.py:<function>", "my_rule.py:mine" for instance; got {place!r}')
     if not Path(file).is_file():
         near = ", ".join(sorted(path.name for path in Path(file).parent.glob("*.py"))) or "no Python file"
-        raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; beside it lies {near}")
+        raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; beside it there is {near}")
     rule = OwnRule(Path(file).name, name, Path(file).read_text(encoding="utf-8"), dict(given), max_seconds)
     _check_imports(rule)
     found = getattr(_module(rule.file, rule.source), name, None)
@@ -264,14 +264,14 @@ def played(
 
 
 def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:
-    """Play one run of a rule, which must end by itself.
+    """Return one run of a rule, which must end by itself.
 
     Parameters
     ----------
     rule, problem : OwnRule, LinearBandit
-        As `load` returns it, and an easy problem.
+        A rule as `load` returns it, and an easy problem.
     rng : numpy.random.Generator
-        Draws the rewards; the rule draws from it, too.
+        Source of the rewards and of the rule's own draws.
     max_pulls : int
         Number of pulls at which the run is cut off.
 
@@ -307,10 +307,10 @@ def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max
 
 @functools.cache
 def _module(file, source):
-    """The module that a text makes, once in every process; tracebacks show its lines."""
+    """Return the module that a text makes, once in every process; tracebacks show its lines."""
     module = types.ModuleType(f"own_rule_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    sys.modules[module.__name__] = module  # dataclasses look their module up
+    sys.modules[module.__name__] = module  # dataclasses look up their module
     try:
         exec(compile(source, file, "exec"), vars(module))
     except Exception as error:
@@ -319,18 +319,18 @@ def _module(file, source):
 
 
 def _check_imports(rule):
-    """Refuse a second file of the user's, which workers would lack and no hash would see."""
+    """Refuse a second file of the user's, which workers would lack and no hash would cover."""
     try:
         nodes = list(ast.walk(ast.parse(rule.source)))
     except SyntaxError as error:
-        raise ValueError(f"{rule.file} is no Python, line {error.lineno}: {error.msg}") from error
+        raise ValueError(f"{rule.file} is not valid Python, line {error.lineno}: {error.msg}") from error
     wanted = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     wanted |= {f"{'.' * node.level}{node.module or ''}" for node in nodes if isinstance(node, ast.ImportFrom)}
     for name in sorted(wanted):
         if not _installed(name.partition(".")[0]):
             raise ValueError(
-                f"{rule.file} imports {name}, which is no installed library: a rule is one file, since other processes"
-                " and machines are sent this file alone"
+                f"{rule.file} imports {name}, which is not an installed library. Put the rule into one file, because"
+                " other processes and machines get this file alone"
             )
 
 
@@ -347,7 +347,8 @@ def _check_arguments(rule, parameters):
     needed = [name for name, p in parameters.items() if p.default is p.empty and p.kind not in (2, 4)]
     if unknown := [name for name in needed if name not in known]:
         raise ValueError(
-            f"{rule.place} has the argument {unknown[0]}, which nobody tells it; it may have {', '.join(sorted(known))}"
+            f"{rule.place} has the argument {unknown[0]}, which nothing gives a value; "
+            f"it may have {', '.join(sorted(known))}"
         )
     if "arms" not in parameters:
         raise ValueError(f"{rule.place} has no argument `arms`; it has {', '.join(parameters) or 'none'}")

@@ -1,8 +1,8 @@
-"""The simulator: `play` answers what an algorithm yields, and plays a per-pull rule in a compiled loop.
+"""Simulate rules: `play` answers what an algorithm yields, and runs a pull-by-pull rule in a compiled loop.
 
 numba compiles a function that takes functions anew in every process. So `_loop` takes none: it is copied for each rule,
-and `choose`, `update` and `draw` are global names of the copy. A copy made of this package's functions is named after
-them and kept on disk (numerics/kernel_cache.py); one made of other functions is compiled once in each process.
+and `choose`, `update` and `draw` are global names of the copy. A copy with this package's functions is named after them
+and kept on disk (numerics/kernel_cache.py). A copy with other functions is compiled once in each process.
 """
 
 import functools
@@ -22,9 +22,9 @@ from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Rule, Run, checked_b
 
 PACKAGE = __name__.partition(".")[0]
 OVER, CUT_OFF, PAUSED = 0, 1, 2
-FIRST_CHUNK = 64  # pulls
-BELOW = 1 - 1e-9  # by how much a standard deviation may be missed, for rounding errors
-SECONDS = 0.1  # a chunk takes about as long; Python hears an interrupt between two chunks
+FIRST_CHUNK = 64  # pulls in the first chunk
+BELOW = 1 - 1e-9  # tolerance for rounding errors when standard deviations are compared
+SECONDS = 0.1  # duration of a later chunk; Python handles an interrupt only between two chunks
 
 choose: Any = None  # every copy of _loop has its own three
 update: Any = None
@@ -39,16 +39,16 @@ def play(
     *,
     misspecified: bool = False,
 ) -> Run:
-    """Simulate `algorithm` on `problem` until it returns or `max_pulls` come first.
+    """Return the Run of `algorithm` on `problem`, which ends when the algorithm stops or `max_pulls` come first.
 
     Parameters
     ----------
     algorithm : generator
         Fresh generator of a rule, for example `rage(arms, delta=0.05)`.
     problem : LinearBandit
-        The truth, from which rewards are drawn.
+        The true problem, from which rewards are drawn.
     rng : numpy.random.Generator
-        Draws the rewards, nothing else.
+        Source of the rewards, and of nothing else.
     max_pulls : int, optional
         Number of pulls at which the run is cut off; by default none.
     misspecified : bool, default False
@@ -60,7 +60,7 @@ def play(
     Returns
     -------
     Run
-        `stopped` is False, and `result` None, when `max_pulls` came first. A batch that would pass it is not pulled.
+        `stopped` is False, and `result` None, if `max_pulls` came first. A batch that would exceed it is not pulled.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
 
 
 def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
-    """Play a Loop pull by pull, in chunks; True when `choose` was negative, False when `max_pulls` came first."""
+    """Play a Loop pull by pull, in chunks; return True if `choose` ended it, False if `max_pulls` came first."""
     run = runner(loop.choose, loop.update, problem.draw)
     chunk = chunks.get(run, FIRST_CHUNK)
     while True:
@@ -154,13 +154,13 @@ def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
 
 
 def next_chunk(chunk, seconds):
-    """Return how many pulls take about SECONDS, after `chunk` pulls took `seconds`: at most 16 times as many."""
+    """Return how many pulls take about SECONDS, given that `chunk` pulls took `seconds`: at most 16 times as many."""
     return max(1, int(chunk * min(16.0, SECONDS / max(seconds, 1e-9))))
 
 
 @functools.cache
 def runner(choose, update, draw):
-    """Return the compiled loop of a rule and a noise, which itself returns OVER, CUT_OFF or PAUSED."""
+    """Return the compiled loop of a rule and a noise, which returns OVER, CUT_OFF or PAUSED."""
     parts = {"choose": choose, "update": update, "draw": draw}
     addresses = [_address(part) for part in parts.values()]
     copy = FunctionType(_loop.__code__, globals() | parts)
@@ -169,7 +169,7 @@ def runner(choose, update, draw):
 
 
 def _address(function):
-    """Where in this package a function is found by name, "module.name"; None if it is not."""
+    """Return the name "module.name" under which this package has a function, or None if it has not."""
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     if module.startswith(PACKAGE + ".") and getattr(sys.modules[module], name, None) is function:
         return f"{module.removeprefix(PACKAGE + '.')}.{name}"

@@ -1,7 +1,7 @@
-"""Performance profiles and probabilities of improvement over many instances, with bootstrap intervals.
+"""Compute performance profiles and probabilities of improvement over many instances, with bootstrap intervals.
 
 Every instance has the same weight, and runs are resampled within each instance (Agarwal et al. 2021). A smaller score
-is better. A run that gave no right answer has the score infinity.
+is better. A run without a right answer has the score infinity.
 """
 
 import numpy as np
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from bandits_lib.simulate.intervals import wilson_interval
 
-LEVEL = 0.95  # of each interval by itself
+LEVEL = 0.95  # confidence of each interval by itself
 
 
 def times_bound(table: pd.DataFrame) -> pd.Series:
-    """Return the score of fixed-confidence runs: pulls over the lower bound of the run's own problem.
+    """Return the scores of fixed-confidence runs: pulls divided by the lower bound of the run's own problem.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def times_bound(table: pd.DataFrame) -> pd.Series:
     Returns
     -------
     pandas.Series
-        Scores, one for each row, infinite if not right. The bound is one for the mean: a single run may take less.
+        Scores, one for each row, infinite if not right. The bound is one for the mean, so a single run may take less.
 
     Notes
     -----
@@ -65,9 +65,9 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
 
     Notes
     -----
-    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The band holds percentiles of bootstrap
-    samples. Where all runs of an instance agree, a bootstrap sees no spread. So the band reaches at least from (1 - w)
-    F to F + w (1 - F), w being Wilson's upper end for no success in all runs (stratified by Yan and Su 2010).
+    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The band has percentiles of bootstrap
+    samples. If all runs of an instance agree, a bootstrap sees no spread. So the band reaches at least from (1 - w) F
+    to F + w (1 - F), where w is Wilson's upper end for no success in all runs (stratified by Yan and Su 2010).
 
     Examples
     --------
@@ -87,7 +87,7 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
 
 
 def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return how probably a run of `first` is better than one of each other rule, averaged over instances.
+    """Return the probability that a run of `first` is better than one of each other rule, averaged over instances.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
 
     Notes
     -----
-    The statistic of Mann and Whitney (1947) in every instance, over all pairs of runs (Agarwal et al. 2021, section
-    4.3). Runs of equal number met the same problem and the same noise, so they are resampled together.
+    This is the statistic of Mann and Whitney (1947) in every instance, over all pairs of runs (Agarwal et al. 2021,
+    section 4.3). Runs of equal number had the same problem and the same noise, so they are resampled together.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
 
 
 def _rules(table):
-    """{rule: its rows}, each with all instances."""
+    """Return {rule: its rows}; each rule must have all instances."""
     rules, everywhere = dict(tuple(table.groupby("algorithm", sort=False))), set(table["instance"])
     for name, rows in rules.items():
         if missing := everywhere - set(rows["instance"]):
@@ -146,24 +146,25 @@ def _rules(table):
 
 
 def _scores(rows):
-    """The scores of each instance, by its name and in the order of the runs."""
+    """Return the scores of each instance, by its name and in the order of the runs."""
     return [each.sort_values("run")["score"].to_numpy(dtype=float) for _, each in rows.groupby("instance")]
 
 
 def _wins(x, y, first, second):
-    """1 where a run of the one is better than one of the other, 1/2 where they are level: (N, N)."""
+    """Return (N, N): 1 where a run of the first rule is better than one of the second, 1/2 where they are level."""
     if len(x) != len(y):
         raise ValueError(f"{first} has {len(x)} runs of an instance and {second} {len(y)}: compare as many of each")
     return (x[:, None] < y) + 0.5 * (x[:, None] == y)
 
 
 def _weights(n, draws, rng):
-    """For each bootstrap sample of n runs the share of every run: (draws, n)."""
+    """Return for each bootstrap sample of n runs the share of every run: (draws, n)."""
     return rng.multinomial(n, np.full(n, 1 / n), size=draws) / n
 
 
 def _frame(share, means, runs):
-    """Shares with percentiles of the bootstrap, and the least that is left to either side."""
+    """Return shares with percentiles of the bootstrap, widened to Wilson's end for no success on either side."""
+
     share = np.asarray(share, dtype=float)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     least = wilson_interval(0, runs, LEVEL)[2]

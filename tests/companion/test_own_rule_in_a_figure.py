@@ -255,7 +255,7 @@ def test_the_command_plays_a_file_beside_the_notebook(tmp_path):
 def test_the_command_says_what_is_wrong_before_anything_is_played(tmp_path):
     done = headless(tmp_path, ("rule", "my_rule.py:mine"), *SMALL)
     assert done.returncode == 1
-    sentence = "ValueError: there is no file my_rule.py in the folder notebooks/; beside it lies example_rule.py"
+    sentence = "ValueError: there is no file my_rule.py in the folder notebooks/; beside it there is example_rule.py"
     assert sentence in done.stdout
     assert not (tmp_path / "build" / "figures").exists()
 

@@ -90,14 +90,18 @@ def test_compiled_loops_may_stand_in_the_file(written):
     "place, text, message",
     [
         ("my_rule.py", "", r'a rule is named "<file>.py:<function>", .* got \'my_rule.py\''),
-        ("your_rule.py:mine", "", "there is no file your_rule.py in the folder .*; beside it lies my_rule.py"),
+        ("your_rule.py:mine", "", "there is no file your_rule.py in the folder .*; beside it there is my_rule.py"),
         ("my_rule.py:mine", "def other(arms):\n" + BODY, "my_rule.py has no function mine; it has other"),
         ("my_rule.py:mine", "mine = 5\n", "my_rule.py has no function mine; it has none"),
-        ("my_rule.py:mine", "def mine(arms:\n", "my_rule.py is no Python, line 6"),
+        ("my_rule.py:mine", "def mine(arms:\n", "my_rule.py is not valid Python, line 6"),
         ("my_rule.py:mine", "1 / 0\n", "my_rule.py cannot be run: ZeroDivisionError: division by zero"),
-        ("my_rule.py:mine", "import helpers_of_mine\n", "my_rule.py imports helpers_of_mine, which is no installed"),
-        ("my_rule.py:mine", "from . import helper\n", "my_rule.py imports ., which is no installed library"),
-        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, which nobody tells it"),
+        (
+            "my_rule.py:mine",
+            "import helpers_of_mine\n",
+            "my_rule.py imports helpers_of_mine, which is not an installed",
+        ),
+        ("my_rule.py:mine", "from . import helper\n", "my_rule.py imports ., which is not an installed library"),
+        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, which nothing gives a value"),
         ("my_rule.py:mine", "def mine(delta=1):\n" + BODY, "my_rule.py:mine has no argument `arms`; it has delta"),
     ],
 )

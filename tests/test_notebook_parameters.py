@@ -132,6 +132,8 @@ OTHER = {
     ("weltz2023_3_head", "subsets"): 2,
     ("weltz2023_4_level_sets", "coverage_runs"): 150,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],
+    ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
+    ("jedra2020_5_many_arms", "published_sizes"): [2500],
     ("companion_your_own_rule", "max_pulls"): 1_000,
     ("companion_your_own_rule", "max_seconds"): 1e-9,
     ("fiez2019_5f_click_through", "click_log"): other_clicks,

@@ -133,6 +133,7 @@ OTHER = {
     ("weltz2023_3_head", "subsets"): 2,
     ("weltz2023_4_level_sets", "coverage_runs"): 150,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],
+    ("azizi2022_all_figures", "most_arms"): 32,  # Figure 6 has 32 and 64
     ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
     ("jedra2020_5_many_arms", "published_sizes"): [2500],
     ("companion_your_own_rule", "max_pulls"): 1_000,

@@ -40,6 +40,7 @@ TIMED = re.compile(r"^azizi2022_8_1_adaptive/peace_cost,.*\n", re.MULTILINE)  # 
 # Values of the small run where FEW draws, or the notebook's own value, are too few or take too long.
 COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
+    "companion_your_own_arms": {"user_runs": 1},
     "fiez2019_2_rounding": {"draws": 10},
     "fiez2019_5a_benchmark": {"dims": [3, 5, 7], "angle": 0.1},
     "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400], "table_runs": 40},
@@ -132,6 +133,9 @@ OTHER = {
     ("weltz2023_3_head", "subsets"): 2,
     ("weltz2023_4_level_sets", "coverage_runs"): 150,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],
+    ("azizi2022_all_figures", "most_arms"): 32,  # Figure 6 has 32 and 64
+    ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
+    ("jedra2020_5_many_arms", "published_sizes"): [2500],
     ("companion_your_own_rule", "max_pulls"): 1_000,
     ("companion_your_own_rule", "max_seconds"): 1e-9,
     ("fiez2019_5f_click_through", "click_log"): other_clicks,

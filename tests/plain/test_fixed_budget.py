@@ -39,7 +39,7 @@ two_seeds = pytest.mark.parametrize("seed", range(2))
 
 def same(plain, fast, problem, seed):
     """Play both with the same rewards: the same counts and the same recommendation."""
-    slow, quick = (play(rule, problem, RNG(seed)) for rule in (plain, fast))
+    slow, quick = (play(rule, problem, RNG(seed), misspecified=True) for rule in (plain, fast))
     np.testing.assert_array_equal(slow.counts, quick.counts)
     assert slow.stopped and slow.result.recommendation == quick.result.recommendation
     return slow

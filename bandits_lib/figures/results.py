@@ -85,7 +85,8 @@ def save(
 
     Examples
     --------
-    >>>     >>> import pandas as pd
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
     >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)

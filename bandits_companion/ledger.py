@@ -74,8 +74,24 @@ def short(text, width=WIDTH):
 SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 
-def anchor(id):
-    """Return the anchor of a sentence or finding, its paper, section and name: azizi2022-8_3-lingape."""
+def anchor(id: str) -> str:
+    """Return the anchor of a sentence or finding on the pages that show it.
+
+    Parameters
+    ----------
+    id : str
+        Of a claim: <notebook>/<name>, with its part and reading if it has them.
+
+    Returns
+    -------
+    str
+        Paper, section and name.
+
+    Examples
+    --------
+    >>> anchor("azizi2022_8_3_randomised/lingape@text")
+    'azizi2022-8_3-lingape'
+    """
     [(paper, section, words, name)] = SECTION.findall(sentence(id))
     return f"{paper}-{section.strip('_') or words}-{name}"
 

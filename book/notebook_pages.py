@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TITLES = yaml.safe_load((Path(__file__).parent / "titles.yaml").read_text(encoding="utf-8"))
 NUMBERED = ("Figure", "Table")  # the titles of the papers' own figures and tables begin so
 REPRODUCED = re.compile(r"^\*\*What is \w+\.\*\* (.+?[^.\d]\.)(?= +[A-Z]|$)", re.MULTILINE)
-LONG = 6  # lines; longer cells of code are folded
+LONG = 4  # lines; longer cells of code are folded
 
 
 def copy_notebook(path, folder):

@@ -129,7 +129,7 @@ OTHER = {
     ("azizi2022_8_1_adaptive", "coin_shares"): [0.52, 0.3],
     ("companion_your_own_arms", "arms_csv"): fewer_arms,
     ("fiez2019_5b_many_arms", "table_sizes"): [2500],
-    ("weltz2023_3_head", "dims"): [3, 5, 6],  # the claims need 6
+    ("weltz2023_3_head", "dims"): [3, 4, 8],  # the claims need two even ones, and one of at least 6
     ("weltz2023_3_head", "subsets"): 2,
     ("weltz2023_4_level_sets", "coverage_runs"): 150,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],

@@ -154,7 +154,7 @@ def test_peace_but_for_the_short_cuts_of_the_fast_rule(problem, seed, monkeypatc
 @each_problem
 def test_peace_spends_as_much_as_the_fast_rule(problem):
     plain = play(peace(problem.arms, 200, RNG(50)), problem, RNG(0))
-    fast = play(fixed_budget.peace(problem.arms, budget=200, rng=RNG(50)), problem, RNG(0))
+    fast = play(fixed_budget.peace(problem.arms, budget=200, sigma=problem.sigma, rng=RNG(50)), problem, RNG(0))
     assert plain.counts.sum() == fast.counts.sum()
 
 

@@ -78,10 +78,7 @@ class Norms(NamedTuple):
 
 
 def norms_of(arms, items, counts, ridge, longer):
-    """Return the `Norms` of a phase, computed afresh from its counts (K,) and, with a ridge, the identity.
-
-    Pairs are kept whose squared norm is above `longer` times the largest.
-    """
+    """The `Norms` afresh from counts (K,) and, with a ridge, the identity; pairs above `longer` times the largest."""
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     columns, items, arms = transposed(items), product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
@@ -94,8 +91,7 @@ def norms_of(arms, items, counts, ridge, longer):
 
 @compiled
 def distances(points, longer):
-    """Squared distances of pairs i < j of points (m, r) above `longer` times the largest, row by row; j of each, the
-    end of each row and the largest in it."""
+    """Of points (m, r): `pairs` of squared distance above `longer` times the largest, `second`, `ends` and `tops`."""
     m, columns, n, top = len(points), transposed(points), 0, 0.0
     row, pairs, second = np.empty(m), np.empty(m * (m - 1) // 2), np.empty(m * (m - 1) // 2, np.int64)
     ends, tops = np.empty(m - 1, np.int64), np.zeros(m - 1)
@@ -132,8 +128,7 @@ def from_one(columns, i, row):
 
 @kernel
 def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
-    """Pull greedily until the value is below `target` or n is `until`; return n, whether it is, and True, or False at
-    a pull that leaves no more than `shorter`, for which pairs count that are not kept."""
+    """Greedy pulls: n, whether the value is below `target`, and False at a pull that would leave only `shorter`."""
     while n < until:
         arm = least_worst(norms, columns)
         if norms.left[lowest(norms.left)] <= shorter:

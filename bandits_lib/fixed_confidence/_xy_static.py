@@ -55,8 +55,7 @@ def others_from(items, leader):
 
 
 def separated(directions, fit, radius):
-    """Return whether the leader, by its differences from the others, passes the test, and the largest width; the width
-    is infinite if the data do not span a difference."""
+    """Whether a leader of these differences passes, and the largest width, infinite where data span no difference."""
     widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
 

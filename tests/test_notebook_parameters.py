@@ -136,6 +136,7 @@ OTHER = {
     ("weltz2023_3_head", "dims"): [3, 4, 8],  # the claims need two even ones, and one of at least 6
     ("weltz2023_3_head", "subsets"): 2,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],
+    ("fiez2019_5f_click_through", "lingape_runs"): 1,
     ("azizi2022_all_figures", "most_arms"): 128,  # which the saved runs of Figure 6 have
     ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
     ("jedra2020_5_many_arms", "published_sizes"): [2500],

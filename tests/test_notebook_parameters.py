@@ -50,7 +50,7 @@ SMALL: dict[str, dict] = {
     "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400], "table_runs": 40},
     "fiez2019_5c_sphere": {"sizes": [40, 80, 120], "solver_size": 40},
     "fiez2019_5d_transductive": {"text_dims": [10, 20, 30], "code_dims": [10, 20]},
-    "fiez2019_5f_click_through": {"max_pulls": 30_000},
+    "fiez2019_5f_click_through": {"max_pulls": 30_000, "lingape_runs": FEW},
     "jedra2020_3_track_and_stop": {"logs": [100, 300, 1000], "pac_pulls": 100},
     "jedra2020_4_sphere": {"dims": [2, 4, 8], "epsilons": [0.16, 0.11, 0.08]},
     "jedra2020_5_many_arms": {"sizes": [300, 1000], "published_sizes": [1000], "wide_sizes": [200, 400]},
@@ -136,7 +136,6 @@ OTHER = {
     ("weltz2023_3_head", "dims"): [3, 4, 8],  # the claims need two even ones, and one of at least 6
     ("weltz2023_3_head", "subsets"): 2,
     ("azizi2022_E3_od_linbai", "budgets"): [100, 200, 600],
-    ("fiez2019_5f_click_through", "lingape_runs"): 1,
     ("azizi2022_all_figures", "most_arms"): 128,  # which the saved runs of Figure 6 have
     ("jedra2020_5_many_arms", "sizes"): [400, 1000],  # one is of Table 1
     ("jedra2020_5_many_arms", "published_sizes"): [2500],

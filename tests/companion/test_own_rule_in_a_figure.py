@@ -166,7 +166,10 @@ def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["your_rule.py:mine"], "run.py: there is no file your_rule.py in the folder notebooks/; beside it there is no"),
+        (
+            ["your_rule.py:mine"],
+            "run.py: there is no file your_rule.py in the folder notebooks/; beside it there is no",
+        ),
         (["my_rule.py:yours"], "run.py: my_rule.py has no function yours; it has mine"),
         (["my_rule.py"], 'run.py: a rule is named "<file>.py:<function>"'),
         (

@@ -10,7 +10,17 @@ import pandas as pd
 import yaml
 from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import MARGINS, holds_for, judged, read, read_file, sentences, told, totals
+from bandits_companion.claims_table import (
+    MARGINS,
+    condition,
+    holds_for,
+    judged,
+    read,
+    read_file,
+    sentences,
+    told,
+    totals,
+)
 from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
@@ -21,6 +31,10 @@ __all__ = ["anchor", "box", "in_detail", "markdown", "outcomes", "page", "read",
 HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
 KINDS = {"text": "by the text", "program": "in the published program"}
+INTRODUCTION = """This page lists the sentences of the paper with their outcomes, and says for each of them what was measured. A number
+stands with its 95 % interval, and in brackets with the values for which the words are true. A negative control is a case
+for which the sentence is false, and must fail the same test. A positive control must pass it. The rules are explained in
+[How a sentence is judged](../../docs/verdicts.md)."""
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -216,14 +230,14 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     >>> from bandits_companion.verdicts import Rule
     >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
     >>> page("fiez2019", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
-    '# What holds of fiez2019 (RAGE)'
+    '# Ledger of fiez2019 (RAGE)'
     """
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
-    copy = f"Quotations are compared with a text of the published paper, SHA-256 `{COPIES[paper]}`."
+    copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
     found = sentences(claims).sort_index(key=lambda ids: ids.map(lambda id: order.get(id, 0)), kind="stable")
-    parts = [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own), copy]
+    parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims, own), copy]
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
@@ -241,7 +255,7 @@ def _link(id):
 
 def _details(id, row, claims, source):
     """Return one sentence, with its source in brackets and everything that was measured, as Markdown."""
-    note = f" ({row['note']})" if row["note"] else ""
+    note = f" ({row['note']})" if row["note"] and not claims["untestable"].any() else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
     lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"]
@@ -254,11 +268,11 @@ def _measured(claim):
     if claim["untestable"]:
         return f"not testable: {claim['untestable']}"
     names = ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
-    said = f"*{names}*: {claim['measures']}: {told(claim)}, {judged(claim)} (true: {holds_for(claim)})."
-    for name in ("loser", "winner"):
+    said = f"*{names}*: {claim['measures']}: {told(claim)}, {judged(claim)} ({condition(claim)})."
+    for name, called in (("loser", "Negative control"), ("winner", "Positive control")):
         if claim[name]:
             ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
-            said += f" The {name}, {claim[name]}: {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
+            said += f" {called} ({claim[name]}): {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
     return f"{said} {claim['explanation']}".strip()
 
 

@@ -252,7 +252,7 @@ def test_parts_and_readings_of_a_sentence_come_from_the_ids():
 
 
 def test_a_program_that_does_not_hold_beside_the_text_is_flagged():
-    assert one(reading("text", AHEAD), reading("program", EVEN))["note"] == "the published program: level"
+    assert one(reading("text", AHEAD), reading("program", EVEN))["note"] == "in the published program: level"
     assert one(reading("text", AHEAD), reading("program", AHEAD))["note"] == ""
     assert "program: falls" in one(reading("text", AHEAD, slack="9"), reading("program", BEHIND))["note"]
 
@@ -264,9 +264,9 @@ def test_what_was_measured_is_that_of_the_kind_that_decides():
 
 def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
     said = one(reading("text", (0.02, 0.01, 0.03)))
-    assert said["outcome"] == "holds by the text" and said["note"] == "level with margins half or twice as wide"
+    assert said["outcome"] == "holds by the text" and said["note"] == "with margins half or twice as wide: level"
     said = one(reading("text", (0.01, 0.005, 0.015)))
-    assert said["outcome"] == "level" and said["note"] == "holds by the text with margins half or twice as wide"
+    assert said["outcome"] == "level" and said["note"] == "with margins half or twice as wide: holds by the text"
 
 
 # --- controls
@@ -279,14 +279,14 @@ def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
 def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refused):
     said = one(reading(kind, AHEAD, loser=loser))
     assert (said["outcome"] != "not contradicted") == refused
-    assert ("XY-static is not refused either" in said["note"]) != refused
+    assert ("the negative control (XY-static) does not fail" in said["note"]) != refused
 
 
 def test_where_the_program_holds_of_its_loser_too_the_text_decides():
     for text, by_text in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
         said = one(reading("text", text), reading("program", AHEAD, loser=AHEAD))
         assert (said["program"], said["outcome"]) == ("H", by_text)
-        assert said["note"] == "in the published program XY-static is not refused either"
+        assert said["note"] == "in the published program the negative control (XY-static) does not fail"
         said = one(reading("text", text), reading("program", AHEAD, loser=BEHIND))
         assert said["outcome"] == "holds in the published program only"
 
@@ -297,7 +297,7 @@ def test_a_loser_of_a_reading_that_does_not_decide_says_nothing():
 
 def test_one_part_of_which_the_loser_fails_is_enough():
     parts = (reading("text", AHEAD, "a"), reading("text", AHEAD, "b", loser=AHEAD))
-    assert one(*parts)["note"] == "XY-static is not refused either"
+    assert one(*parts)["note"] == "the negative control (XY-static) does not fail"
     assert one(*parts, reading("text", AHEAD, "c", loser=BEHIND))["outcome"] == "holds by the text"
 
 
@@ -307,7 +307,7 @@ def test_one_part_of_which_the_loser_fails_is_enough():
 def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, passes):
     said = one(reading("text", BEHIND, winner=winner), reading("program", BEHIND, winner=AHEAD))
     assert said["outcome"] == ("falls by the text" if passes else "undecided")
-    assert ("the oracle does not pass either" in said["note"]) != passes
+    assert ("the positive control (the oracle) does not pass" in said["note"]) != passes
 
 
 def named(claim, **names):
@@ -316,7 +316,7 @@ def named(claim, **names):
 
 def test_each_loser_is_refused_in_a_part_of_its_own():
     parts = [reading("text", AHEAD, "a", loser=BEHIND), named(reading("text", AHEAD, "b", loser=AHEAD), loser="ALBA")]
-    assert one(*parts)["note"] == "ALBA is not refused either"
+    assert one(*parts)["note"] == "the negative control (ALBA) does not fail"
     parts.append(named(reading("text", AHEAD, "c", loser=EVEN), loser="ALBA"))
     assert one(*parts)["outcome"] == "holds by the text"
 

@@ -59,13 +59,15 @@ def condition(row):
     """Return in words, as a condition, for which values the statement of a row is true."""
     low, high, graded = row["holds_low"], row["holds_high"], row["graded"]
     if not isnan(row["printed"]):
-        return holds_for(row)
+        return holds_for(row) if row["printed_half"] else f"expected {row['printed']:.6g}"
     if graded in ("large", "small"):
         return "true if at least 2" if graded == "large" else "true if at most 0.5"
     if graded:
         near = f"{verdicts.RULER[graded][0]:g}"
         both = f"within a factor of {near} of 1" if graded == "ratio" else f"within {near} of 0"
         return f"true if {f'at most {near}' if row['side'] == 'below' else both}"
+    if (low, high) == (0, 1) and not isnan(row["tie_low"]):  # a difference of shares, or a ratio
+        return "true if at least 0" if row["tie_low"] < 0 else "true if at most 1"
     if low == high:
         return f"true if exactly {low:.3g}"
     if high == inf:
@@ -77,7 +79,8 @@ def judged(row):
     """Return the letter of a row in words, with the runs that would decide it or the deviation that would be found."""
     found = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
     if row["letter"] == "L":
-        return found + verdicts.sign(rule_of(row), [row[end] for end in MEASURED])
+        said = {"+": " (true without the margin)", "-": " (false without the margin)", "": ""}
+        return found + said[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
         return f"{found} ({times} would decide)"
@@ -243,7 +246,9 @@ def _doubt(rows, margin):
         return f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
     losers = [row for row in rows if row["loser"]]
     refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
-    return next((f"the negative control ({row['loser']}) does not fail" for row in losers if row["loser"] not in refused), "")
+    return next(
+        (f"the negative control ({row['loser']}) does not fail" for row in losers if row["loser"] not in refused), ""
+    )
 
 
 def _of_kind(rows, kind, margin):

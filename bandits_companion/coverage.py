@@ -15,8 +15,8 @@ from bandits_lib.files import atomic_write
 
 KINDS = ("claims", "errata", "not testable", "open")
 INTRODUCTION = (
-    "The tables list every theorem, figure, table and experiment of the papers. Each line has the claims that test it with "
-    "their outcomes, the errata about it, or the reason why it is not tested."
+    "The tables list every theorem, figure, table and experiment of the papers. Each line has the claims that test it "
+    "with their outcomes, the errata about it, or the reason why it is not tested."
 )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from os import PathLike
+from os.path import commonprefix
 from pathlib import Path
 
 import pandas as pd
@@ -31,10 +32,12 @@ __all__ = ["anchor", "box", "in_detail", "markdown", "outcomes", "page", "read",
 HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
 KINDS = {"text": "by the text", "program": "in the published program"}
-INTRODUCTION = """This page lists the sentences of the paper with their outcomes, and says for each of them what was measured. A number
-stands with its 95 % interval, and in brackets with the values for which the words are true. A negative control is a case
-for which the sentence is false, and must fail the same test. A positive control must pass it. The rules are explained in
-[How a sentence is judged](../../docs/verdicts.md)."""
+INTRODUCTION = (
+    "This page lists the sentences of the paper with their outcomes, and says what was measured for each of them. Each "
+    "number has its 95 % interval and, in round brackets, the values for which the words are true. A negative control "
+    "is a case for which the sentence is false: it must fail the same test. A positive control must pass the test. "
+    "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
+)
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -259,21 +262,52 @@ def _details(id, row, claims, source):
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
     lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"]
-    return "\n".join([*lines, *(f"- {_measured(claim)}" for claim in claims.to_dict("records"))])
+    alike: dict[str, list] = {}
+    for claim in claims.to_dict("records"):
+        alike.setdefault(claim["measures"].partition("; ")[0], []).append(claim)
+    return "\n".join([*lines, *chain.from_iterable(map(_alike, alike.values())), *_explanations(claims)])
+
+
+def _alike(claims):
+    """Return the lines of claims that measure the same thing; what they measure stands once."""
+    if claims[0]["untestable"]:
+        return [f"- not testable: {claims[0]['untestable']}"]
+    if len(claims) == 1:
+        return [f"- *{_names(claims[0])}*: {claims[0]['measures']}. Measured: {_measured(claims[0])}"]
+    pieces = [claim["measures"].split("; ") for claim in claims]
+    shared = len(commonprefix(pieces))
+    lines = [f"- {'; '.join(pieces[0][:shared])}:"]
+    for claim, own in zip(claims, pieces, strict=True):
+        rest = f" ({'; '.join(own[shared:])})" if own[shared:] else ""
+        lines.append(f"  - *{_names(claim)}*{rest}: {_measured(claim)}")
+    return lines
+
+
+def _explanations(claims):
+    """Return a line for each explanation, with the parts and readings that it explains unless it explains all."""
+    explained: dict[str, list] = {}
+    for claim in claims.to_dict("records"):
+        explained.setdefault(claim["explanation"], []).append(f"*{_names(claim)}*")
+    for text, names in explained.items():
+        of = f" ({'; '.join(names)})" if len(explained) > 1 else ""
+        if text:
+            yield f"- Explanation{of}: {text}"
+
+
+def _names(claim):
+    """Return the part and the reading of a claim, or its kind."""
+    part, reading = part_and_reading(claim["id"])
+    return ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
 
 
 def _measured(claim):
-    """Return one part under one reading: what was measured, the letter, and the controls."""
-    part, reading = part_and_reading(claim["id"])
-    if claim["untestable"]:
-        return f"not testable: {claim['untestable']}"
-    names = ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
-    said = f"*{names}*: {claim['measures']}: {told(claim)}, {judged(claim)} ({condition(claim)})."
+    """Return the number of one part under one reading, its letter and its controls."""
+    said = f"{told(claim)} ({condition(claim)}): {judged(claim)}."
     for name, called in (("loser", "Negative control"), ("winner", "Positive control")):
         if claim[name]:
             ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
             said += f" {called} ({claim[name]}): {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
-    return f"{said} {claim['explanation']}".strip()
+    return said
 
 
 def _findings(claims, source):

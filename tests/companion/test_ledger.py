@@ -85,9 +85,13 @@ def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons
     page = ledger.page("fiez2019", made)
     assert "**holds by the text** (in the published program: falls" in page
     assert "“A is fewer | B is more” ([b](../../notebooks/fiez2019_9.ipynb))" in page and "“fewer”" in page
-    assert "- *text*: a | b: 0.5, holds (true if between 0 and 1). Negative control (XY-static): 2, falls." in page
-    assert "- *x, text*: A over B: 2, falls (true if between 0 and 1). Positive control (the oracle): 0.5" in page
-    assert "- *program*: A over B: 2, falls" in page and "undecided (4 times the runs would decide)" in page
+    assert (
+        "- *text*: a | b. Measured: 0.5 (true if between 0 and 1): holds. Negative control (XY-static): 2, falls."
+        in page
+    )
+    assert "- A over B:\n  - *x, text*: 2 (true if between 0 and 1): falls. Positive control (the oracle): 0.5" in page
+    assert "- *program*: A over B. Measured: 2 (true if between 0 and 1): falls" in page
+    assert "undecided (4 times the runs would decide)" in page
     assert "- not testable: a wish" in page and " ".join(LONG.split()) in page
     assert "7 (printed 7 ± 0.1: compatible (a factor of 1.02 would be found))" in page
 

@@ -131,13 +131,13 @@ def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
 @pytest.mark.parametrize(
     ("rule", "low", "high", "expected"),
     [
-        (LEAD, 0.001, 0.02, "level+"),
-        (LEAD, -0.02, -0.001, "level-"),
+        (LEAD, 0.001, 0.02, "level (true without the margin)"),
+        (LEAD, -0.02, -0.001, "level (false without the margin)"),
         (LEAD, 0.0, 0.01, "level"),
-        (RATIO, 0.95, 0.99, "level+"),
-        (RATIO, 1.01, 1.1, "level-"),
-        (LARGE, 1.01, 1.1, "level+"),
-        (SMALL, 1.01, 1.09, "level-"),
+        (RATIO, 0.95, 0.99, "level (true without the margin)"),
+        (RATIO, 1.01, 1.1, "level (false without the margin)"),
+        (LARGE, 1.01, 1.1, "level (true without the margin)"),
+        (SMALL, 1.01, 1.09, "level (false without the margin)"),
         (SMALL, 0.99, 1.01, "level"),
         (LEAD, 0.03, 0.04, "holds"),
     ],
@@ -351,7 +351,7 @@ def test_controls_have_the_margin_of_the_sentence():
     """A loser at .03 is ahead of nothing once the margin is .04; then the sentence would hold."""
     said = one(reading("text", AHEAD, loser=(0.03, 0.025, 0.035)))
     assert said["outcome"] == "not contradicted"
-    assert "holds by the text with margins half or twice as wide" in said["note"]
+    assert "with margins half or twice as wide: holds by the text" in said["note"]
 
 
 def test_slack_and_samples_do_not_contradict():

@@ -79,7 +79,7 @@ def judged(row):
     """Return the letter of a row in words, with the runs that would decide it or the deviation that would be found."""
     found = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
     if row["letter"] == "L":
-        said = {"+": " (true without the margin)", "-": " (false without the margin)", "": ""}
+        said = {"+": " (direction as stated)", "-": " (opposite direction)", "": ""}
         return found + said[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"

@@ -96,6 +96,14 @@ def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons
     assert "7 (printed 7 ± 0.1: compatible (a factor of 1.02 would be found))" in page
 
 
+def test_an_explanation_stands_once_with_the_parts_and_readings_that_it_explains():
+    parts = [claim(f"fiez2019_9/a.{part}@text", 2.0, why={"F": "because"}) for part in "xy"]
+    page = ledger.page("fiez2019", table(parts))
+    assert page.count("because") == 1 and page.endswith("\n- Explanation: because\n")
+    page = ledger.page("fiez2019", table([*parts, claim("fiez2019_9/a.x@program", 2.0, kind="program")]))
+    assert page.endswith("\n- Explanation (*x, text*; *y, text*): because\n")
+
+
 def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):
     rows = table([claim("fiez2019_2/late", 0.5), claim("fiez2019_5/early", 0.5, place="Abstract")])
     monkeypatch.setattr(ledger, "find", lambda: dict.fromkeys(["fiez2019_5/early", "fiez2019_2/late"]))

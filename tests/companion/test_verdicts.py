@@ -9,7 +9,7 @@ from made_up import FEWER, claim
 
 from bandits_companion import verdicts
 from bandits_companion.claims import table
-from bandits_companion.claims_table import judged, sentences, totals
+from bandits_companion.claims_table import condition, judged, sentences, totals
 from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule, detects, letter, of_kind, outcome
 
 RATIO = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
@@ -131,13 +131,13 @@ def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
 @pytest.mark.parametrize(
     ("rule", "low", "high", "expected"),
     [
-        (LEAD, 0.001, 0.02, "level (true without the margin)"),
-        (LEAD, -0.02, -0.001, "level (false without the margin)"),
+        (LEAD, 0.001, 0.02, "level (direction as stated)"),
+        (LEAD, -0.02, -0.001, "level (opposite direction)"),
         (LEAD, 0.0, 0.01, "level"),
-        (RATIO, 0.95, 0.99, "level (true without the margin)"),
-        (RATIO, 1.01, 1.1, "level (false without the margin)"),
-        (LARGE, 1.01, 1.1, "level (true without the margin)"),
-        (SMALL, 1.01, 1.09, "level (false without the margin)"),
+        (RATIO, 0.95, 0.99, "level (direction as stated)"),
+        (RATIO, 1.01, 1.1, "level (opposite direction)"),
+        (LARGE, 1.01, 1.1, "level (direction as stated)"),
+        (SMALL, 1.01, 1.09, "level (opposite direction)"),
         (SMALL, 0.99, 1.01, "level"),
         (LEAD, 0.03, 0.04, "holds"),
     ],
@@ -145,6 +145,29 @@ def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
 def test_level_is_marked_where_the_interval_excludes_equality(rule, low, high, expected):
     (row,) = table([claim("fiez2019_9/a", between(low, high), rule)]).to_dict("records")
     assert judged(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (FEWER, "true if between 0 and 1"),
+        (RATIO, "true if at most 1"),
+        (LEAD, "true if at least 0"),
+        (Rule(0, 1, tie_low=-0.02, tie_high=0.02), "true if at least 0"),
+        (Rule(-inf, 0.05), "true if at most 0.05"),
+        (Rule(2, 2), "true if exactly 2"),
+        (LARGE, "true if at least 2"),
+        (SMALL, "true if at most 0.5"),
+        (close("ratio"), "true if at most 1.1"),
+        (close("ratio", "both"), "true if within a factor of 1.1 of 1"),
+        (close("exponent", "both"), "true if within 0.2 of 0"),
+        (Rule(printed=190.0, half=30.0), "printed 190 ± 30"),
+        (Rule(printed=1.0, half=0.0), "expected 1"),
+    ],
+)
+def test_the_values_for_which_a_sentence_is_true_are_a_condition_in_words(rule, expected):
+    (row,) = table([claim("fiez2019_9/a", 0.5, rule)]).to_dict("records")
+    assert condition(row) == expected
 
 
 def test_a_printed_number_counts_its_own_error():

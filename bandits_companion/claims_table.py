@@ -55,15 +55,36 @@ def holds_for(row):
     return f"{row['holds_low']:.3g} to {row['holds_high']:.3g}" if row["quote"] else ""
 
 
+def condition(row):
+    """Return in words, as a condition, for which values the statement of a row is true."""
+    low, high, graded = row["holds_low"], row["holds_high"], row["graded"]
+    if not isnan(row["printed"]):
+        return holds_for(row) if row["printed_half"] else f"expected {row['printed']:.6g}"
+    if graded in ("large", "small"):
+        return "true if at least 2" if graded == "large" else "true if at most 0.5"
+    if graded:
+        near = f"{verdicts.RULER[graded][0]:g}"
+        both = f"within a factor of {near} of 1" if graded == "ratio" else f"within {near} of 0"
+        return f"true if {f'at most {near}' if row['side'] == 'below' else both}"
+    if (low, high) == (0, 1) and not isnan(row["tie_low"]):  # a difference of shares, or a ratio
+        return "true if at least 0" if row["tie_low"] < 0 else "true if at most 1"
+    if low == high:
+        return f"true if exactly {low:.3g}"
+    if high == inf:
+        return f"true if at least {low:.3g}"
+    return f"true if at most {high:.3g}" if low == -inf else f"true if between {low:.3g} and {high:.3g}"
+
+
 def judged(row):
-    """Return the letter of a row in words, with the runs that would decide it or the deviation that would show."""
+    """Return the letter of a row in words, with the runs that would decide it or the deviation that would be found."""
     found = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
     if row["letter"] == "L":
-        return found + verdicts.sign(rule_of(row), [row[end] for end in MEASURED])
+        said = {"+": " (direction as stated)", "-": " (opposite direction)", "": ""}
+        return found + said[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
-        return f"{found} ({times})"
-    return f"{found} (a factor {row['detects']:.3g} would show)" if row["letter"] in ("C", "T") else found
+        return f"{found} ({times} would decide)"
+    return f"{found} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else found
 
 
 def read(folder: str | PathLike) -> pd.DataFrame:
@@ -182,7 +203,7 @@ def _judgement(rows):
     """Letters of text and program, outcome, what was measured, and a note."""
     text, program, outcome, note = _outcome(rows)
     others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
-    notes = [note, f"{' or '.join(sorted(others))} {MARGINS}" if others else ""]
+    notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
     deciding = [r for kind in ("text", "program", "other") for r in rows if r["kind"] == kind] or rows
     shown = [r for r in deciding if r["kind"] == ("program" if "program" in outcome else deciding[0]["kind"])]
     several = len(shown) > 1
@@ -190,7 +211,7 @@ def _judgement(rows):
         shown = [min(shown, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))]
     measured = "; ".join(told(row) + _name(row) * several for row in shown)
     if text == "H" and program not in "–H":
-        notes.append(f"the published program: {LETTERS[program]}")
+        notes.append(f"in the published program: {LETTERS[program]}")
     return text, program, outcome, measured, "; ".join(filter(None, notes))
 
 
@@ -209,23 +230,25 @@ def _outcome(rows, margin=1.0):
         if note := _doubt([row for row in rows if row["kind"] == kind], margin):
             if kind == "text" or text == "–":
                 return text, program, "not contradicted", note
-            # If its loser passes too, the program shows nothing, and the text decides.
+            # If its loser does not fail, the program shows nothing, and the text decides.
             outcome, note = verdicts.outcome(text, "U"), f"in the published program {note}"
     winners = [row for row in rows if row["kind"] == "text" and row["winner"] and _letter(row, margin=margin) == "F"]
     if outcome.startswith("falls") and winners and not any(_letter(row, "winner_", margin) == "H" for row in winners):
-        return text, program, "undecided", f"{winners[0]['winner']} does not pass either"
+        return text, program, "undecided", f"the positive control ({winners[0]['winner']}) does not pass"
     return text, program, outcome, note
 
 
 def _doubt(rows, margin):
-    """Why what holds is only not contradicted: slack, samples, or a loser that is not refused; or nothing."""
+    """Return why what holds is only not contradicted: slack, samples, or a loser that does not fail; or nothing."""
     if slack := next((row["slack"] for row in rows if row["slack"]), ""):
         return slack
     if sampled := max((row["sampled"] for row in rows), default=0):
         return f"in {sampled:.0f} instance{'s' * (sampled > 1)}"
     losers = [row for row in rows if row["loser"]]
     refused = {row["loser"] for row in losers if _letter(row, "loser_", margin) in "FL"}
-    return next((f"{row['loser']} is not refused either" for row in losers if row["loser"] not in refused), "")
+    return next(
+        (f"the negative control ({row['loser']}) does not fail" for row in losers if row["loser"] not in refused), ""
+    )
 
 
 def _of_kind(rows, kind, margin):

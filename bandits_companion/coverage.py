@@ -14,6 +14,10 @@ from bandits_companion.registry import PAPERS, sentence
 from bandits_lib.files import atomic_write
 
 KINDS = ("claims", "errata", "not testable", "open")
+INTRODUCTION = (
+    "The tables list every theorem, figure, table and experiment of the papers. Each line has the claims that test it "
+    "with their outcomes, the errata about it, or the reason why it is not tested."
+)
 
 
 def read(path: str | PathLike, ids: Collection[str], errata: pd.DataFrame) -> pd.DataFrame:
@@ -84,10 +88,10 @@ def matching(wanted, ids):
 def page(tested: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Return the coverage as Markdown: for each paper a table of items with claims, outcomes, errata and reasons."""
     outcomes = dict.fromkeys(claims["id"].map(sentence), "finding") | sentences(claims)["outcome"].to_dict()
-    parts = ["# What is tested"]
+    parts = ["# What is tested", INTRODUCTION]
     for paper, rows in tested.groupby("paper", sort=False):
         shown = [(row["item"], _tests(row, outcomes, paper), _rest(row)) for row in rows.to_dict("records")]
-        table = pd.DataFrame(shown, columns=["of the paper", "claims", "errata, or why not"])
+        table = pd.DataFrame(shown, columns=["place in the paper", "claims", "errata and reasons"])
         parts += [f"## {paper}", markdown(table)]
     return "\n\n".join(parts) + "\n"
 
@@ -105,7 +109,8 @@ def _tests(row, outcomes, paper):
 def _rest(row):
     parts = [f"[erratum](errata.md): {place}" for place in row["errata"]]
     parts += [f"not testable: {reason}" for reason in row["not testable"]]
-    return ". ".join([*parts, *(f"open: {reason}" for reason in row["open"])])
+    parts += [f"open: {reason}" for reason in row["open"]]
+    return ". ".join([*parts[:1], *(part[0].upper() + part[1:] if part[0] != "[" else part for part in parts[1:])])
 
 
 def save(tested: pd.DataFrame, claims: pd.DataFrame, out: str | PathLike) -> None:

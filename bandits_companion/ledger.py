@@ -4,13 +4,24 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from os import PathLike
+from os.path import commonprefix
 from pathlib import Path
 
 import pandas as pd
 import yaml
 from matplotlib.axes import Axes
 
-from bandits_companion.claims_table import MARGINS, holds_for, judged, read, read_file, sentences, told, totals
+from bandits_companion.claims_table import (
+    MARGINS,
+    condition,
+    holds_for,
+    judged,
+    read,
+    read_file,
+    sentences,
+    told,
+    totals,
+)
 from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
@@ -21,6 +32,12 @@ __all__ = ["anchor", "box", "in_detail", "markdown", "outcomes", "page", "read",
 HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
 KINDS = {"text": "by the text", "program": "in the published program"}
+INTRODUCTION = (
+    "This page lists the sentences of the paper with their outcomes, and says what was measured for each of them. Each "
+    "number has its 95 % interval and, in round brackets, the values for which the words are true. A negative control "
+    "is a case for which the sentence is false: it must fail the same test. A positive control must pass the test. "
+    "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
+)
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -216,14 +233,14 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     >>> from bandits_companion.verdicts import Rule
     >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
     >>> page("fiez2019", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
-    '# What holds of fiez2019 (RAGE)'
+    '# Ledger of fiez2019 (RAGE)'
     """
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
-    copy = f"Quotations are compared with a text of the published paper, SHA-256 `{COPIES[paper]}`."
+    copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
     found = sentences(claims).sort_index(key=lambda ids: ids.map(lambda id: order.get(id, 0)), kind="stable")
-    parts = [f"# What holds of {paper} ({PAPERS[paper]})", totals_block(claims, own), copy]
+    parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims, own), copy]
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
@@ -241,25 +258,56 @@ def _link(id):
 
 def _details(id, row, claims, source):
     """Return one sentence, with its source in brackets and everything that was measured, as Markdown."""
-    note = f" ({row['note']})" if row["note"] else ""
+    note = f" ({row['note']})" if row["note"] and not claims["untestable"].any() else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
     lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"]
-    return "\n".join([*lines, *(f"- {_measured(claim)}" for claim in claims.to_dict("records"))])
+    alike: dict[str, list] = {}
+    for claim in claims.to_dict("records"):
+        alike.setdefault(claim["measures"].partition("; ")[0], []).append(claim)
+    return "\n".join([*lines, *chain.from_iterable(map(_alike, alike.values())), *_explanations(claims)])
+
+
+def _alike(claims):
+    """Return the lines of claims that measure the same thing; what they measure stands once."""
+    if claims[0]["untestable"]:
+        return [f"- not testable: {claims[0]['untestable']}"]
+    if len(claims) == 1:
+        return [f"- *{_names(claims[0])}*: {claims[0]['measures']}. Measured: {_measured(claims[0])}"]
+    pieces = [claim["measures"].split("; ") for claim in claims]
+    shared = len(commonprefix(pieces))
+    lines = [f"- {'; '.join(pieces[0][:shared])}:"]
+    for claim, own in zip(claims, pieces, strict=True):
+        rest = f" ({'; '.join(own[shared:])})" if own[shared:] else ""
+        lines.append(f"  - *{_names(claim)}*{rest}: {_measured(claim)}")
+    return lines
+
+
+def _explanations(claims):
+    """Return a line for each explanation, with the parts and readings that it explains unless it explains all."""
+    explained: dict[str, list] = {}
+    for claim in claims.to_dict("records"):
+        explained.setdefault(claim["explanation"], []).append(f"*{_names(claim)}*")
+    for text, names in explained.items():
+        of = f" ({'; '.join(names)})" if len(explained) > 1 else ""
+        if text:
+            yield f"- Explanation{of}: {text}"
+
+
+def _names(claim):
+    """Return the part and the reading of a claim, or its kind."""
+    part, reading = part_and_reading(claim["id"])
+    return ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
 
 
 def _measured(claim):
-    """Return one part under one reading: what was measured, the letter, and the controls."""
-    part, reading = part_and_reading(claim["id"])
-    if claim["untestable"]:
-        return f"not testable: {claim['untestable']}"
-    names = ", ".join(filter(None, (part.replace("_", " "), reading.replace("_", " ") or claim["kind"])))
-    said = f"*{names}*: {claim['measures']}: {told(claim)}, {judged(claim)} (true: {holds_for(claim)})."
-    for name in ("loser", "winner"):
+    """Return the number of one part under one reading, its letter and its controls."""
+    said = f"{told(claim)} ({condition(claim)}): {judged(claim)}."
+    for name, called in (("loser", "Negative control"), ("winner", "Positive control")):
         if claim[name]:
             ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
-            said += f" The {name}, {claim[name]}: {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
-    return f"{said} {claim['explanation']}".strip()
+            said += f" {called} ({claim[name]}): {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
+    return said
 
 
 def _findings(claims, source):

@@ -164,7 +164,7 @@ def test_a_notebook_measures_what_the_file_has_and_nothing_else(written):
         "level",
         "weaker",
         "falls",
-        "too weak (a factor 1.37 would show)",
+        "too weak (a factor of 1.37 would be found)",
         "finding",
         "holds",
         "falls",

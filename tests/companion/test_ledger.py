@@ -57,7 +57,7 @@ def cells(text):
 
 def test_the_page_of_a_paper_has_its_totals_and_a_table_for_each_place_with_the_outcome_second(made):
     page = ledger.page("fiez2019", made, ERRATA)
-    assert page.startswith("# What holds of fiez2019 (RAGE)\n")
+    assert page.startswith("# Ledger of fiez2019 (RAGE)\n")
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## Figure 1a",
         "## Table 9",
@@ -83,13 +83,25 @@ def test_every_sentence_has_one_anchor_to_which_its_row_leads(made):
 
 def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons(made):
     page = ledger.page("fiez2019", made)
-    assert "**holds by the text** (the published program: falls" in page
+    assert "**holds by the text** (in the published program: falls" in page
     assert "“A is fewer | B is more” ([b](../../notebooks/fiez2019_9.ipynb))" in page and "“fewer”" in page
-    assert "- *text*: a | b: 0.5, holds (true: 0 to 1). The loser, XY-static: 2, falls." in page
-    assert "- *x, text*: A over B: 2, falls (true: 0 to 1). The winner, the oracle: 0.5" in page
-    assert "- *program*: A over B: 2, falls" in page and "undecided (4 times the runs)" in page
+    assert (
+        "- *text*: a | b. Measured: 0.5 (true if between 0 and 1): holds. Negative control (XY-static): 2, falls."
+        in page
+    )
+    assert "- A over B:\n  - *x, text*: 2 (true if between 0 and 1): falls. Positive control (the oracle): 0.5" in page
+    assert "- *program*: A over B. Measured: 2 (true if between 0 and 1): falls" in page
+    assert "undecided (4 times the runs would decide)" in page
     assert "- not testable: a wish" in page and " ".join(LONG.split()) in page
-    assert "7 (printed 7 ± 0.1: compatible (a factor 1.02 would show))" in page
+    assert "7 (printed 7 ± 0.1: compatible (a factor of 1.02 would be found))" in page
+
+
+def test_an_explanation_stands_once_with_the_parts_and_readings_that_it_explains():
+    parts = [claim(f"fiez2019_9/a.{part}@text", 2.0, why={"F": "because"}) for part in "xy"]
+    page = ledger.page("fiez2019", table(parts))
+    assert page.count("because") == 1 and page.endswith("\n- Explanation: because\n")
+    page = ledger.page("fiez2019", table([*parts, claim("fiez2019_9/a.x@program", 2.0, kind="program")]))
+    assert page.endswith("\n- Explanation (*x, text*; *y, text*): because\n")
 
 
 def test_a_page_begins_with_what_claims_yaml_has_first(monkeypatch):

@@ -268,7 +268,7 @@ def test_printed_numbers_and_those_of_the_code_stand_apart(source):
 
 def test_an_outcome_that_other_margins_would_change_is_listed(source):
     assert table(source, "sensitive") == "None."
-    assert "| level with margins half or twice as wide" in table(source, "sensitive", a=(1.15, 1.12, 1.18))
+    assert "| with margins half or twice as wide: level" in table(source, "sensitive", a=(1.15, 1.12, 1.18))
 
 
 def test_runs_errata_and_what_stands(source):

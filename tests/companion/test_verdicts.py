@@ -9,7 +9,7 @@ from made_up import FEWER, claim
 
 from bandits_companion import verdicts
 from bandits_companion.claims import table
-from bandits_companion.claims_table import judged, sentences, totals
+from bandits_companion.claims_table import condition, judged, sentences, totals
 from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule, detects, letter, of_kind, outcome
 
 RATIO = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
@@ -131,13 +131,13 @@ def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
 @pytest.mark.parametrize(
     ("rule", "low", "high", "expected"),
     [
-        (LEAD, 0.001, 0.02, "level+"),
-        (LEAD, -0.02, -0.001, "level-"),
+        (LEAD, 0.001, 0.02, "level (direction as stated)"),
+        (LEAD, -0.02, -0.001, "level (opposite direction)"),
         (LEAD, 0.0, 0.01, "level"),
-        (RATIO, 0.95, 0.99, "level+"),
-        (RATIO, 1.01, 1.1, "level-"),
-        (LARGE, 1.01, 1.1, "level+"),
-        (SMALL, 1.01, 1.09, "level-"),
+        (RATIO, 0.95, 0.99, "level (direction as stated)"),
+        (RATIO, 1.01, 1.1, "level (opposite direction)"),
+        (LARGE, 1.01, 1.1, "level (direction as stated)"),
+        (SMALL, 1.01, 1.09, "level (opposite direction)"),
         (SMALL, 0.99, 1.01, "level"),
         (LEAD, 0.03, 0.04, "holds"),
     ],
@@ -145,6 +145,29 @@ def test_margins_half_and_twice_as_wide(rule, low, high, half, once, twice):
 def test_level_is_marked_where_the_interval_excludes_equality(rule, low, high, expected):
     (row,) = table([claim("fiez2019_9/a", between(low, high), rule)]).to_dict("records")
     assert judged(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (FEWER, "true if between 0 and 1"),
+        (RATIO, "true if at most 1"),
+        (LEAD, "true if at least 0"),
+        (Rule(0, 1, tie_low=-0.02, tie_high=0.02), "true if at least 0"),
+        (Rule(-inf, 0.05), "true if at most 0.05"),
+        (Rule(2, 2), "true if exactly 2"),
+        (LARGE, "true if at least 2"),
+        (SMALL, "true if at most 0.5"),
+        (close("ratio"), "true if at most 1.1"),
+        (close("ratio", "both"), "true if within a factor of 1.1 of 1"),
+        (close("exponent", "both"), "true if within 0.2 of 0"),
+        (Rule(printed=190.0, half=30.0), "printed 190 ± 30"),
+        (Rule(printed=1.0, half=0.0), "expected 1"),
+    ],
+)
+def test_the_values_for_which_a_sentence_is_true_are_a_condition_in_words(rule, expected):
+    (row,) = table([claim("fiez2019_9/a", 0.5, rule)]).to_dict("records")
+    assert condition(row) == expected
 
 
 def test_a_printed_number_counts_its_own_error():
@@ -252,7 +275,7 @@ def test_parts_and_readings_of_a_sentence_come_from_the_ids():
 
 
 def test_a_program_that_does_not_hold_beside_the_text_is_flagged():
-    assert one(reading("text", AHEAD), reading("program", EVEN))["note"] == "the published program: level"
+    assert one(reading("text", AHEAD), reading("program", EVEN))["note"] == "in the published program: level"
     assert one(reading("text", AHEAD), reading("program", AHEAD))["note"] == ""
     assert "program: falls" in one(reading("text", AHEAD, slack="9"), reading("program", BEHIND))["note"]
 
@@ -264,9 +287,9 @@ def test_what_was_measured_is_that_of_the_kind_that_decides():
 
 def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
     said = one(reading("text", (0.02, 0.01, 0.03)))
-    assert said["outcome"] == "holds by the text" and said["note"] == "level with margins half or twice as wide"
+    assert said["outcome"] == "holds by the text" and said["note"] == "with margins half or twice as wide: level"
     said = one(reading("text", (0.01, 0.005, 0.015)))
-    assert said["outcome"] == "level" and said["note"] == "holds by the text with margins half or twice as wide"
+    assert said["outcome"] == "level" and said["note"] == "with margins half or twice as wide: holds by the text"
 
 
 # --- controls
@@ -279,14 +302,14 @@ def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
 def test_what_holds_of_its_loser_too_is_only_not_contradicted(kind, loser, refused):
     said = one(reading(kind, AHEAD, loser=loser))
     assert (said["outcome"] != "not contradicted") == refused
-    assert ("XY-static is not refused either" in said["note"]) != refused
+    assert ("the negative control (XY-static) does not fail" in said["note"]) != refused
 
 
 def test_where_the_program_holds_of_its_loser_too_the_text_decides():
     for text, by_text in ((BEHIND, "falls by the text"), (EVEN, "level"), (OPEN, "undecided")):
         said = one(reading("text", text), reading("program", AHEAD, loser=AHEAD))
         assert (said["program"], said["outcome"]) == ("H", by_text)
-        assert said["note"] == "in the published program XY-static is not refused either"
+        assert said["note"] == "in the published program the negative control (XY-static) does not fail"
         said = one(reading("text", text), reading("program", AHEAD, loser=BEHIND))
         assert said["outcome"] == "holds in the published program only"
 
@@ -297,7 +320,7 @@ def test_a_loser_of_a_reading_that_does_not_decide_says_nothing():
 
 def test_one_part_of_which_the_loser_fails_is_enough():
     parts = (reading("text", AHEAD, "a"), reading("text", AHEAD, "b", loser=AHEAD))
-    assert one(*parts)["note"] == "XY-static is not refused either"
+    assert one(*parts)["note"] == "the negative control (XY-static) does not fail"
     assert one(*parts, reading("text", AHEAD, "c", loser=BEHIND))["outcome"] == "holds by the text"
 
 
@@ -307,7 +330,7 @@ def test_one_part_of_which_the_loser_fails_is_enough():
 def test_what_falls_and_of_which_its_winner_does_not_hold_is_undecided(winner, passes):
     said = one(reading("text", BEHIND, winner=winner), reading("program", BEHIND, winner=AHEAD))
     assert said["outcome"] == ("falls by the text" if passes else "undecided")
-    assert ("the oracle does not pass either" in said["note"]) != passes
+    assert ("the positive control (the oracle) does not pass" in said["note"]) != passes
 
 
 def named(claim, **names):
@@ -316,7 +339,7 @@ def named(claim, **names):
 
 def test_each_loser_is_refused_in_a_part_of_its_own():
     parts = [reading("text", AHEAD, "a", loser=BEHIND), named(reading("text", AHEAD, "b", loser=AHEAD), loser="ALBA")]
-    assert one(*parts)["note"] == "ALBA is not refused either"
+    assert one(*parts)["note"] == "the negative control (ALBA) does not fail"
     parts.append(named(reading("text", AHEAD, "c", loser=EVEN), loser="ALBA"))
     assert one(*parts)["outcome"] == "holds by the text"
 
@@ -351,7 +374,7 @@ def test_controls_have_the_margin_of_the_sentence():
     """A loser at .03 is ahead of nothing once the margin is .04; then the sentence would hold."""
     said = one(reading("text", AHEAD, loser=(0.03, 0.025, 0.035)))
     assert said["outcome"] == "not contradicted"
-    assert "holds by the text with margins half or twice as wide" in said["note"]
+    assert "with margins half or twice as wide: holds by the text" in said["note"]
 
 
 def test_slack_and_samples_do_not_contradict():

@@ -13,15 +13,15 @@ from bandits_lib.files import atomic_write
 
 KINDS = {  # in the order of the page
     "error": "Errors: false as printed",
-    "gap in a proof": "Gaps in proofs: true, or true with what is said here",
+    "gap in a proof": "Gaps in proofs: true, or true with the correction given here",
     "misprint": "Misprints",
-    "remark": "Remarks: true, or true in part, with something to know",
+    "remark": "Remarks: on statements that are true, or true in part",
 }
 HOW_TO_READ = (
-    "What is printed in the papers, what is correct, and why: a proof, or a run that shows it, or both. Words in "
-    "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed; a *gap in a "
-    "proof* leaves the statement true, or true with what is said here; a *misprint* misleads nobody who knows what is "
-    "meant; a *remark* is about something true, or true in part."
+    "Each entry says what a paper prints, what is correct, and why: by a proof, by a run, or by both. Words in "
+    "quotation marks are the paper's own, pieces of formulas included. An *error* is false as printed. A *gap in a "
+    "proof* leaves the statement true, or true with the correction given here. A *misprint* does not mislead a reader "
+    "who knows what is meant. A *remark* adds something to a statement that is true, or true in part."
 )
 COLUMNS = ["paper", "kind", "place", "quote", "paraphrase", "correct", "proof", "run"]
 

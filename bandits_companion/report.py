@@ -166,10 +166,11 @@ def _errata(source):
     """Return the number of errata of each kind, and the places of errors and gaps."""
     places = {kind: rows["place"].tolist() for kind, rows in source.errata.groupby("kind", sort=False)}
     counts = {kind: len(places[kind]) for kind in LABELS if kind in places}
-    said = [f"{count} {LABELS[kind] if count != 1 else kind}" for kind, count in counts.items()]
-    text = f"The [errata](../errata.md) list {', '.join(said) or 'nothing'}, each with a proof or a run."
-    listed = [f"{title}: {'; '.join(places[kind])}." for kind, title in LISTED.items() if kind in places]
-    return " ".join([text, *listed])
+    said = [f"{count} {LABELS[kind] if count != 1 else kind}" for kind, count in counts.items()] or ["nothing"]
+    listed = " and ".join([", ".join(said[:-1])] * bool(said[:-1]) + said[-1:])
+    text = f"The [errata](../errata.md) list {listed}, each with a proof or a run."
+    where = [f"{title}: {'; '.join(places[kind])}." for kind, title in LISTED.items() if kind in places]
+    return " ".join([text, *where])
 
 
 def _standing(source):

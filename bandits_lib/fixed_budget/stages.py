@@ -35,7 +35,7 @@ class Stage(NamedTuple):
 
 
 def project(arms, projection="span"):
-    """Return the `Stage` of arms (m, d), on their span or its first 3 axes ("cumulative": if they do not span R^d)."""
+    """Return the `Stage` of arms (m, d), on their span or 3 axes ("first3"; "cumulative": if they do not span R^d)."""
     return Stage(*(field.copy() for field in _project(arms, projection)))  # copies, as kernels need writable arrays
 
 
@@ -139,7 +139,7 @@ def draws(design, rounding):
 
 
 def rounded(arms, weights, n, rounding, rng=None):
-    """Return whole counts (m,) of sum n from weights; "ceil", of the published code, exceeds the sum."""
+    """Return whole counts (m,) of sum n from weights; "ceil", of the published code, may exceed n."""
     if rounding == "ceil":
         return np.ceil(n * weights - 1e-9).astype(np.int64)
     if rounding == "multinomial":

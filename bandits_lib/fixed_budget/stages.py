@@ -108,9 +108,15 @@ def check_explorer(design, rounding, projection, rng):
     if not callable(design):
         check_option("design", design, EXPLORERS)
         if draws(design, rounding) and rng is None:
-            raise ValueError(f"rng must be given for design={design!r}, rounding={rounding!r} (random draws); got None")
+            raise ValueError(
+                f"rng must be given for design={design!r}, rounding={rounding!r} (random draws); got None: pass "
+                "np.random.default_rng(seed)"
+            )
     if projection == "cumulative" and rng is None:
-        raise ValueError("rng must be given for projection='cumulative', which breaks ties at random; got None")
+        raise ValueError(
+            "rng must be given for projection='cumulative', which breaks ties at random; got None: pass "
+            "np.random.default_rng(seed)"
+        )
 
 
 def allocate(arms, n, design, rounding, rng=None):

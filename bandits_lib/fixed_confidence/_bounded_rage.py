@@ -8,9 +8,9 @@ The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences ar
 - Designs and least squares are weighted by the variances estimated in earlier phases (as in weltz2023, section 4).
 
 A bet has coefficients lam c_x. Here c are the coefficients of least squares for y = rival - item, lam = lead / V, and V
-is the sum of c_x^2 E(X - q_x)^2 over the pulls. The lead is unknown, so there is one lam for each lead 2^-j, j = 1 to
-40, with weight proportional to 1 / (1 + |j - 5|)^2. Let s = lam c_x. The counts, sums and squares of an arm
-bound the sum of log(1 + s (X - q)) over its pulls from below, by the larger sum of
+is the sum of c_x^2 E(X - q_x)^2 over the pulls. The lead is unknown, so there is one lam for each lead unit / 2^j, j =
+1 to 40, with weight proportional to 1 / (1 + |j - 5|)^2. Let s = lam c_x. The counts, sums and squares of an arm bound
+the sum of log(1 + s (X - q)) over its pulls from below, by the larger sum of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
 - u - u^2 (1/2 + f/3 + f^2/2) with u = s (X - q) >= -f and f <= 1/2. It is a bound because (log(1 + u) - u) / u^2
   increases in u, and its value at -f is -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).

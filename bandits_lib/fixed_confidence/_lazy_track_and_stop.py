@@ -103,7 +103,10 @@ def lazy_track_and_stop(
     check_option("design", design, ("certified", "frank_wolfe"))
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
-        raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
+        raise ValueError(
+            "rng must be given when initial='random' (it draws the first arms); got None: pass "
+            "np.random.default_rng(seed)"
+        )
     if initial == "random" and history is not None:
         raise ValueError(
             "initial must be 'spanning' if history is given, because newly drawn arms would change the threshold; got "

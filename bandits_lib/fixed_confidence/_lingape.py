@@ -129,7 +129,7 @@ class Distances(NamedTuple):
 
 
 def distances(arms, items, ridge, sample, norms=False):
-    """Return the `Distances` of items (M, d) after a first Sample of arms (K, d); `norms` : also of arms."""
+    """Return the `Distances` of items (M, d) after a first Sample of arms (K, d), with norms of arms if `norms`."""
     (M, d), asked = items.shape, len(arms) if norms else 0
     columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
     arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))

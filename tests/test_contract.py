@@ -479,7 +479,7 @@ def test_alpha_outside_its_range_is_refused(alpha):
 
 
 def test_arms_that_drown_the_published_ridge_are_refused():
-    with pytest.raises(ValueError, match="arms must have length 100000 or less beside a ridge; got 1e"):
+    with pytest.raises(ValueError, match="length 100000 or less with start='ridge', because .* longer arms; got 1e"):
         next(xy_adaptive(1e8 * ARMS, delta=0.1, start="ridge"))
 
 

@@ -2,16 +2,16 @@
 
 The index of arm k is B_k = max_{i != k} U_i - L_k with U_k = mu_k + beta s_k and L_k = mu_k - beta s_k. J is the arm of
 smallest index, and j is its best rival. The rule pulls the less certain of the two. It recommends the J whose index was
-the smallest of all times. Here
+the smallest at any pull. Here
     beta^2 = ((T - K) / sigma^2 + kappa / eta^2) / (4 H),   kappa = sum_k k(x_k, x_k)^-1,
     H = sum_k max((Delta_k + epsilon) / 2, epsilon)^-2,
 and the gaps Delta_k are estimated by max_{i != k} (mu_i + 3 s_i) - (mu_k - 3 s_k). The error bound K T exp(-beta^2 / 2)
 (azizi2022, Azizi et al., D.1) does not cover estimated gaps. Departures:
 - Every arm is pulled once before the rule begins, as in azizi2022. The index is computed after the last pull, too.
 - formula="code" repeats the published code of azizi2022. It has variances s^2 instead of standard deviations s, beta
-  without its square root, and H as a sum of max(.). Features are the rows of the kernel matrix for the Matern kernel,
-  and eigenvectors by np.linalg.eig for the others. If eigenvalues are equal, rounding errors decide the eigenvectors of
-  the published code; here `rng` draws them.
+  without its square root, and H as a sum of max(.). For the Matern kernel, features are the rows of the kernel matrix;
+  for the other kernels, they come from eigenvectors by np.linalg.eig. If eigenvalues are equal, rounding errors decide
+  the eigenvectors of the published code; here `rng` draws them.
 """
 
 from typing import NamedTuple
@@ -131,7 +131,7 @@ def _by_distance(arms, kernel, length):
 
 
 def loosened(covariance, rng):
-    """Return the covariance (K, K) of features V D^(1/2), V by np.linalg.eig, drawn by `rng` for equal eigenvalues."""
+    """Return the covariance (K, K) of features V D^(1/2), V by np.linalg.eig; `rng` draws V for equal ones."""
     found = covariance.copy()
     count, label = connected_components(covariance != 0, directed=False)  # blocks of arms linked by nonzero covariances
     for block in (np.flatnonzero(label == k) for k in range(count)):

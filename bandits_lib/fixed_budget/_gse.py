@@ -3,7 +3,7 @@
 The budget is split evenly over s = ceil(log_eta K) stages. Each stage pulls the arms that are left, fits a model to its
 own pulls alone, and keeps the best 1/eta of the arms. Departures, and differences between the text and published code:
 - s is computed with whole numbers, because floating-point logarithms can be off by one (log 125 / log 5 > 3).
-- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta); its last stages can then be unspent.
+- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta); it may then end before the last stages.
 - remainder: the text drops the remainder of budget / s pulls. The code gives them to the last stages, one pull each.
 - rounding: the text rounds by regret minimisation. The code rounds every n pi_i up ("ceil") or draws ("multinomial").
 - projection: the text projects on the span of the arms in play. The code projects its earlier projection again: once
@@ -154,14 +154,14 @@ def gse(
 
 
 def with_floor(stage, n, floor, give_out):
-    """Return the `Plan` of n pulls: those of the floor evenly, the others by `give_out(arms, pulls)`."""
+    """Return the `Plan` of n pulls: those of the floor evenly, the others as `give_out(arms, pulls)` allocates them."""
     extra = min(int(floor * n), n - stage.arms.shape[1])
     plan = give_out(stage.arms, n - extra)
     return plan_of(stage.arms, plan.counts + evenly(extra, plan.counts)) if extra else plan
 
 
 def affordable(stage, money, floor, cost):
-    """Return the `Plan` of the most pulls that cost at most `money`, in the shares of the cheapest design."""
+    """Return the `Plan` with the most pulls for at most `money`, allocated by the cheapest design."""
     found = per_cost(xy_design, stage.arms, stage.arms, cost)
     n = int(money / (found.weights @ cost))
     while True:
@@ -178,9 +178,9 @@ def top_at_random(values, size, rng):
 
 
 def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, dearest=1.0):
-    """Return the pulls of each of the s = ceil(log_eta K) stages; without the floor, each must cover the rank.
+    """Return the pulls of each of the s = ceil(log_eta K) stages; each must cover the rank besides the floor.
 
-    With costs, the budgets are costs, and each must buy as many pulls of the dearest arm as the rank.
+    With costs, budgets are costs; each must pay for as many pulls of the most expensive arm as the rank.
     """
     if not isinstance(eta, int | float | np.integer | np.floating) or not (eta >= 2 and eta % 1 == 0):
         raise ValueError(f"eta must be a whole number of at least 2 (a stage keeps 1/eta of its arms); got {eta}")
@@ -188,8 +188,8 @@ def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, de
         return []
     stages = stages_needed(len(arms), int(eta))
     rank = project(arms, projection).arms.shape[1]
-    why = f"GSE has {stages} stages, and each must measure {rank} dimensions{' beside the floor' if floor else ''}"
-    why += f", at up to {dearest:g} a pull" if dearest != 1 else ""
+    why = f"GSE has {stages} stages, and each must measure {rank} dimensions{' besides the floor' if floor else ''}"
+    why += f", at a cost of up to {dearest:g} per pull" if dearest != 1 else ""
     n, left = divmod(check_budget(budget, stages * ceil((int((rank - 1) / (1 - floor)) + 1) * dearest), why), stages)
     return [n + (remainder == "last" and t >= stages - left) for t in range(stages)]
 

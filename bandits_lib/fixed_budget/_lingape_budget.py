@@ -1,7 +1,7 @@
 """LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of Azizi et al. (2022).
 
 The rule pulls each arm once, and then the arms that `fixed_confidence._lingape` would pull, until the budget is spent.
-It recommends the leader at that moment. `delta` only sets the width of a rival. Departures:
+It recommends the leader at that moment. `delta` only sets the confidence width of a rival. Departures:
 - The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as in the paper's analysis.
 - formula="code" repeats the published code of azizi2022. It requires w >= 0, so that there is no solution if x_i - x_j
   is outside the cone of the arms. The width after t pulls is sigma^2 sqrt(d log(K^2 (1 + t) / (ridge delta))) +

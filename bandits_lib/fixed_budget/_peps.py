@@ -1,8 +1,8 @@
 """PEPS: exploration by posterior samples, stopped at a budget (Li, Jamieson and Jain 2024); not in the four papers.
 
-The first player draws theta~ from the posterior of theta_hat, on the condition that its best item is not the present
-one. The second player has weights lambda on the arms and multiplies them by exp(step (x'(theta_hat - theta~))^2). The
-pull is drawn from a mixture of lambda and a fixed design, which has the weight t^(-1/4). Departures:
+The first player draws theta~ from the posterior of theta, on the condition that the best item changes. The second
+player has weights lambda on the arms and multiplies them by exp(step (x'(theta_hat - theta~))^2). The pull
+is drawn from a mixture of lambda and a fixed design, which has the weight t^(-1/4). Departures:
 - The posterior is sampled at its own scale; the step is sqrt(log K / T) divided by the largest gain so far.
 - The fixed design is the certified XY-design of the items; r independent arms are pulled first.
 - T is the budget, so there are no restarts of doubling length.
@@ -229,7 +229,7 @@ def find_other(state):
     """Set a theta~ with another answer: a sample of the posterior, or the nearest tie."""
     now, points, apart, others = state.now, state.fit.points, state.apart, state.others
     tries = state.tries
-    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # no such sample is likely
+    if 0.5 * now.distance > np.log(1.0 + others.shape[0] * tries):  # a sample with another answer is unlikely
         tries = 0
     for _ in range(tries):
         for i in range(apart.shape[0]):

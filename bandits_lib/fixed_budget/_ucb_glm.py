@@ -107,7 +107,7 @@ def ucb_glm(
 def _alpha(arms, budget, theta_bound, delta):
     """Return the alpha of Li et al. (2017), Theorem 2; kappa : minimum of h'(x'theta), |theta| <= theta_bound + 1."""
     if theta_bound is None:
-        raise ValueError("theta_bound must be given (a bound on the norm of theta) unless alpha is; got None for both")
+        raise ValueError("theta_bound (a bound on the norm of theta) or alpha must be given; got None for both")
     reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
     kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
     return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))

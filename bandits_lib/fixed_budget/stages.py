@@ -35,7 +35,7 @@ class Stage(NamedTuple):
 
 
 def project(arms, projection="span"):
-    """Return the `Stage` of arms (m, d), on their span or its first 3 axes ("cumulative": if they do not span R^d)."""
+    """Return the `Stage` of arms (m, d), on their span or 3 axes ("first3"; "cumulative": if they do not span R^d)."""
     return Stage(*(field.copy() for field in _project(arms, projection)))  # copies, as kernels need writable arrays
 
 
@@ -108,9 +108,15 @@ def check_explorer(design, rounding, projection, rng):
     if not callable(design):
         check_option("design", design, EXPLORERS)
         if draws(design, rounding) and rng is None:
-            raise ValueError(f"rng must be given for design={design!r}, rounding={rounding!r} (random draws); got None")
+            raise ValueError(
+                f"rng must be given for design={design!r}, rounding={rounding!r} (random draws); got None: pass "
+                "np.random.default_rng(seed)"
+            )
     if projection == "cumulative" and rng is None:
-        raise ValueError("rng must be given for projection='cumulative', which breaks ties at random; got None")
+        raise ValueError(
+            "rng must be given for projection='cumulative', which breaks ties at random; got None: pass "
+            "np.random.default_rng(seed)"
+        )
 
 
 def allocate(arms, n, design, rounding, rng=None):
@@ -139,7 +145,7 @@ def draws(design, rounding):
 
 
 def rounded(arms, weights, n, rounding, rng=None):
-    """Return whole counts (m,) of sum n from weights; "ceil", of the published code, exceeds the sum."""
+    """Return whole counts (m,) of sum n from weights; "ceil", of the published code, may exceed n."""
     if rounding == "ceil":
         return np.ceil(n * weights - 1e-9).astype(np.int64)
     if rounding == "multinomial":

@@ -3,8 +3,8 @@
 Departures and readings:
 - The paper bounds rewards by 1. Here L = theta_bound times the length of the longest arm bounds the mean rewards, and
   sigma is the standard deviation of the noise.
-- The width bounds the variance of the draws by L^2 ||y||^2 or by the estimate of the phase, whichever is smaller.
-- growth=1.1 repeats the published code: n_s grows as if epsilon_s were about 4 / 1.1^s. No width is proved for it.
+- The width bounds the variance of the draws by L^2 ||y||^2 or by the estimate from the phase, whichever is smaller.
+- growth=1.1 repeats the published code: n_s grows as if epsilon_s were about 4 / 1.1^s. Its widths are not proved.
 - If a log holds other pulls than those asked for, their shares replace the design. The widths remain valid.
 - The design minimises a maximum over all arms in the span of the active arms. floor(d / 2^r) = 0 is read as 1.
 """
@@ -118,7 +118,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
 
 
 def pulls_scale(s, growth, d, limit):
-    """Return l_s, the pulls of phase s without their logarithm; limit : L in units of sigma."""
+    """Return l_s, the pulls of phase s divided by their logarithmic factor; limit : L in units of sigma."""
     c0 = max(4 * limit**2, 3)
     if growth == 2:
         half = 2.0**-s / 2  # epsilon_s / 2

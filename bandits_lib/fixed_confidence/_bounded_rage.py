@@ -1,16 +1,16 @@
-"""RAGE by betting, for rewards in [0, 1]. It is not of the four papers; companion_your_own_arms has the proof.
+"""RAGE by betting, for rewards in [0, 1]. It is not in the four papers; companion_your_own_arms has the proof.
 
 The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
-- Every item has a wealth, which bets on the item not being the best can increase. An item whose wealth reaches
-  1 / delta is eliminated.
+- Every item has a wealth. The bets of a phase are that the item is not the best, and rewards that support this increase
+  the wealth. An item whose wealth reaches 1 / delta is eliminated.
 - The rival of an item is the leader so far; the rival of the leader is the runner-up.
 - The pulls of all phases count, and each phase has `growth` times as many pulls as the one before.
-- Designs and least squares are weighted by the variances that earlier phases showed (as in weltz2023, section 4).
+- Designs and least squares are weighted by the variances estimated in earlier phases (as in weltz2023, section 4).
 
 A bet has coefficients lam c_x. Here c are the coefficients of least squares for y = rival - item, lam = lead / V, and V
-is the sum of c_x^2 E(X - q_x)^2. The lead is unknown, so there is one lam for each lead 2^-j, j = 1 to 40, with weight
-proportional to 1 / (1 + |j - 5|)^2. With s = lam c_x, counts, sums and squares bound log(1 + s (X - q)) from below by
-the larger of
+is the sum of c_x^2 E(X - q_x)^2 over the pulls. The lead is unknown, so there is one lam for each lead unit / 2^j, j =
+1 to 40, with weight proportional to 1 / (1 + |j - 5|)^2. Let s = lam c_x. The counts, sums and squares of an arm bound
+the sum of log(1 + s (X - q)) over its pulls from below, by the larger sum of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
 - u - u^2 (1/2 + f/3 + f^2/2) with u = s (X - q) >= -f and f <= 1/2. It is a bound because (log(1 + u) - u) / u^2
   increases in u, and its value at -f is -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
@@ -63,7 +63,7 @@ def guess(arms, sample, theta_hat):
 
 
 def log_wealth(arms, sample, guess, away, unit):
-    """Return what the bets of a phase win, as logarithms (m, J), for `away` (m, d), rivals minus items; and V (m,)."""
+    """Return the change (m, J) of the log wealth in a phase, and V (m,); `away` : (m, d), rivals minus items."""
     pulled = np.flatnonzero(sample.counts)
     fit = weighted_least_squares(arms, sample, guess.sd)
     rows, whitened = fit.whitened(arms[pulled]), fit.whitened(away)
@@ -129,12 +129,12 @@ def bounded_rage(
     ----------
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, with means x'theta in [0, 1] given the past, and items that are ranked, by default the
-        arms. Note that an offset that a whole phase shares breaks the guarantee; `bandits_lab.plates` spreads days.
+        arms. An offset shared by all rewards of a phase breaks the guarantee; `bandits_lab.plates` spreads arms evenly.
     delta : float
         Error probability allowed, in (0, 1).
     growth : float
-        Factor above 1 by which the pulls of a phase grow while the items stay the same. A smaller factor costs fewer
-        pulls.
+        Factor above 1 by which the pulls grow from phase to phase while the items stay the same. A smaller factor
+        costs fewer pulls.
     design : callable
         Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`.
 

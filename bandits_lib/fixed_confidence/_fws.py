@@ -1,10 +1,11 @@
 """FWS: Frank-Wolfe based sampling (Wang, Tzeng, Proutiere 2021, Algorithm 1), for linear bandits.
 
-Every pull makes one Frank-Wolfe step on F(x) = min_j f_j(x), f_j(x) = (y_j'theta)^2 / (2 ||y_j||^2), with the norm in
-A(x)^-1. The step z maximises the minimum of (z - x)'grad f_j over all f_j within r_t of the smallest, which is a matrix
-game. The iterate is the mean of all z. The rule pulls the arm whose count lags behind the iterate most. Departures:
+Before every pull, the rule makes one Frank-Wolfe step on F(x) = min_j f_j(x), where f_j(x) = (y_j'theta)^2 /
+(2 ||y_j||^2) with the norm in A(x)^-1. The step z maximises the minimum of (z - x)'grad f_j over all f_j within r_t of
+the smallest, which is a matrix game. The iterate is the mean of all z. The rule pulls the arm whose count lags behind
+the iterate most. Departures:
 - The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
-- The start is one pull each of d spanning arms; forced exploration at floor(t / K) = 0 pulls the others. After K pulls,
+- The rule pulls d spanning arms once each; forced exploration at floor(t / K) = 0 pulls the others. After K pulls,
   K x is 1 + (K - d) / K on each spanning arm and (K - d) / K on each other arm; in the paper it is 1 on every arm.
 - The game is solved by the simplex method (Bland's rule), with payoffs shifted so that they are positive.
 """
@@ -69,7 +70,7 @@ def simplex_table(payoffs):
 
 @merged
 def leaving(table, rows, enter):
-    """Return the row that leaves: the smallest ratio of bound to coefficient, and of equals the smallest index."""
+    """Return the row that leaves: that of the smallest ratio of bound to coefficient; ties go to the smallest index."""
     J, leave, least = table.shape[1] - 1, -1, np.inf
     for k in range(table.shape[0] - 1):
         if table[k, enter] > 1e-12:
@@ -189,7 +190,7 @@ def frank_wolfe_step(state, leader, t):
 
 @kernel
 def near_minimum(state, leader, slack):
-    """Count the t f_j that are smallest or within `slack` of it; keep these in `values` (M,), set the others to inf."""
+    """Count the t f_j within `slack` of the smallest, or tied; keep these in `values` (M,), set the others to inf."""
     evidence, values, least, near = state.evidence, state.values, np.inf, 0
     for m in range(values.shape[0]):
         gap, square = compare(evidence.items, leader, m, evidence.theta, state.inverse, evidence.step)

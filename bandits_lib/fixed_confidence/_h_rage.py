@@ -1,7 +1,8 @@
 """H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023, Alg. 2).
 
 Departures (`_rage_halving` lists those of the phases):
-- Line 5 prints an error of half of sigma^2, but Lemma E.1 needs half of the estimate. `burn_in` is long enough for it.
+- Line 5 allows an error of half of sigma^2, but Lemma E.1 needs half of the estimate, which `burn_in` is long enough
+  to ensure.
 - The dimension d is that of the span of the arms.
 - The estimates are clipped, as line 5 prints and the proof needs. The published code does not clip them.
 """
@@ -65,8 +66,8 @@ def h_rage(
     objective, threshold : {"best", "level"}, and float or None
         As for `rage_halving`.
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
-        Length of the burn-in, by a form of `variance.burn_in` or in pulls. Standard deviations (K,) replace it; the
-        square of each must be within half of itself of the true variance.
+        Length of the burn-in, by a form of `variance.burn_in` or in pulls. Standard deviations (K,) replace the
+        burn-in; the square of each must differ from the true variance by at most half of itself.
     log_items : {"paper", "code"}
         As for `rage_halving`.
     design : callable

@@ -1,8 +1,8 @@
 """L-T3C: top-two sampling by transportation cost (Shang, de Heide, Kaufmann, Menard, Valko 2020), for linear bandits.
 
 The leader is the best item of a posterior sample. The challenger is the item with the smallest transportation cost
-from the leader. The rule pulls the arm that shrinks the width of their difference most. This linear form is known from
-published code. Departures:
+from the leader. The rule pulls the arm that shrinks the width of their difference most. This form for linear
+bandits is that of published code. Departures:
 - The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
 - Challengers that beat a sampled leader all have cost 0. The paper draws one of them; here it is the challenger that
   leads by the most standard deviations.
@@ -44,7 +44,7 @@ def l_t3c(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     leader : {"sample", "best"}
-        The item that is best under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat itself.
+        Choose as the leader the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
     u, delta_schedule, threshold : float, str or float, and str
         Parameters of the stopping rule, as for `fws`.
     history, trace : Sample or (features, Sample), and int

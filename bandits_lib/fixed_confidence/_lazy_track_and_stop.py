@@ -25,7 +25,7 @@ from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algorithm, Row, Sample, rule
 
-AHEAD = 1.25  # whether the least eigenvalue exceeds f(t) is tried this far ahead first
+AHEAD = 1.25  # the least eigenvalue is first compared with f(t) times this factor
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
 DRAWN = After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
 
@@ -103,9 +103,15 @@ def lazy_track_and_stop(
     check_option("design", design, ("certified", "frank_wolfe"))
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
-        raise ValueError("rng must be given when initial='random' (it draws the first arms); got None")
+        raise ValueError(
+            "rng must be given when initial='random' (it draws the first arms); got None: pass "
+            "np.random.default_rng(seed)"
+        )
     if initial == "random" and history is not None:
-        raise ValueError("initial must be 'spanning' beside a history: drawn arms would set the threshold anew")
+        raise ValueError(
+            "initial must be 'spanning' if history is given, because newly drawn arms would change the threshold; got "
+            "'random': omit initial"
+        )
 
     def start(evidence):  # t = d: each arm of A_0 was pulled once
         state, t = _state(evidence, averaging, history is not None), int(evidence.now.pulls)
@@ -176,10 +182,10 @@ def plug_in(state, design, warm_start):
     gaps = along(directions, theta)
     if not (gaps > 0).all():
         return state.w
-    directions *= (gaps.min() / gaps)[:, None]  # no direction becomes longer than it is
+    directions *= (gaps.min() / gaps)[:, None]  # a scale at which no direction becomes longer
     if design == "certified":
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # certified to .11 % where rounding allows no better
+            warnings.simplefilter("ignore", RuntimeWarning)  # certified to 0.11 % where rounding allows no better
             return xy_design(arms, directions).weights
     spans = warm_start and basis(arms[state.w > 0]).shape[1] == arms.shape[1]
     start = state.w if spans else None
@@ -198,11 +204,11 @@ def track(state, w):
 class State(NamedTuple):
     evidence: Evidence
     counts: np.ndarray  # (K,), those of the evidence
-    # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, which that
-    # of A is known to exceed; since and next_update, t at the last update and at the next
+    # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, what the
+    # smallest eigenvalue of A exceeds; since and next_update, t at the last update and at the next
     now: np.record
     averaging: bool
-    support: np.ndarray  # (s,), arms that were ever in the allocation (averaging), or are (not averaging)
+    support: np.ndarray  # (s,), arms with weight in any allocation so far (averaging), or in the present one
     W: np.ndarray  # (K,), sum of w(s) before the last update
     w: np.ndarray  # (K,), since the last update
     lag: np.ndarray  # (s,), scratch
@@ -225,7 +231,7 @@ def _times(update):
         return lambda t: 1 << (t - 1).bit_length()
     several = not isinstance(update, Real)
     if any(isinstance(s, bool) or s < 1 or s % 1 != 0 for s in (update if several else [update])):
-        wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such"
+        wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such numbers"
         raise ValueError(f"update must be {wanted}; got {update!r}")
     if several:
         times = [int(s) for s in update if s < NO_LIMIT]

@@ -82,7 +82,7 @@ def lin_game(
 
 @inlined
 def choose(state):
-    """Play one round and return the arm that lags behind the mixtures most; -1 when done, at a look or table full."""
+    """Play one round; return the arm that lags behind the mixtures most, or -1: done, at a look, or table full."""
     evidence, gains, now = state.evidence, state.gains, state.now
     if over(evidence):
         return -1

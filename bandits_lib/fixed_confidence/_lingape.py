@@ -24,15 +24,15 @@ from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, After, Algo
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    # pulls; due, those at which the loop ends, for a look or with the budget; leader and rival; row, the pair's in the
-    # table of allocations, -1 if it is not there; lead, the upper bound B on the rival's
+    # pulls; due, the pulls at which the loop ends, for a look or the budget; leader and rival; row, the pair's in the
+    # table of allocations, or -1 if it is not there; lead, the upper bound B on the lead of the rival
     now: np.record
     fit: Any  # the regression
     table: Table
-    program: Any  # what solves for a pair in the loop; None: the loop ends at a pair that is not in the table
+    program: Any  # solver for new pairs in the loop; None: the loop ends at a pair that is not in the table
     leads: np.ndarray  # (M,), upper bounds on the lead of each item over the leader
     gains: np.ndarray  # (K,), scratch of the greedy rule
-    lack: np.ndarray  # (r + 1,), scratch: minus counts over share, along an allocation
+    lack: np.ndarray  # (r + 1,), scratch: -counts / shares of the arms of an allocation
     sigma: float
     union: float  # log(M^2 / delta)
     bias: float  # sqrt(ridge) theta_bound
@@ -105,7 +105,7 @@ def shrinking(state, norms):
 
 
 REFRESH = 1_000  # pulls between two fresh inversions
-GREEDY = After("", "with rule='greedy' it looks at all arms at every pull, and would ask for the one dropped for ever")
+GREEDY = After("", "with rule='greedy' it looks at all arms at every pull, and would ask for the dropped arm for ever")
 RATIO = After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
 
 
@@ -115,7 +115,7 @@ class Distances(NamedTuple):
     arms: np.ndarray  # (K, d)
     columns: np.ndarray  # (d, M), the items
     response: np.ndarray  # (d,), sum of x times reward
-    arm_columns: np.ndarray  # (d, K), the arms; empty where their norms are not asked for, as are their norms
+    arm_columns: np.ndarray  # (d, K), the arms; empty, as `norms` and `arms_along`, if norms are not needed
     ridge: float
     inverse: np.ndarray  # (d, d), A^-1
     theta: np.ndarray  # (d,)
@@ -129,7 +129,7 @@ class Distances(NamedTuple):
 
 
 def distances(arms, items, ridge, sample, norms=False):
-    """Return the `Distances` of items (M, d) after a first Sample of arms (K, d); `norms` : those of the arms, too."""
+    """Return the `Distances` of items (M, d) after a first Sample of arms (K, d), with norms of arms if `norms`."""
     (M, d), asked = items.shape, len(arms) if norms else 0
     columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
     arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))

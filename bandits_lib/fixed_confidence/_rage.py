@@ -8,9 +8,10 @@ Departures and readings; the proofs are in the notebooks fiez2019_3_rage and fie
 - Above 5,000 active items, each item is compared with the leader alone. Theorem 2 still holds.
 - Norms are in A_t^-1, as in Algorithm 1; appendix A prints A_t. The noise has standard deviation sigma, not 1.
 - Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
-- accept > 0 is the early exit of section 6; it comes in phase max(1, ceil(log2(1 / accept))) at the latest.
+- accept > 0 is the early exit of section 6; the rule then stops in phase max(1, ceil(log2(1 / accept))) at the latest.
 - With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up.
-- The accuracies are scale 2^-t; the guarantee holds for any scale. scale=None begins at that of r(epsilon) pulls.
+- The accuracies are scale 2^-t; the guarantee holds for any scale. With scale=None, the first phase makes r(epsilon)
+  pulls, and the accuracy of these pulls sets the scale.
 - With sigma=None the widths are Student's (`student_radius`); companion_sigma_costs has the proof.
 """
 
@@ -71,7 +72,7 @@ def rage(
         counts. In `rage` and `xy_static`, None means unknown Gaussian noise that is the same for all arms.
     scale : float or None
         Phase t compares items to an accuracy of scale / 2^t, in units of reward; the paper's 1 suits rewards in
-        [-1, 1]. With None, the first phase has as few pulls as rounding allows, and each later one halves its accuracy.
+        [-1, 1]. With None, the first phase has as few pulls as rounding allows; each later phase is twice as accurate.
     cost : (K,) array_like, optional
         Cost of one pull of each arm. The designs then minimise the cost of a phase instead of its pulls.
     epsilon : float
@@ -176,7 +177,7 @@ def good_enough(items, fit, radius, accept):
 def feasible(
     n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
 ):
-    """Return `n` pulls; refuse if they overflow the counters, as items are too close at `scale` (default 2^-phase)."""
+    """Return `n` pulls; refuse an `n` that overflows the counters: items too close at `scale`, by default 2^-phase."""
     left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
     if n == inf:
         raise ValueError(

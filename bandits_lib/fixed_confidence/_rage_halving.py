@@ -1,4 +1,4 @@
-"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it, Algorithm 5; the phases of Algorithm 2.
+"""RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it: Algorithm 5, and phases of Algorithm 2.
 
 Phase l makes tau_l = factor 4^l q log(8 l^2 M / delta) pulls and decides by epsilon_l = 2^-l. The factor is 3 if every
 sigma^2 is at most 3/2 of its estimate, and 2 sigma_max^2 for unweighted designs. Departures:
@@ -70,7 +70,9 @@ def _checked_items(items, arms, objective, threshold):
     check_option("objective", objective, ("best", "level"))
     if objective == "best":
         if threshold is not None:
-            raise ValueError(f"threshold has no effect for objective='best'; got {threshold}: omit it, or take 'level'")
+            raise ValueError(
+                f"threshold has no effect for objective='best'; got {threshold}: omit it, or pass objective='level'"
+            )
         return check_items(items, arms), None
     items = check_items(items, arms, distinct=False)
     check_span(items, arms, "items")
@@ -78,7 +80,9 @@ def _checked_items(items, arms, objective, threshold):
         raise ValueError(f"threshold must be a finite number (a reward) for objective='level'; got {threshold!r}")
     zero = np.flatnonzero(~items.any(axis=1))
     if threshold == 0 and len(zero):
-        raise ValueError(f"threshold 0 is the value of item {zero[0]}, the zero vector: drop it, or move the threshold")
+        raise ValueError(
+            f"threshold 0 is the value of item {zero[0]}, the zero vector: drop that item, or move the threshold"
+        )
     return items, float(threshold)
 
 
@@ -109,7 +113,7 @@ def rage_halving(
         Find the best item, or the level set: the items whose value is above the threshold, in units of reward. The
         threshold is required for "level" and None for "best".
     log_items : {"paper", "code"}
-        Phase l contains log(8 l^2 M / delta) ("paper") or log(8 l^2 M^2 / delta) ("code").
+        The pulls and widths of phase l contain log(8 l^2 M / delta) ("paper") or log(8 l^2 M^2 / delta) ("code").
     design : callable
         Function (arms, directions) -> `Design`, called with `pairs(active items)` or, for level sets, the active items.
     floor : float

@@ -23,7 +23,7 @@ STOPS = ("direct", "safe", "paper")
 
 
 class Rule(NamedTuple):
-    """The arguments of the rule: what the boundary depends on besides the number of blocks."""
+    """The arguments of the rule, which the boundary depends on besides the number of blocks."""
 
     d: float
     epsilon: float
@@ -39,8 +39,8 @@ class Rule(NamedTuple):
 class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    # pulls; next_look, at so many pulls; turn, the next arm; astray, pulls that were not in turn; length |S| after the
-    # last block, and boundary, what it must reach
+    # pulls; next_look, the number of pulls at the next look; turn, the next arm; astray, pulls that were out of turn;
+    # length, |S| after the last block; boundary, the length at which the rule stops
     now: np.record
     rule: Rule
 
@@ -148,8 +148,8 @@ def _check_blocks(state):
     """Refuse pulls from a log that are not whole blocks, because |S| is compared with a boundary for whole blocks."""
     if state.now.astray or (state.counts != state.counts[0]).any():
         raise ValueError(
-            f"pulls must come in blocks of one of each arm, in turn; a log replayed here holds others, which leaves "
-            f"counts {state.counts.tolist()}: start a new experiment"
+            f"pulls must come in blocks of one of each arm, in turn; the replayed log holds other pulls, with counts "
+            f"{state.counts.tolist()}: start a new experiment"
         )
 
 

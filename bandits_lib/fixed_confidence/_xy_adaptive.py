@@ -9,10 +9,11 @@ rewards, so they are one batch. Departures and readings:
 - Widths have the phase index in their logarithm, and eliminated items stay eliminated (appendix F).
 - Items other than the arms are allowed; the logarithm then contains their number M instead of K.
 
-One pull of x takes (y'A^-1x)^2 / (1 + x'A^-1x) from y'A^-1y. What the pull of each arm leaves is bounded from below by
-few y; the arm of the least bound is measured with every y, and the y that is worst then raises the bounds of all arms,
-until nothing does. No norm grows, so of many pairs only the longest are kept: where a pull leaves no more than the
-others, the pulls since the last inversion are made again with more pairs.
+One pull of x reduces y'A^-1y by (y'A^-1x)^2 / (1 + x'A^-1x). A few y give each arm a lower bound on the largest norm
+that its pull would leave. The norm is computed for the arm of the smallest bound, and the y of this norm raises the
+bounds of all arms. This is repeated until the smallest bound is the norm itself. Norms never grow, so only the longest
+of many pairs are kept. If a pull might leave a pair that is not kept as the longest, the pulls since the last inversion
+are repeated with more pairs.
 """
 
 from math import log, sqrt
@@ -34,14 +35,14 @@ REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
 MANY = 300_000  # items times arms above which their products are computed when they are needed
 ALL = 2_000  # pairs up to which all are kept
-LONG = 1 / 8  # of the largest squared norm: others are not kept at first, and then those above less and less of it
-CLOSE = 1e-6  # relative: what a pull leaves must exceed the norms that are not kept by more
+LONG = 1 / 8  # pairs above this share of the largest squared norm are kept; the share is lowered if these are too few
+CLOSE = 1e-6  # relative margin by which what a pull leaves must exceed the norms that are not kept
 
 
 @cached
 def pull_greedily(arms, items, counts, limits):
-    """Pull until the value is below `target`, at most `most` times: counts, largest squared norm, n, whether below."""
-    identity, target, per_pull, most = limits  # the identity counts as so many pulls before `counts` (K,); 0: none
+    """Pull until the value is below `target` or `most` times; return counts, largest squared norm, n, whether below."""
+    identity, target, per_pull, most = limits  # identity : the pulls that it counts as before `counts` (K,), or 0
     columns, n, below, many = transposed(arms), identity + int(counts.sum()), False, len(items) ** 2 > 2 * ALL
     end = n + most
     while True:
@@ -61,7 +62,7 @@ class Norms(NamedTuple):
 
     inverse: np.ndarray  # (r, r), A^-1
     gram: np.ndarray  # (K, K), x'A^-1x of all arms, kept in place of A^-1; (0, 0) if there are many
-    pairs: np.ndarray  # (p,), y'A^-1y of the differences of items i < j, row by row: of the pairs that are kept
+    pairs: np.ndarray  # (p,), y'A^-1y of the kept pairs, y the difference of items i < j, row by row
     second: np.ndarray  # (p,), j of each pair
     ends: np.ndarray  # (m - 1,), number of pairs up to the end of each row i
     tops: np.ndarray  # (m - 1,), the largest of each row, 0 if none is kept
@@ -72,13 +73,13 @@ class Norms(NamedTuple):
     step: np.ndarray  # (r,), scratch: A^-1 x of one arm or pair
     along: np.ndarray  # (K,), scratch: x'A^-1 y of an arm or pair y and all arms
     share: np.ndarray  # (K,), scratch: 1 / (1 + x'A^-1x)
-    left: np.ndarray  # (K,), scratch: at most the largest squared norm of a pair that one pull of each arm leaves
-    taken: np.ndarray  # (K,), scratch: what that pull takes from the worst pair
-    known: np.ndarray  # (K,), scratch: whether `left` is that norm itself
+    left: np.ndarray  # (K,), scratch: lower bound on the largest squared norm after one pull of each arm
+    taken: np.ndarray  # (K,), scratch: by how much that pull reduces the norm of the worst pair
+    known: np.ndarray  # (K,), scratch: whether `left` is the norm itself
 
 
 def norms_of(arms, items, counts, ridge, longer):
-    """The `Norms` afresh from counts (K,) and, with a ridge, the identity; pairs above `longer` times the largest."""
+    """Compute `Norms` from counts (K,) and, with a ridge, the identity; keep pairs above `longer` times the largest."""
     root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     columns, items, arms = transposed(items), product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
@@ -91,7 +92,7 @@ def norms_of(arms, items, counts, ridge, longer):
 
 @compiled
 def distances(points, longer):
-    """Of points (m, r): `pairs` of squared distance above `longer` times the largest, `second`, `ends` and `tops`."""
+    """Return `pairs` of points (m, r), squares above `longer` times the largest, and `second`, `ends`, `tops`."""
     m, columns, n, top = len(points), transposed(points), 0, 0.0
     row, pairs, second = np.empty(m), np.empty(m * (m - 1) // 2), np.empty(m * (m - 1) // 2, np.int64)
     ends, tops = np.empty(m - 1, np.int64), np.zeros(m - 1)
@@ -128,7 +129,7 @@ def from_one(columns, i, row):
 
 @kernel
 def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
-    """Greedy pulls: n, whether the value is below `target`, and False at a pull that would leave only `shorter`."""
+    """Pull greedily; return n, whether the value is below `target`, and False if a pull would leave only `shorter`."""
     while n < until:
         arm = least_worst(norms, columns)
         if norms.left[lowest(norms.left)] <= shorter:
@@ -167,7 +168,7 @@ def least_worst(norms, columns):
 
 @kernel
 def raise_left(norms, columns, arm):
-    """Set `left` of an arm to what its pull leaves, and raise that of all others by the pair of which it is that."""
+    """Set `left` of an arm to the largest norm after its pull, and raise `left` of the others by the pair with it."""
     pairs, share, left, column = norms.pairs, norms.share, norms.left, norms.column
     along_items(norms, columns, arm)
     norms.known[arm], top, square, first, second = 1.0, left[arm], 0.0, -1, -1
@@ -216,7 +217,7 @@ def along_pair(norms, columns, i, j):
 
 @inlined
 def worst_pair(norms):
-    """Return items i < j of the pair of largest squared norm, of ties the first row by row, and this norm."""
+    """Return items i < j of the pair of largest squared norm (the first of ties, row by row), and this norm."""
     pairs, i = norms.pairs, 0
     top = highest(norms.tops)
     floor = top - TIE * max(1e-300, abs(top))
@@ -252,7 +253,7 @@ def add_pull(norms, columns, arm):
 
 @kernel
 def shrink_pairs(pairs, second, ends, tops, column, gain):
-    """Compute what the pull of x leaves of the squared norms, row by row; column : (m,), z'A^-1x of all items z."""
+    """Update the squared norms, row by row, for a pull of x; column : (m,), z'A^-1x of all items z."""
     start = 0
     for i in range(tops.shape[0]):
         if ends[i] > start:
@@ -264,7 +265,7 @@ def shrink_pairs(pairs, second, ends, tops, column, gain):
 
 @kernel
 def shrink_row(row, own, column, second, gain):
-    """Subtract (own - other)^2 / gain from a row of squared norms; `second` : (n,), where the other is in `column`."""
+    """Subtract (own - other)^2 / gain from a row of squared norms; `second` : (n,), the other's place in `column`."""
     for n in range(row.shape[0]):
         apart = own - column[second[n]]
         row[n] -= apart * apart / gain
@@ -298,7 +299,8 @@ def xy_adaptive(
     alpha : float
         Factor in (0, 1): a phase ends when its largest squared norm is below alpha times that of the phase before.
     ratio : {"raw", "per_pull"}
-        Compare the largest squared norms, or, as published, these norms divided by the pulls of the phase.
+        Compare the largest squared norms ("raw"), or these norms divided by the pulls of the phase, as the published
+        code does ("per_pull").
     start : {"pull", "ridge"}
         Begin every phase with spanning arms, or with the identity, which counts as d pulls.
 
@@ -329,7 +331,10 @@ def xy_adaptive(
 
     longest = np.linalg.norm(arms, axis=1).max()
     if start == "ridge" and longest > LONGEST:
-        raise ValueError(f"arms must have length {LONGEST:g} or less beside a ridge; got {longest:.2g}: rescale them")
+        raise ValueError(
+            f"arms must have length {LONGEST:g} or less with start='ridge', because rounding would lose the identity "
+            f"beside longer arms; got {longest:.2g}: rescale them"
+        )
     if start == "ridge":
         check_ridge(arms, 1.0, "the identity of start='ridge'")
 

@@ -1,8 +1,8 @@
-"""XY-static allocation (Soare, Lazaric, Munos 2014), as compared with in fiez2019 (Fiez et al., section 5, appendix F).
+"""XY-static allocation (Soare, Lazaric, Munos 2014), a baseline of fiez2019 (Fiez et al., section 5, appendix F).
 
 The arms are drawn i.i.d., and the data of all phases count. Departures:
 - Only the leader is tested, since no other item can pass: (leader - z)'theta_hat >= radius ||leader - z|| for all z.
-- If sigma is unknown, the widths are Student's (`student_radius`). This is valid as draws do not depend on rewards.
+- If sigma is unknown, the widths are Student's (`student_radius`). Draws do not depend on rewards, so this is valid.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
-EQUAL = 30  # with sigma unknown, this many replicates may be equal by chance (first pulls do not count)
+EQUAL = 30  # with sigma unknown, fewer equal replicates than this may be chance (an arm's first pull is none)
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
@@ -55,7 +55,7 @@ def others_from(items, leader):
 
 
 def separated(directions, fit, radius):
-    """Whether a leader of these differences passes, and the largest width, infinite where data span no difference."""
+    """Return whether the leader passes the test, and the largest width, infinite if the data miss a difference."""
     widths = np.where(fit.estimable(directions), radius * np.sqrt(fit.variances(directions)), np.inf)
     return bool((directions @ fit.theta_hat >= widths).all()), float(widths.max())
 

@@ -29,13 +29,14 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     """Return the keyword arguments by algorithm that reproduce the published numbers of a paper's code.
 
     "fiez2019_code": RAGE has log(2 M^2 / delta_t) in its pulls and log(2 K^2 / delta_t) in its widths. Its Frank-Wolfe
-    designs have the value before the last step, and weights below 1e-5 are lost. XY-static and the oracle advance the
-    phase index twice per phase, and the largest weight receives the lost weights. XY-adaptive divides its value by n
-    once more and counts a ridge as d pulls. ALBA's pulls grow by 1.1^2 per phase. LinGapE is the same in text and code.
+    designs report the value before the last step, and weights below 1e-5 are dropped without rescaling the others.
+    XY-static and the oracle advance the phase index twice per phase, and the largest weight receives the dropped
+    weights. XY-adaptive divides its value by n once more and counts a ridge as d pulls. ALBA's pulls grow by 1.1^2 per
+    phase. LinGapE is the same in text and code.
 
-    "weltz2023_code": both rules have log(8 l^2 M^2 / delta), H-RAGE has the shorter burn-in, and the oracles stop as
-    soon as they are right. Frank-Wolfe designs are not pruned, because pruned designs leave some directions of
-    experiment 1 unmeasured.
+    "weltz2023_code": both rules have log(8 l^2 M^2 / delta), H-RAGE has the burn-in of the code, and the oracles stop
+    as soon as the true best item leads. Frank-Wolfe designs are not pruned, because pruned designs leave some
+    directions of experiment 1 unmeasured.
 
     "azizi2022_code": GSE rounds the number of arms kept down, spends the remainder in the last stages, rounds every
     share up and projects its earlier projection again, for which it needs `rng`. OD-LinBAI computes its design by away

@@ -140,7 +140,7 @@ class Job(NamedTuple):
     sigma2: float
 
 
-VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # that the published jobs pass, by figure
+VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # passed by the published jobs, by figure
 
 
 def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job:

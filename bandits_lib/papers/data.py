@@ -37,7 +37,7 @@ class Regression(NamedTuple):
 
 
 def data_file(name):
-    """Return the path of that file, or with .gz appended, in the folder BANDITS_DATA; None if it is not there."""
+    """Return the path of `name` or `name`.gz in the folder BANDITS_DATA, or None if neither is there."""
     folder = os.environ.get("BANDITS_DATA")
     if not folder:
         return None
@@ -107,7 +107,9 @@ def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regres
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
         fields = line.split(",")
         if len(fields) != AUTOMOBILE_WIDTH:
-            raise ValueError(f"{path}, line {number}: expected {AUTOMOBILE_WIDTH} columns, got {len(fields)}")
+            raise ValueError(
+                f"{path}, line {number}: expected {AUTOMOBILE_WIDTH} columns, got {len(fields)}: repair the file"
+            )
         wanted = [fields[column] for column in (*AUTOMOBILE_COLUMNS.values(), PRICE)]
         if "?" in wanted:
             continue

@@ -76,7 +76,9 @@ def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: in
         If `runs` is too small to show such a coverage.
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
-        raise ValueError(f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}, even if all cover")
+        raise ValueError(
+            f"runs must be more than {runs} to show a coverage of {1 - delta / 2:.4g}, even if all burn-ins cover"
+        )
     low, high = -1, 16
     while coverage(problem, _length(high), runs=runs, seed=seed)[1] < 1 - delta / 2:
         low, high = high, 2 * high
@@ -148,7 +150,7 @@ def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: 
 
 
 def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float) -> pd.Series:
-    """Return the largest error of each burn-in that the three terms of appendix D.2, corrected, allow.
+    """Return the bound on the error of each burn-in from the three terms of appendix D.2, corrected.
 
     Parameters
     ----------

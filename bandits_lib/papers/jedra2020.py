@@ -161,7 +161,7 @@ def _inverse(A):
 
 
 def _allocation(arms, values):
-    """Return the weights of the code's Frank-Wolfe from uniform weights; weights below 1e-5 are lost."""
+    """Return the weights of the code's Frank-Wolfe from uniform weights; weights below 1e-5 are set to 0."""
     directions, gaps = _rivals(arms, values)
     directions, weights = directions / gaps[:, None], np.full(len(arms), 1 / len(arms))
     for step in range(1, FRANK_WOLFE_STEPS):

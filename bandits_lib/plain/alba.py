@@ -46,13 +46,13 @@ def y_elim_til(arms, S, most, delta, L, rng):
 
 
 def length(s, L, d):
-    """Return l_s, the pulls of phase s without their logarithm, for epsilon_s = 2^-s; L bounds |theta| in R^d."""
+    """Return l_s, the pulls of phase s without their logarithmic factor, epsilon_s = 2^-s; L bounds |theta| in R^d."""
     epsilon = 2.0**-s
     return max(4 * L**2, 3) * (2 + (6 + epsilon / 2) * d) / (epsilon / 2) ** 2
 
 
 def width(y, arms, lam, A_inv, theta, ell, L, slack):
-    """Return the confidence width of y'theta for y (d,): the smaller of one from L alone and one from means, too."""
+    """Return the confidence width of y'theta for y (d,): the smaller of one from L and one from estimated means."""
     d, v = len(y), sqrt(y @ A_inv @ y)
     noise = sqrt(2 * v**2 / ell * (sqrt(3 * d / ell) + 1))
     blind = L * v * sqrt(2 / ell) + 2 * L * (np.linalg.norm(y) + v * sqrt(d)) / (3 * ell)

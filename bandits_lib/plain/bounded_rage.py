@@ -1,8 +1,8 @@
-"""RAGE by betting, for rewards in [0, 1]. It is ours; the notebook companion_your_own_arms proves its guarantee.
+"""RAGE by betting, for rewards in [0, 1]. The rule is ours; the notebook companion_your_own_arms proves its guarantee.
 
-The wealth of the best item is at most an average of supermartingales that start at 1. So it ever reaches 1 / delta with
-probability at most delta. They are supermartingales because E[1 + s (X - q)] = 1 + s (p - q) <= exp(s (p - q)) and the
-sum of s p is at most 0.
+The wealth of the best item is at most an average of supermartingales that start at 1. So the probability
+that it ever reaches 1 / delta is at most delta. They are supermartingales because E[1 + s (X - q)] = 1 + s (p - q) <=
+exp(s (p - q)) and the sum of s p is at most 0.
 """
 
 from math import ceil, log, log1p, sqrt

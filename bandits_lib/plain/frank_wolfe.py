@@ -10,7 +10,7 @@ from bandits_lib.numerics.ties import argmax
 
 
 def frank_wolfe(arms, directions):
-    """Return lambda (K,) that makes max ||y||^2 in A(lambda)^-1 small over y in (n, d); weltz2023 has arms / sigma."""
+    """Return lambda (K,) that makes max ||y||^2 in A(lambda)^-1 small over y in (n, d); weltz2023: arms / sigma."""
     K = len(arms)
     lam = np.full(K, 1 / K)
     for k in range(1, 5001):  # at most 5000 iterations

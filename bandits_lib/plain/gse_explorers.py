@@ -30,10 +30,10 @@ def g_optimal(arms, n):
 
 
 def greedy(arms, n):
-    """Return Pi_t (m,): each pull is of the arm that leaves the smallest max_i ||x_i|| in V^-1 (Soare et al. 2014).
+    """Return Pi_t (m,): each pull goes to the arm that leaves the smallest max_i ||x_i|| in V^-1 (Soare et al. 2014).
 
-    Of ties, the arm of largest norm in V^-1 is pulled: on a basis, no pull lowers the maximum before all arms have as
-    many pulls. Soare et al. begin with V = I.
+    Among arms that tie, the arm of largest norm in V^-1 is pulled: on a basis, no pull lowers the maximum before all
+    arms have as many pulls. Soare et al. begin with V = I.
     """
     Pi = np.zeros(len(arms), dtype=int)
     Pi[spanning_arms(arms)] = 1
@@ -46,7 +46,7 @@ def greedy(arms, n):
 
 
 def clusters(arms, n):
-    """Return Pi_t (m,): equal shares for d clusters (k-means) of arms (m, d) and within each (paper: m clusters)."""
+    """Return Pi_t (m,): equal shares for d clusters (k-means) of arms (m, d), and within each (paper: m clusters)."""
     centres, label = arms[spanning_arms(arms)], None
     while True:
         before, label = label, np.array([argmax(-((x - centres) ** 2).sum(axis=1)) for x in arms])

@@ -2,7 +2,7 @@
 
 This rule differs from lingape.py in two ways: only the budget stops it, and lambda is 1e-8, as in the code published
 with azizi2022 (Xu et al.: 1). The library computes p* to full precision, `xy_design` to 20 binary digits. If several w
-are shortest, the library may choose another one.
+have the smallest |w|_1, the library may choose another one.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), the constants of its code.
+"""Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), with its code's constants.
 
 The pulls of the library differ: it starts each design from the previous one, computes the design of two arms exactly,
-and drops atoms that hardly change the variances. It also takes items, and the approximation of azizi2022, section 8
-(objective="ratio").
+and drops atoms that hardly change the variances. It also accepts items and has the approximation of azizi2022, section
+8 (objective="ratio").
 """
 
 from math import ceil, log2
@@ -19,7 +19,7 @@ def peace(arms, budget, rng):
     beginning = rng.bit_generator.state
 
     def least_width(Z):
-        """Return the design of smallest squared Gaussian width gamma(Z) of arms Z (azizi2022, D.2: twice the root)."""
+        """Return the design of smallest squared Gaussian width gamma(Z) of arms Z (azizi2022, D.2: twice its root)."""
         rng.bit_generator.state = beginning  # the same normals every time
         return width_design(arms, arms[Z], rng=rng)
 

@@ -2,7 +2,7 @@
 
 See their section 5 and appendix F. Their code divides norms by the pulls of the phase and begins with A = I; here norms
 are not divided, and spanning arms come first. The pulls of a phase do not depend on its rewards, so they are one batch.
-The papers do not say how to break ties. As in the library, the arm that reduces the largest norm most goes first.
+The papers do not say how to break ties. As in the library, the arm that reduces the largest norm most is pulled.
 """
 
 from itertools import combinations, count

@@ -12,7 +12,8 @@ bounds every |sigma_hat_x^2 - sigma_x^2| after Gamma pulls by A + B + C, L = log
     A = 4 S d L sigma_max^2 / Gamma,    B = sigma_max^2 sqrt(128 S d^2 L / Gamma),
     C = 4 S sigma_max^2 sqrt(40 d^3 L (d log 6 + L)) / Gamma.
 Departures of `burn_in`:
-- All three terms contain L, because the bound must hold for all arms at once. C is doubled: its last display lacks a 2.
+- All three terms contain L, because the bound must hold for all arms at once. C is doubled: its last display lacks a
+  factor of 2.
 - A + B + C <= sigma_min^2 / 2 suffices for clipped estimates; without clipping, sigma_min^2 / 3 would be needed.
 - The other branch of the maximum in B, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
 """
@@ -137,8 +138,8 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
 
     Notes
     -----
-    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, with corrected terms. Of the three forms with a general proof
-      it is the shortest.
+    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, with corrected terms. It gives the fewest pulls of the three
+      forms with a general proof.
     - "printed" is the second of two bounds in the appendix with 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2
       log(12 K / delta). The first bound has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
     - "paper" has the constant at the end of the appendix: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
@@ -168,13 +169,13 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
 
 
 def error(pulls, *, K, d, delta):
-    """Return A + B + C of appendix D.2 after so many pulls, corrected, as a multiple of sigma_max^2."""
+    """Return A + B + C of appendix D.2, corrected, after `pulls` pulls, as a multiple of sigma_max^2."""
     L = log(12 * K / delta)
     root, linear = _terms(K, d, delta)
     return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls
 
 
 def _terms(K, d, delta):
-    """Return `root` and `linear`, with B = sqrt(root / n) and A + C = linear / n after n pulls, over sigma_max^2."""
+    """Return `root` and `linear`: over sigma_max^2, B = sqrt(root / n) and A + C = linear / n after n pulls."""
     L = log(12 * K / delta)
     return 128 * SLACK * d**2 * L, 4 * SLACK * (d * L + sqrt(40 * d**3 * L * (d * log(6) + L)))

@@ -69,7 +69,7 @@ def features(arms: np.ndarray) -> np.ndarray:
 
 
 def isometric(arms):
-    """Return phi_x (K, M) with off-diagonal entries over sqrt(2): |phi_x| = |x|^2 and |vech| is the Frobenius norm."""
+    """Return phi_x (K, M) with off-diagonal entries / sqrt(2): |phi_x| = |x|^2 and |vech| is the Frobenius norm."""
     return np.ascontiguousarray(features(arms) / off_diagonal_lengths(arms.shape[1]))
 
 

@@ -86,7 +86,7 @@ def test_it_finds_a_clear_best_arm():
     ("arguments", "words"),
     [
         ({"budget": 2}, "at least 3 here"),
-        ({"alpha": None}, "theta_bound must be given"),
+        ({"alpha": None}, "or alpha must be given"),
         ({"alpha": 0.0}, "alpha must be positive"),
         ({"alpha": None, "theta_bound": -1.0}, "theta_bound must be positive"),
         ({"width": "root"}, "width must be one of"),

@@ -115,7 +115,7 @@ def test_drawn_first_arms_do_not_go_with_a_history():
     rule = lazy_track_and_stop(
         ARMS, delta=0.1, initial="random", rng=np.random.default_rng(0), history=greedy(WORLD, np.random.default_rng(0))
     )
-    with pytest.raises(ValueError, match="initial must be 'spanning' beside a history"):
+    with pytest.raises(ValueError, match="initial must be 'spanning' if history is given"):
         next(rule)
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import MARGINS, holds_for, judged, of_outcome, position, read, sentences
+from bandits_companion.claims_table import MARGINS, condition, judged, of_outcome, position, read, sentences
 from bandits_companion.ledger import anchor, markdown, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import part_and_reading, sentence
@@ -99,7 +99,7 @@ def _sentence(judged_as, rows):
 
 def _reading(row):
     """Return what was measured, with the interval, for which values the words are true, and the letter."""
-    return f"{_plain(row['measures'])}: {measured(row)} (true: {holds_for(row)}), {judged(row)}"
+    return f"{_plain(row['measures'])}: {measured(row)} ({condition(row)}), {judged(row)}"
 
 
 def _ended(text):

@@ -237,8 +237,10 @@ def bayes_gap(
     arms, sigma = check_noisy(arms, sigma)
     check_option("formula", formula, ("paper", "code"))
     eta = check_positive("eta", eta)
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon must be at least 0 (accepted distance from the best value); got {epsilon}")
+    if not 0 <= epsilon < np.inf:
+        raise ValueError(
+            f"epsilon must be finite and at least 0 (accepted distance from the best value); got {epsilon}"
+        )
     prior = covariance_of(arms, kernel, length, formula, rng)
     budget = check_budget(budget, len(arms), "one pull of each arm")
     if len(arms) == 1:

@@ -236,18 +236,18 @@ def test_what_differs_is_listed_with_all_its_parts_and_readings(source):
     changed = {"a": (2, 1.5, 2.5), "b@text": (-2, -3, -1), "c.y": (0.9, 0.7, 1.1)}
     fallen = table(source, "differs", **changed)
     assert (
-        "- **Figure 9.** “A is below B” Falls by the text. Measured: A over B: 2 [1.5, 2.5] (true: 0 to 1), fa"
+        "- **Figure 9.** “A is below B” Falls by the text. Measured: A over B: 2 [1.5, 2.5] (true if at most 1), fa"
         in fallen
     )
     assert (
-        "- **Figure 9.** “B grows” Falls by the text. It falls.\n  - *text*: exponent: -2 [-3, -1] (true: 0 to inf)"
+        "- **Figure 9.** “B grows” Falls by the text. It falls.\n  - *text*: exponent: -2 [-3, -1] (true if at least 0)"
         in fallen
     )
     assert fallen.index("*text*: exponent") < fallen.index("*program*: exponent; the code's: -2 [-3, -1]")
     assert "- **Lemma 9.** “$x$ or $|y|$, or neither” Undecided." in fallen
     assert (
         "  - *x*: the c\\*: $2.00" in fallen
-        and "  - *y*: the c\\*: 0.9 [0.7, 1.1] (true: 0 to 1), undecided (4" in fallen
+        and "  - *y*: the c\\*: 0.9 [0.7, 1.1] (true if between 0 and 1), undecided (4" in fallen
     )
     found = source()
     assert "untestable" not in TABLES["differs"](found._replace(claims=found.claims[found.claims["untestable"] == ""]))
@@ -257,7 +257,9 @@ def test_what_holds_in_the_published_program_only_is_listed_and_nothing_else(sou
     assert table(source, "program") == "None."
     listed = table(source, "program", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
     assert listed.startswith("- **Figure 9.** “B grows” Holds in the published program only.")
-    assert "  - *program*: exponent; the code's: 2 [1, 3] (true: 0 to inf), holds" in listed and "Lemma" not in listed
+    assert (
+        "  - *program*: exponent; the code's: 2 [1, 3] (true if at least 0), holds" in listed and "Lemma" not in listed
+    )
 
 
 def test_printed_numbers_and_those_of_the_code_stand_apart(source):

@@ -177,7 +177,7 @@ def test_a_rule_that_cannot_be_made_again_is_undone_in_its_log(tmp_path):
         lab.undo()
     with pytest.raises(ValueError, match="make the Lab again from its log"):
         lab.tell(of([1, 0, 0]))
-    with pytest.raises(ValueError, match="cannot be made once more: .*a socket"):
+    with pytest.raises(ValueError, match="cannot be made again: .*a socket"):
         Lab(make()).drop(0)
 
 

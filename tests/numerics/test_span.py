@@ -35,7 +35,7 @@ REGULARISED = {  # the least length beside e1 at which the rule does not refuse
     "lingape_budget (published)": 1e-3,
     "lingape_budget (greedy)": 1e-4,
 }
-HIDES = r"beside a ridge: .* hides the rewards of arms {}, which alone measure a direction .* rescale the coordinates"
+HIDES = r"for a rule with a ridge: .* hides the rewards of arms {}, which are the only ones .* rescale the coordinates"
 TURN = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0][:2]
 TURN[1] = 0.5 * TURN[0] + np.sqrt(0.75) * TURN[1]  # e1 and e2 in three dimensions, 60 degrees apart
 

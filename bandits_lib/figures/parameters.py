@@ -52,7 +52,7 @@ def check(notebook, known, given):
     """Refuse, in one sentence, an unknown name and a value that is not like the default, or out of range."""
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none, tagged so'}")
+            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
         default = known[name].default
         if fault := _fault(name, value, default):
             raise ValueError(f"{notebook}: {name} = {value!r} {fault}; the notebook has {name} = {default!r}")

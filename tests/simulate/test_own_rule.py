@@ -101,7 +101,7 @@ def test_compiled_loops_may_stand_in_the_file(written):
             "my_rule.py imports helpers_of_mine, which is not an installed",
         ),
         ("my_rule.py:mine", "from . import helper\n", "my_rule.py imports ., which is not an installed library"),
-        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, which nothing gives a value"),
+        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, for which there is no value"),
         ("my_rule.py:mine", "def mine(delta=1):\n" + BODY, "my_rule.py:mine has no argument `arms`; it has delta"),
     ],
 )

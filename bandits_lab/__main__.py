@@ -636,7 +636,7 @@ def number(text):
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def parser():

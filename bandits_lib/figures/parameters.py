@@ -100,7 +100,7 @@ def _fault_of_list(name, value, default):
     """Return what is wrong with a list, or None; its elements must be like the default's, inner lists as long."""
     if not isinstance(value, list):
         number = type(value) in (int, float) and not isinstance(default[0], list)
-        return "is no list" + (f": write '[{value!r}]'" if number else "")
+        return "is not a list" + (f": write '[{value!r}]'" if number else "")
     if not value:
         return "is empty"
     like = next((element for element in default if isinstance(element, float)), default[0])

@@ -78,7 +78,7 @@ class OwnRule(NamedTuple):
         told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
         algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
         if not isinstance(algorithm, Generator):
-            raise RuntimeError(f"{self.place} is no generator: it must `yield` the pulls that it asks for")
+            raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
         while True:
             request = self._step(lambda reply=reply: algorithm.send(reply))
             if isinstance(request, _End):

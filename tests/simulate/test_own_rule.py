@@ -123,7 +123,7 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
 @pytest.mark.parametrize(
     "body, message",
     [
-        ("    return Result(0)\n", "my_rule.py:mine is no generator: it must `yield` the pulls"),
+        ("    return Result(0)\n", "my_rule.py:mine is not a generator: it must `yield` the pulls"),
         ("    yield 3\n", r"asked for int 3; it must yield how often to pull each of the 3 arms, .* \(3,\)"),
         ("    yield [0.5, 1, 1]\n", r"asked for list \[0.5, 1, 1\]; it must yield"),
         ("    yield [1, 1]\n", r"asked for list \[1, 1\]; it must yield"),

@@ -314,7 +314,7 @@ def read_measurements(
     Raises
     ------
     ValueError
-        For other columns, an unknown arm, a text that is not a number, squares below sum^2 / count, and more pulls of an
+        For other columns, an unknown arm, text that is not a number, squares below sum^2 / count, and more pulls of an
         arm than `wanted`. The message names the line.
 
     Warns

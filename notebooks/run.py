@@ -238,7 +238,7 @@ def own(place: str, given: dict, names: list[str]) -> bool:
     asked = {name: notebook_runs.needs_of(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
     if names and None in asked.values():
         none = next(name for name, needs in asked.items() if needs is None)
-        raise ValueError(f"{none} draws no figure in which a rule of your own could stand")
+        raise ValueError(f"{none} draws no figure that can show a rule of your own: leave it out")
     asked = {name: needs for name, needs in asked.items() if needs is not None}
     left_out = {name: why for name, needs in asked.items() if (why := own_rule.misfit(rule, needs))}
     known = {name: parameters_of(name) for name in asked if name not in left_out}

@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs go first
+MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs are removed first
 
 _designs: OrderedDict = OrderedDict()
 _state = {"on": True, "bytes": 0}

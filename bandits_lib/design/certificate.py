@@ -91,7 +91,7 @@ def lower_bound(arms, root, rotated, masses):
     return trace * (trace / pressure.max()), pressure / trace
 
 
-BATCH = 16  # smallest number of rows beyond the limit that are treated at a time
+BATCH = 16  # rows beyond the limit that are treated at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 

@@ -61,7 +61,7 @@ def last_point(start, objective, gradient, constraint, jacobian):
 
 ROWS = 64  # pairs for which a new table has room
 NO_PAIR = np.iinfo(np.int64).max
-TABLES = 4  # tables that are remembered; the least recently used goes first
+TABLES = 4  # tables that are remembered; the least recently used is removed first
 
 _tables: OrderedDict = OrderedDict()
 

@@ -198,7 +198,7 @@ def in_span(space, vectors, name):
 
 
 def _few(directions):
-    """Return differences in the plane, or of few items, as a list; those of very many items with a memory."""
+    """Return differences in the plane or of few items as a list; those of very many items as `ManyDifferences`."""
     if isinstance(directions, Listed):
         return directions
     if directions.items.shape[1] <= 2:

@@ -194,7 +194,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
 
 @kernel
 def cholesky(matrix, scale, shift, factor):
-    """Set `factor` (d, d), lower, to Cholesky's of matrix / scale + shift I; return log det, -inf if indefinite."""
+    """Set `factor` (d, d) to the lower Cholesky factor of matrix / scale + shift I; return log det, or -inf."""
     d = matrix.shape[0]
     logdet = 0.0
     for i in range(d):

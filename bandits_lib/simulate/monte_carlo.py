@@ -389,10 +389,9 @@ def monte_carlo(
         Whether rules may have another noise level than the problem; `play` says when the two differ.
     checkpoint : path or str, optional
         A file to which finished runs are added; after an interruption they are not played again. Its first line is a
-        hash of
-        everything that decides the rows, the library's source included, but not of files that a rule reads. A file
-        with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash names
-        the file. "" or None keeps nothing.
+        hash of everything that decides the rows, the library's source included, but not of files that a rule reads. A
+        file with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash
+        names the file. "" or None keeps nothing.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True

@@ -31,7 +31,7 @@ from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
 PURELIB = sysconfig.get_path("purelib")
-TOLD = {  # what a rule may know of the problem, by the name of its argument
+TOLD = {  # {argument of a rule: what it gets from the problem}
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
     "sigma": lambda problem: float(problem.sigma.max()),
@@ -39,7 +39,7 @@ TOLD = {  # what a rule may know of the problem, by the name of its argument
     "theta_star": lambda problem: problem.theta,
 }
 OWN = "own"  # name of a reader's rule among the rules of a figure
-NEEDS = {  # an argument that a rule must have to stand in a figure, and why
+NEEDS = {  # arguments that a rule must have to be played in a figure, and why
     "delta": "has a fixed confidence",
     "budget": "has a fixed budget",
     "items": "ranks items that are not its arms",
@@ -188,7 +188,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
 
 
 def misfit(rule: OwnRule, needs: Iterable[str]) -> str:
-    """Return in a sentence why a rule cannot stand in a figure that tells it `needs`, or "" if it can."""
+    """Return a sentence on why a rule cannot be played in a figure that needs the arguments `needs`, or ""."""
     parameters = inspect.signature(rule.function).parameters
     lacking = next((name for name in needs if name not in parameters), None)
     return f"{rule.place} has no argument `{lacking}`, and this figure {NEEDS[lacking]}" if lacking else ""

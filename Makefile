@@ -1,28 +1,28 @@
-# One command for each thing a reader, a researcher or CI does. All that is needed is Python 3.11 or newer, and make.
+# Commands for readers, researchers and CI. You need Python 3.11 or newer, and make.
 PYTHON ?= python3
 STAMP = .venv/.installed
 PY = .venv/bin/python
 
-# Parallelism is over runs, so the linear algebra keeps to one thread; compiled kernels are shared by all processes
-# (bandits_lib/numerics/kernel_cache.py says where).
+# Runs are parallel, so linear algebra uses one thread. All processes share compiled kernels; their folder is described
+# in bandits_lib/numerics/kernel_cache.py.
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export NUMBA_NUM_THREADS = 1
 export VECLIB_MAXIMUM_THREADS = 1
-# Notebooks draw inline, whatever the shell was told, and no process compiles what another has compiled.
+# Notebooks draw inline, whatever the shell's MPLBACKEND is, and no process compiles what another has compiled.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup figures paper test test-all lab bench processors book notebooks lint clean
 
-help:           ## this list
+help:           ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (the others do it by themselves)
+setup: $(STAMP) ## build .venv from requirements.lock and compile the kernels (the other commands do this when needed)
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'This is Python %d.%d; 3.11 or newer is needed: make PYTHON=python3.11' % v[:2])"
-	@echo "Installing what requirements.lock names into .venv: about two minutes, silently."
+	@echo "Installing the packages in requirements.lock into .venv: about two minutes, without output."
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -33,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
 	$(PY) notebooks/run.py figures
 
-paper: $(STAMP) ## the papers' own scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [REDRAW=why] [SCHEDULER=tcp://...]
+paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [REDRAW=why] [SCHEDULER=tcp://...]
 	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(REDRAW),--redraw '$(REDRAW)')
 
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600
@@ -44,16 +44,16 @@ test: $(STAMP) ## the tests that every change needs, and every notebook compared
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
 	$(PYTEST) notebooks tests $(ARGS)
 
-lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: what a reader changes there leaves no difference here
+lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: changes there do not change the repository
 	$(PY) notebooks/run.py lab
 
 bench: $(STAMP) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) -u "$$script"; done
 
-processors: $(STAMP) ## designs, rules and notebooks as on other processors, an hour or two: [ARGS="--notebooks none"]
+processors: $(STAMP) ## show which results would differ on other processors, an hour or two: [ARGS="--notebooks none"]
 	$(PY) benchmarks/processors.py $(ARGS)
 
-book: $(STAMP)  ## a static site of the executed notebooks, figures, ledger, errata and reference: build/book/html
+book: $(STAMP)  ## build a static site of the executed notebooks, figures, ledger, errata and reference: build/book/html
 	$(PY) book/gather.py
 
 notebooks: $(STAMP) ## re-execute the committed notebooks in place, without timing metadata: [ONLY="name ..."]

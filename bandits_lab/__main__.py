@@ -38,7 +38,7 @@ from bandits_lib.fixed_confidence import rage
 
 SETTINGS, LOG, FORM, PILOT, REPORT = "experiment.json", "log.csv", "to_measure.csv", "pilot.csv", "report.html"
 FLOOR = 0.1  # share of every batch that is spread over all arms, so that tests can find a wrong model
-FACTOR = 1.5  # a pilot is so large that its bound is at most FACTOR sigma with probability 0.9
+FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma with probability 0.9
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
 DOUBTS = {"were told before": "If these are new measurements", "Is it a typing error": "If it is right"}
@@ -308,7 +308,7 @@ def pilot(given, experiment):
     print(
         f"The bound is wrong with probability {share:g}, which is a part of delta = {experiment.settings['delta']:g}."
     )
-    print(f"{made(lab)} of them answer the first request. The others wait until as many of their arm are asked for.")
+    print(f"{made(lab)} of them answer the first request. The others are used when later requests ask for their arms.")
     print(f"Next: plan --gap G, or ask{experiment.elsewhere}")
 
 
@@ -559,7 +559,7 @@ def report(given, experiment):
 
 
 def found(name, *folders):
-    """Return the path of a file, here or in one of the folders; the form of Unicode of its name does not matter."""
+    """Return the path of a file, here or in one of the folders; its name may be in another Unicode normal form."""
     for path in (Path(name), *(folder / name for folder in folders)):
         if not path.exists() and path.parent.is_dir():
             here = path.parent.iterdir()
@@ -636,7 +636,7 @@ def number(text):
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def parser():

@@ -11,8 +11,8 @@ be detected. With the information A_o of the other arms, n_k (1 - h_k) = 1 / (1 
 At the end of a Lab, linearity is tested at LEVEL if the rule has a guarantee, fits a linear model, and has more
 different arms than dimensions. The noise of some arms may be far below sigma, so the test is repeated with each arm's
 own replicates, and both tests must reject. Without replicates that differ, L / sigma^2 is compared with the chi-square
-distribution. In simulated experiments, a departure of 1.3 or 2 times its distance raised one arm above the best, at
-floors of 0.1 and 0.3. Fewer than 1 % of the answers were wrong without a warning.
+distribution. In simulated experiments with floors of 0.1 and 0.3, one arm departed from the model by 1.3 or 2 times its
+distance from the best arm, and so exceeded it. Fewer than 1 % of the answers were wrong without a warning.
 """
 
 import textwrap
@@ -433,9 +433,9 @@ def _unseen(kinds, kind, sample, names):
         )
     one = len(blind) == 1
     return (
-        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: never measured, or "
-        "the linear fit goes through the mean whatever it is. That "
-        f"{'it is' if one else 'these are'} not the best is only as sure as that assumption"
+        f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: "
+        f"{'it was' if one else 'each was'} never measured, or the linear fit goes through its mean whatever that is. "
+        f"That {'it is' if one else 'these are'} not the best is only as sure as that assumption"
     )
 
 

@@ -207,7 +207,7 @@ def _what_stands(lab, gone, active, kept, level):
     error = "" if delta is None else ", whose probability of error is added to that of this one"
     return (
         f"arms {_listed(gone)} cannot be dropped here: without them no measurement distinguishes {apart}. Known so "
-        f"far: in play are items {_listed(active)}{comparable}. To go on with some of them, begin another experiment, "
+        f"far: items {_listed(active)} are in play{comparable}. To go on with some of them, begin another experiment, "
         f"{rule}(arms without {_listed(gone)}, items=those{'' if delta is None else f', delta={delta}'}, ...){error}. "
         "Nothing was changed"
     )

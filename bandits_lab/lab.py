@@ -1,8 +1,8 @@
 """Run a rule by hand: ask what to pull, tell the rewards, and keep a log.
 
-Beside results there are steps for mistakes, arms that run out, pulls that fail and earlier measurements. Every such
-step is tried on a copy, which is made from the log and replaces the Lab if the step succeeds. The requests and rewards
-in a log count as they were written, even if the algorithm would ask for other pulls today.
+A Lab also has steps for mistakes, arms that run out, pulls that fail, and earlier measurements. Every such step is
+tried on a copy, which is made from the log and replaces the Lab if the step succeeds. The requests and rewards in a log
+count as they were written, even if the algorithm would ask for other pulls today.
 """
 
 import os
@@ -242,7 +242,7 @@ class ReplayWarning(UserWarning):
 
 
 SHOWN = ("delta", "budget", "sigma")
-MANY = 10  # a Lab warns if the first request asks for more than so many times what the noise needs
+MANY = 10  # a Lab warns if the first request asks for more than so many times the pulls asked for with scale=None
 
 
 class Lab(Drive):
@@ -680,7 +680,7 @@ class Lab(Drive):
         """
         self._check_open()
         if self._by_hand:
-            raise ValueError("measurements made before come first: make a new Lab, and tell them before other results")
+            raise ValueError("earlier measurements must come first: make a new Lab, and tell them before other results")
         if not isinstance(samples, Iterable):
             raise ValueError(f"samples must be a Sample or an iterable of Samples; got {type(samples).__name__}")
         several = [samples] if isinstance(samples, Sample) else list(samples)

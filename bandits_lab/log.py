@@ -320,7 +320,7 @@ def parse(data):
     try:
         lines = re.split("\r\n|\r|\n", _text(data))
     except ValueError:
-        raise ValueError("line 1: this is no log of bandits_lab but another kind of file") from None
+        raise ValueError("line 1: this is not a log of bandits_lab but another kind of file") from None
     if whole := not lines[-1]:
         lines.pop()
     mark = next((mark for mark in ",;\t" if any(_repaired(line, mark) == COLUMNS for line in lines)), ",")
@@ -331,7 +331,7 @@ def parse(data):
         if at is None or at + 1 == len(lines) and not whole and COLUMNS.startswith(lines[at]) and lines[at] != COLUMNS:
             raise CutShort("line 1: the first save was cut short, and nothing was in it: the next save writes it anew")
     if not first.startswith(HEAD):
-        raise ValueError(f"line 1: this is no log of bandits_lab; it begins with {first[:60]!r}")
+        raise ValueError(f"line 1: this is not a log of bandits_lab; it begins with {first[:60]!r}")
     if not first.startswith(BEGINNING):
         raise ValueError(f"line 1: {first[:60]!r} was written by another version of the library: install that version")
     if at is None or lines[at] != COLUMNS:

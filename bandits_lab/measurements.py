@@ -179,7 +179,7 @@ def _decoded(path, data, encoding):
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ValueError(f"line {line} of {path}: this is no text in {encoding}: save the file as CSV UTF-8") from None
+        raise ValueError(f"line {line} of {path}: this is not text in {encoding}: save the file as CSV UTF-8") from None
 
 
 class Numbers:
@@ -189,7 +189,7 @@ class Numbers:
     """
 
     def __init__(self, texts, delimiter, hint=""):
-        self.hint = hint  # the end of the error message for a text that is no number
+        self.hint = hint  # the end of the error message for a text that is not a number
         commas = [text for text in texts if COMMA.fullmatch(text)]
         points = [text for text in texts if "." in text and _finite(text) is not None]
         fractions = [sum(not THOUSANDS.fullmatch(text) for text in some) for some in (points, commas)]
@@ -217,7 +217,7 @@ class Numbers:
         number = self(text, name, where)
         if THOUSANDS.fullmatch(text) and self.mark in text:
             digits = re.split("[.,]", text)
-            raise ValueError(f"{where}: {name} {text!r} is no whole number: write {digits[0]} or {''.join(digits)}")
+            raise ValueError(f"{where}: {name} {text!r} is not a whole number: write {digits[0]} or {''.join(digits)}")
         if number % 1 or not 0 <= number < LARGEST:
             raise ValueError(f"{where}: {name} must be a whole number of at least 0, below 2^53; got {text}")
         return int(number)
@@ -314,7 +314,7 @@ def read_measurements(
     Raises
     ------
     ValueError
-        For other columns, an unknown arm, a text that is no number, squares below sum^2 / count, and more pulls of an
+        For other columns, an unknown arm, text that is not a number, squares below sum^2 / count, and more pulls of an
         arm than `wanted`. The message names the line.
 
     Warns

@@ -17,7 +17,7 @@ c = N/2 + 1 the integral ::
 is at most that mean, and the probability that it ever exceeds 1 / alpha is at most alpha (Ville 1939).
 
 Sigma too large: from LOW_DF degrees of freedom on, a chi-square bound at the level LOW_LEVEL tests whether the standard
-deviation is below LOW sigma. Only rules with a `delta` are tested. Of several sigma the largest one counts.
+deviation is below LOW sigma. Only rules with a `delta` are tested. If a rule has several sigma, the largest is tested.
 """
 
 from bisect import bisect_left

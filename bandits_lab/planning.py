@@ -69,9 +69,9 @@ def rules_for(**wanted: Any) -> pd.DataFrame:
     pandas.DataFrame
         A row per rule, in which the rule to try first is at the top. The columns are given ("confidence" or "budget"),
         asks ("batches", or "pull by pull" if each result decides about the next pull), items (whether items may differ
-        from the arms), level_sets, noise (of several sigma the "largest" counts, or their "ratios"; "each" is used or
-        estimated; "0/1 rewards" have their own), needs (required arguments besides arms and delta or budget),
-        situation, paper and promise.
+        from the arms), level_sets, noise (which of several sigma the rule uses: the "largest", their "ratios", or
+        "each", given or estimated; rules for "0/1 rewards" need no sigma), needs (required arguments besides arms and
+        delta or budget), situation, paper and promise.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def plates(
 
 
 def read_plates(readings, layout, names=None, *, K=None):
-    """Return the readings of a layout, a table or csv with plate, well and reward, as a Sample without the gaps."""
+    """Return the readings of a layout, a table or csv with plate, well and reward, as a Sample; leave out gaps."""
     if names is None and K is None:
         raise ValueError("names and K are both missing: give the names of the arms, or K, their number")
     names = _labels(names, K if names is None else len(names))

@@ -16,7 +16,7 @@ def _numbers(name, values):
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers; got {values!r}") from None
+        raise ValueError(f"{name} must be numbers; got {values!r}: pass one number or an array of numbers") from None
 
 
 def check_matrix(name, rows):
@@ -76,13 +76,16 @@ def _check_units(arms):
 def check_some_nonzero(name, rows):
     """Refuse vectors that are all zero."""
     if not rows.any():
-        raise ValueError(f"{name} must not all be zero: nothing could be learnt from their rewards")
+        raise ValueError(f"{name} must not all be zero, or there is nothing to learn: pass at least one non-zero row")
 
 
 def check_same_dimension(name, rows, arms):
     """Refuse vectors with more or fewer entries than the arms."""
     if rows.shape[1] != arms.shape[1]:
-        raise ValueError(f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}")
+        raise ValueError(
+            f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}: describe both by the "
+            "same features"
+        )
 
 
 def check_items(items, arms, distinct=True):
@@ -97,7 +100,7 @@ def check_items(items, arms, distinct=True):
         if same.any():
             i, j = sorted(order[int(np.argmax(same)) :][:2].tolist())
             raise ValueError(
-                f"items must be distinct; rows {i} and {j} are identical, so no best item is unique: drop one"
+                f"items must be distinct; rows {i} and {j} are identical, so the best item may not be unique: drop one"
             )
     if items is not arms:
         differences = items - items[0]
@@ -119,7 +122,7 @@ def check_problem(arms, items, delta, sigma):
 
 
 def check_span(directions, arms, name, scale=None):
-    """Refuse directions (n, d) outside the span of the arms, relative to `scale`, which is by default their lengths."""
+    """Refuse directions (n, d) outside the span of the arms, up to RANK_TOL times `scale`, by default their lengths."""
     axes = basis(arms)
     scale = np.linalg.norm(directions, axis=1) if scale is None else np.full(len(directions), scale)
     distance = outside(directions, axes)
@@ -133,16 +136,17 @@ def check_span(directions, arms, name, scale=None):
 
 def check_ridge(arms, ridge, name="ridge"):
     """Refuse arms whose rewards a ridge would hide, because the ridge would then decide which arm is best."""
-    # A hidden arm alone measures a direction and is at most a tenth as long as the longest arm; one pull of it adds at
-    # most a tenth of the ridge to A, or less than the rounding errors of the others (a millionth of the longest).
+    # A hidden arm is the only one that measures some direction, and is at most a tenth as long as the longest arm. One
+    # pull of it adds at most a tenth of the ridge to A, or the arm is at most a millionth as long as the longest one,
+    # and one pull adds less than the rounding errors of the others.
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
     short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
     hidden = np.flatnonzero(short & (outside(arms, basis(arms[~short])) > RANK_TOL * lengths))
     if len(hidden):
         raise ValueError(
-            f"arms must not differ so much in length beside a ridge: {name} = {ridge:.3g} hides the rewards of arms "
-            f"{', '.join(map(str, hidden[:5]))}, which alone measure a direction and are at most "
+            f"arms differ too much in length for a rule with a ridge: {name} = {ridge:.3g} hides the rewards of arms "
+            f"{', '.join(map(str, hidden[:5]))}, which are the only ones to measure a direction and are at most "
             f"{lengths[hidden].max():.2g} long, while the longest arm has length {lengths.max():.2g}: rescale the "
             f"coordinates so that lengths are alike, lower {name}, or use a rule without a ridge"
         )

@@ -70,7 +70,7 @@ def oracle_design(
     theta : (d,) array_like
         The true parameter.
     sigma : float or (K,) array_like
-        Standard deviation of the noise, one or one for each arm.
+        Standard deviation of the noise, one for all arms or one for each arm.
     tol : float
         Relative gap to which the value is certified.
 
@@ -156,8 +156,8 @@ def lower_bound(
     sigma : float or (K,) array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
-        The bound T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)), as Theorem 1 of fiez2019 prints it, without a
-        factor of 2.
+        Which bound is returned: T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)). The second is Theorem 1 of
+        fiez2019 as printed, without a factor of 2.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def sphere_lower_bound(
 
 
 def _told_apart(d, x):
-    """Return the smallest over r >= 1 of the larger coefficient of A in "longer", with x = epsilon / norm."""
+    """Return the minimum over r >= 1 of the larger coefficient of A in "longer", with x = epsilon / norm."""
 
     def along_and_across(r):
         alpha = acos(1 - x) + acos(1 - x / r)
@@ -280,12 +280,12 @@ def rage_upper_bound(
     sigma: float | np.ndarray = 1.0,
     epsilon: float = 0.1,
 ) -> np.ndarray:
-    """Return for each phase the pulls that RAGE exceeds with probability at most delta (fiez2019, Theorem 2).
+    """Return numbers of pulls, one per phase, that RAGE exceeds with probability at most delta (fiez2019, Theorem 2).
 
     Parameters
     ----------
     arms, items, theta, delta, sigma : array_like
-        As for `lower_bound`. Gaps must be at most 2; of several sigma the largest counts.
+        As for `lower_bound`. Gaps must be at most 2. If sigma differs between arms, the largest is used.
     epsilon : float
         Precision of the rounding.
 

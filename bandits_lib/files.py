@@ -1,7 +1,7 @@
-"""Write files that a kill leaves whole: each is replaced at once or extended at its end, by one writer at a time.
+"""Write files that stay whole when the process is killed: replace them at once, or append to them, under a lock.
 
-The lock of a file is `<path>.lock` beside it. The system frees it when its holder ends, and any user may take a lock
-file that a kill left behind.
+The lock of a file is `<path>.lock` beside it. The system frees the lock when its holder ends, and any user may take a
+lock file that a killed process left behind.
 """
 
 import errno
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-PATIENCE = 10.0  # seconds to wait for another writer, who needs milliseconds
+PATIENCE = 10.0  # seconds to wait for another writer, which usually needs milliseconds
 FULL = "free some space and save again; what was saved before is still there"
 NO_LOCKS = "the disk of {folder} has no locks, and two writers could overwrite each other: save {name} on another disk"
 CLOSED = "{refused} may not be written: make it and its folder writable, or save {name} elsewhere"
@@ -30,7 +30,7 @@ SENTENCES = {
 
 
 def atomic_write(path: str | os.PathLike, content: str | bytes, *, parents: bool = False) -> None:
-    """Replace a file at once, so that a kill leaves the old content or the new one; `parents` makes its folders."""
+    """Replace a file at once: even after a kill it holds the old or the new content. `parents` makes its folders."""
     path = Path(os.path.realpath(path))
     if parents:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def replace(path: Path, content: bytes) -> None:
 def append(path: Path, content: bytes, size: int | None = None, sync: bool = True) -> None:
     """Write after the first `size` bytes, by default after the last whole line; the rest is overwritten.
 
-    The caller holds the lock. Without `sync` a kill of the process loses nothing, but a power cut may.
+    The caller holds the lock. Without `sync`, nothing is lost if the process is killed, but a power cut may lose data.
     """
     check_writable(path)
     with _in_words(path), open(path, "r+b") as file:
@@ -126,7 +126,7 @@ def _held(path, beside):
 
 
 def _opened(beside):
-    """Return the open lock file, made for all users; another user's is opened to read, which is enough to lock it."""
+    """Return the open lock file, made for all users; another user's is opened for reading, which suffices to lock."""
     try:
         file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):

@@ -16,11 +16,13 @@ Departures and readings:
 - No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
   code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
 - The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
-  and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws.
+  and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws
+  arms.
 - If a replayed log holds other pulls, A_0 and c are computed from spanning arms among these. A history enters A and b
-  at once; c is then the smaller of the eigenvalues for A_0 among what was measured and among what can be pulled.
+  at once; c is then the smaller of two eigenvalues: for A_0 among the measured features, and for A_0 among the arms.
 - All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
-  This bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull costs O(d^2).
+  Half that squared distance bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull
+  costs O(d^2).
 - Items may differ from the arms, and the arms need not span R^d: all computations use coordinates of their span.
 """
 
@@ -120,14 +122,14 @@ def reopening(arms, items, history):
         asked[first] = 1
         if len(first) < len(axes.T):
             raise ValueError(
-                "history and the arms leave a direction that was measured, and that no arm measures now, too uncertain "
-                "to begin with: leave out the measurements of features outside the span of the arms"
+                "history leaves a direction too uncertain to begin with, and no arm measures that direction now: leave "
+                "out the measurements of features outside the span of the arms"
             )
     return Opening(inside, product(items - items[0], axes), first, asked, c, axes), earlier
 
 
 def check_history(history, arms):
-    """Return (features (n, d), Sample) of a history, which is of the arms unless it has features, or refuse it."""
+    """Return (features (n, d), Sample) of a history, or refuse it; a history without features is of the arms."""
     pair = isinstance(history, tuple | list) and len(history) == 2
     features, sample = history if pair else (arms, history)
     try:
@@ -145,7 +147,8 @@ def check_history(history, arms):
     if counts.dtype.kind not in "iu" or (counts < 0).any() or not np.isfinite(sums.astype(float)).all():
         raise ValueError(f"history must have whole, non-negative counts and finite sums; got {counts} and {sums}")
     if ((counts == 0) & (sums != 0)).any():
-        raise ValueError(f"history has rewards of row {int(np.argmax((counts == 0) & (sums != 0)))}, but a count of 0")
+        row = int(np.argmax((counts == 0) & (sums != 0)))
+        raise ValueError(f"history has rewards of row {row}, but a count of 0: give the number of pulls of that row")
     return features, Sample(counts.astype(np.int64), sums.astype(float), squares.astype(float))
 
 
@@ -216,7 +219,7 @@ def begin(start, sample, stopping, trace=0, earlier=None):
         if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
             raise ValueError(
                 f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for those of arms {start.first}: a "
-                "direction stays too uncertain"
+                f"direction stays too uncertain. Pull arms {start.first}"
             )
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
@@ -326,7 +329,7 @@ def compare(items, one, other, theta, inverse, y):
 
 @inlined
 def toward(items, one, other, theta, inverse, y, direction):
-    """Return the same as `compare`; set `direction` = inverse y: theta - gap / square direction is the nearest tie."""
+    """Return as `compare`; set `direction` to inverse y, so that theta - gap / square direction is the nearest tie."""
     gap, square = compare(items, one, other, theta, inverse, y)
     times_vector(inverse, y, direction)
     return gap, square
@@ -338,7 +341,7 @@ POWERS = {"anytime": 0.0, "union": 2.0}  # p of delta_t
 
 
 def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="determinant"):
-    """Return the checked arguments of the stopping rule as a `Stopping`; of several sigmas the largest counts."""
+    """Return the checked arguments of the stopping rule as a `Stopping`, with the largest of several sigmas."""
     delta, u, largest = check_delta(delta), check_positive("u", u), float(np.max(sigma))
     check_option("threshold", threshold, THRESHOLDS)
     if isinstance(delta_schedule, str):
@@ -360,7 +363,9 @@ def stop_by_glr(
 
     first, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
     if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
-        raise ValueError('threshold "simple" has no proof for a history of other features than the arms: use another')
+        raise ValueError(
+            'threshold "simple" is not proved for a history of features that are not arms: use another threshold'
+        )
     evidence = begin(first, (yield first.counts), stopping, trace, earlier)
     state, now, looks = start(evidence), evidence.now, []
     while True:
@@ -388,7 +393,7 @@ def over(evidence):
 
 @kernel
 def stopped(evidence):
-    """Return whether Z > beta, in O(r^2) while the last tie disproves it, else by a full look in O(M r^2)."""
+    """Return whether Z > beta: in O(r^2) if the last tie rules it out, otherwise by a full look in O(M r^2)."""
     now = evidence.now
     if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
         return False
@@ -399,7 +404,7 @@ def stopped(evidence):
 
 @inlined
 def _may_stop(evidence, beta):
-    """Return whether the bound on Z that the last tie gives exceeds `beta`, but for rounding errors."""
+    """Return whether the bound on Z that the last tie gives exceeds `beta`, up to rounding errors."""
     return 0.5 * squared_distance(evidence.theta, evidence.tie, evidence.information) > beta * (1 - SLACK)
 
 
@@ -417,7 +422,7 @@ def explored(evidence):
 
 @kernel
 def threshold(evidence):
-    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t: `stopped` tries the last one first."""
+    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t, as `stopped` first tries the last."""
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
     u, log_confidence = rule.u, rule.log_confidence
     if rule.power == 2:

@@ -79,7 +79,10 @@ class LinearBandit:
         self.link = check_option("link", link, ("identity", "logistic"))
         self.noise = "bernoulli" if link == "logistic" else check_option("noise", noise, ("gaussian", "bernoulli"))
         if (theta is None) == (means is None):
-            raise ValueError("theta or means must be given, not both: theta (d,) for a linear model, else means (K,)")
+            given = "neither" if theta is None else "both"
+            raise ValueError(
+                f"one of theta or means must be given; got {given}: pass theta (d,) for a linear model, or means (K,)"
+            )
         if means is None:
             self._set_theta(theta)
         else:
@@ -102,7 +105,9 @@ class LinearBandit:
         if means.shape != (len(self.arms),):
             raise ValueError(f"means must have one entry per arm, ({len(self.arms)},); got {means.shape}")
         if self.items is not self.arms:
-            raise ValueError("means are of the arms and say nothing of other items: pass theta, or leave items out")
+            raise ValueError(
+                "means are those of the arms and do not give the values of other items: pass theta, or leave items out"
+            )
         self.theta, self.means, self.item_values = None, means, means
 
     @property
@@ -129,7 +134,8 @@ class LinearBandit:
         counts : (K,) int array
             Pulls of each arm, not negative.
         rng : numpy.random.Generator
-            Source of the draws: normals in index order for counts > 0, then chi-squares for counts > 1; or binomials.
+            Source of the draws: binomials for Bernoulli rewards, else normals in index order for counts > 0 and then
+            chi-squares for counts > 1.
 
         Returns
         -------

@@ -199,7 +199,7 @@ def unroll(algorithm: Algorithm) -> Algorithm:
             sample = yield one_pull(arm, len(request.state.counts))
             if sample.counts.sum() != 1:
                 raise ValueError(
-                    f"{sample.counts.sum()} pulls at once, where this rule pulls one by one: they cannot be replayed"
+                    f"got {sample.counts.sum()} pulls at once, but this rule pulls one by one: they cannot be replayed"
                 )
             if sample.counts[arm] != 1:  # a replayed log may hold another arm
                 arm = int(np.argmax(sample.counts))
@@ -213,7 +213,7 @@ def checked_batch(request, K=None):
     right_shape = batch.ndim == 1 and (K is None or len(batch) == K)
     if not right_shape or not np.issubdtype(batch.dtype, np.integer) or (batch < 0).any():
         raise ValueError(
-            f"an algorithm must yield a Loop or (K,) non-negative integers, got {request!r}"
+            f"an algorithm must yield a Loop or (K,) non-negative integers; got {request!r}"
             " (a generator here means that `yield from` was forgotten)"
         )
     return batch.astype(np.int64, copy=False)
@@ -291,14 +291,14 @@ ENDS = After(
 ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can stand in for another there")
 ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the dropped arm for ever")
 SPENT = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
-UNKNOWN = After("without", "whether its guarantee stands is not known, for its @rule names no guarantee")
+UNKNOWN = After("without", "whether its guarantee stands is not known, because its @rule names no guarantee")
 
 
 class InPlay(NamedTuple):
     """A request and the rows of the items that are in play when it is made; a rule in phases yields it."""
 
-    # It passes through the `yield from` of a rule's own generators. `Rule` keeps the rows and hands on the counts, so
-    # the caller sees a batch as ever. A rule that another rule calls keeps its rows to itself: its items may differ.
+    # It passes through the `yield from` of a rule's own generators. `Rule` keeps the rows and passes on the counts, so
+    # the caller sees a plain batch. The rows of a rule that another rule calls are not published: its items may differ.
 
     counts: np.ndarray  # (K,)
     active: np.ndarray  # (m,)
@@ -348,7 +348,7 @@ class Rule(Generator[Any, Any, Any]):
         return given if isinstance(given, After) else given(self.arguments, request)
 
     def again(self, **changes: Any) -> "Rule":
-        """Make the rule once more, with some arguments changed and copies of the others.
+        """Return a new instance of the rule, with some arguments changed and copies of the others.
 
         Random generators start in the state that they had when the function was called; arrays are not copied.
         """
@@ -358,7 +358,7 @@ class Rule(Generator[Any, Any, Any]):
         try:
             args, kwargs = [*map(self._copied, self._args)], {k: self._copied(v) for k, v in self._kwargs.items()}
         except Exception as error:  # an object of the user may raise anything when it is copied
-            raise ValueError(f"{name} cannot be made once more: an argument cannot be copied ({error})") from error
+            raise ValueError(f"{name} cannot be made again: an argument cannot be copied ({error})") from error
         bound = signature.bind(*args, **kwargs)
         bound.arguments.update(changes)
         return self.function(*bound.args, **bound.kwargs)
@@ -423,7 +423,7 @@ def rule(
         What remains of the guarantee when an arm is dropped or a request is closed early, or a function of the rule's
         arguments (dict) and the number of the request that returns this. By default it is unknown.
     gone : dict, optional
-        Former arguments, at the values for which the rule behaves as it did: an old log may hold them.
+        Arguments that the rule no longer has, which an old log may hold, with the only values that are still accepted.
     check : callable, optional
         Function (Sample) that refuses, with a ValueError, rewards that the rule cannot use.
 
@@ -451,7 +451,7 @@ def rule(
         return partial(rule, label=label, row=row, guarantee=guarantee, gone=gone, check=check)
     if not inspect.isgeneratorfunction(function):
         name = getattr(function, "__name__", type(function).__name__)
-        raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} has none")
+        raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} has none: yield requests")
 
     @wraps(function)
     def played(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""Long pages of figures/ taken apart by paper: the errata, what is tested, and the columns of the files."""
+"""Split long pages of figures/ by paper: the errata, what is tested, and the columns of the files."""
 
 import re
 
@@ -6,7 +6,7 @@ TITLES = {"errata": "Errata", "coverage": "What is tested", "README": "Columns o
 
 
 def split(name, text, papers):
-    """{page: markdown}: a first page under the old name, with what concerns all papers, and one per paper."""
+    """Return {page: markdown}: one page per paper, and under the old name a page on what concerns all papers."""
     sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     parts = {paper: section for paper in papers for section in sections if section.startswith(f"## {paper}\n")}
     first = [section.strip() for section in sections if section not in parts.values()]
@@ -19,5 +19,5 @@ def split(name, text, papers):
 
 
 def nearer(text, paper):
-    """Links to the errata and the coverage lead to those of the same paper."""
+    """Return a text whose links to the errata and the coverage lead to those of the same paper."""
     return re.sub(r"\]\(((?:\.\./)?)(errata|coverage)\.md\)", rf"](\1\2_{paper}.md)", text)

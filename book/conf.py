@@ -1,4 +1,4 @@
-"""How sphinx makes the site. Notebooks are shown as they are committed: nothing is executed, nothing is fetched."""
+"""Configure sphinx for the site. Notebooks are shown as they are committed: nothing is executed or fetched."""
 
 import sys
 from importlib import metadata
@@ -26,7 +26,7 @@ suppress_warnings = ["myst.header", "myst.xref_missing", "mystnb.unknown_mime_ty
 smartquotes = False  # quotes in docstrings are values, and x'theta is a product
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True  # `design=xy_design`, as it is written
+autodoc_preserve_defaults = True  # show `design=xy_design` as in the source
 autodoc_typehints = "none"
 autosummary_generate = False
 default_role = "py:obj"  # a name in backticks is a link if the reference has it, else code

@@ -1,8 +1,8 @@
-"""Collect what the site is made of into one folder, and let sphinx make build/book/html of it.
+"""Collect the sources of the site in one folder, and build the site with sphinx.
 
-python book/gather.py [FOLDER]     the folder is build/book by default
+python book/gather.py [FOLDER]     the folder is build/book by default; the site is in its folder html
 
-BOOK_URL, where it is set, is the address that the site will have: pictures of links to it need one.
+BOOK_URL, if it is set, is the address that the site will have. Previews of links to the site need it for pictures.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PAGES += ["benchmarks/README", "CONTRIBUTING", "CHANGELOG"]
 
 
 def start_page(names):
-    """The README, and the contents of the whole: each paper's notebooks, and what was found in it."""
+    """Return the start page: the README, and a table of contents with each paper's notebooks and results."""
     guide = [f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md"))]
     parts = ["```{include} README.md\n```", contents("Begin", [f"notebooks/{name}" for name in FIRST])]
     for paper in PAPERS:
@@ -48,7 +48,7 @@ def start_page(names):
 
 
 def short_title(name):
-    """The title of a notebook's page without the paper."""
+    """Return the title of a notebook's page without the paper."""
     title = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells[0].source.partition("\n")[0]
     words = re.sub(r"^\w+[,:] ", "", page_title(name, title.lstrip("# ")))
     return words[:1].upper() + words[1:]
@@ -59,7 +59,7 @@ def contents(title, entries):
 
 
 def by_paper(figures):
-    """The long pages of the folder taken apart by paper, and links to sentences that lead to notebooks' pages."""
+    """Split the long pages of the folder by paper, and let links to sentences lead to the pages of notebooks."""
     found = errata.read(ROOT / "notebooks" / "errata.yaml")
     pages = {f"ledger/{paper}": ledger.page(paper, claims(), found, details=False) for paper in PAPERS}
     for paper in PAPERS:

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: no script, no network."""
+"""Convert formulas to MathML, which browsers draw without a script or the network."""
 
 import re
 import unicodedata
@@ -12,14 +12,14 @@ LETTER = re.compile(r'<mi mathvariant="(script|double-struck|fraktur)">([A-Za-z]
 
 
 def mathml(latex, display="inline"):
-    """A formula; letters of another alphabet are signs of their own, since Chromium ignores `mathvariant`."""
+    """Return a formula as MathML; letters of other alphabets become Unicode signs: Chromium ignores `mathvariant`."""
     latex = SIZED.sub(r"\1\2 ", latex.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace "))
     made = convert(latex, display=display).replace(r"\lbrace", "{").replace(r"\rbrace", "}")
     return LETTER.sub(lambda found: f"<mi>{letter(*found.groups())}</mi>", made)
 
 
 def letter(variant, plain):
-    """The sign for a letter of another alphabet; some stand outside of Unicode's mathematical alphabets."""
+    """Return the sign for a letter of another alphabet; some signs are outside Unicode's mathematical alphabets."""
     name = f"{VARIANTS[variant]} {'CAPITAL' if plain.isupper() else 'SMALL'} {plain.upper()}"
     for full in (f"MATHEMATICAL {name}", name, name.replace("FRAKTUR", "BLACK-LETTER")):
         try:

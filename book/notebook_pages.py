@@ -1,4 +1,4 @@
-"""Notebooks as the site shows them: a figure's page begins with its verdicts and the picture at the paper's scale."""
+"""Make the pages of notebooks: a page begins with the verdicts on a figure and its picture at the paper's scale."""
 
 import ast
 import json
@@ -23,7 +23,7 @@ LONG = 4  # lines; longer cells of code are folded
 
 
 def copy_notebook(path, folder):
-    """Write the notebook that its page is made of."""
+    """Write the notebook from which sphinx makes the page of the notebook at `path`."""
     notebook = nbformat.read(path, as_version=4)
     name, small = path.stem, {key: known.default for key, known in parameters.read(path).items()}
     figures, above = saved_figures(notebook), numbered(name)
@@ -58,7 +58,7 @@ def copy_notebook(path, folder):
 
 
 def page_title(name, title):
-    """The paper, its figure or section, which the notebook's title has in brackets, and the title."""
+    """Return a title that begins with the paper and the place, which the notebook's title has in brackets."""
     paper = name.partition("_")[0]
     if paper not in ledger.PAPERS:
         return title
@@ -68,7 +68,7 @@ def page_title(name, title):
 
 
 def folded(cell):
-    """The tag of a cell that is folded: code that imports or is long; and what a small run measured of the claims."""
+    """Return the tag that folds a cell: code that imports or is long, or the claims of a small run; None for others."""
     if cell.cell_type != "code" or "parameters" in cell.metadata.get("tags", []):
         return None
     if "claims.save(" in cell.source:
@@ -85,26 +85,26 @@ def json_of(figure):
 
 
 def figures_of(paper):
-    """Names of the pictures of a paper: in the order of titles.yaml, and then those that have no title there yet."""
+    """Return the names of a paper's pictures in the order of titles.yaml; those without a title there come last."""
     drawn = [file.stem for file in sorted((ROOT / "figures" / paper).glob("*.png"))]
     titled = list(TITLES.get(paper, {}))
     return sorted(drawn, key=lambda name: titled.index(name) if name in titled else len(titled))
 
 
 def home(figure):
-    """The notebook that draws a figure."""
+    """Return the notebook that draws a figure."""
     return drawn_by(ROOT / "figures" / f"{figure}.json")
 
 
 def numbered(name):
-    """The paper's numbered figures and tables that a notebook draws."""
+    """Return the paper's numbered figures and tables that a notebook draws."""
     paper = name.partition("_")[0]
     own = [stem for stem in figures_of(paper) if TITLES.get(paper, {}).get(stem, "").startswith(NUMBERED)]
     return [f"{paper}/{stem}" for stem in own if home(f"{paper}/{stem}") == name]
 
 
 def saved_figures(notebook):
-    """{id of a cell with a picture: figure that `make paper` has drawn}; a figure is the picture shown last before."""
+    """Return {id of a cell with a picture: figure}; a figure that a cell saves is the last picture shown before."""
     found, latest = {}, None
     for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
         if has_picture(cell):
@@ -116,7 +116,7 @@ def saved_figures(notebook):
 
 
 def saved_figure(source):
-    """The figure that a cell saves: the second argument of `results.save`, or of what a notebook calls so; or None."""
+    """Return the figure that a cell saves, the second argument of `results.save` or a similar call; or None."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(name := node.args[1], ast.Constant):
             if isinstance(name.value, str) and (ROOT / "figures" / f"{name.value}.png").exists():
@@ -129,7 +129,7 @@ def has_picture(cell):
 
 
 def alternative_texts(notebook, figures):
-    """(cell with a picture, its description): that of its figure, else where it stands."""
+    """Yield (cell with a picture, its description): that of its figure, or else the headings above the cell."""
     title = heading = notebook.cells[0].source.partition("\n")[0].lstrip("# ")
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -140,7 +140,7 @@ def alternative_texts(notebook, figures):
 
 
 def description(figure):
-    """A figure in words, on one line."""
+    """Return the description of a figure on one line."""
     return " ".join(json_of(figure)["alt"].split())
 
 
@@ -148,7 +148,7 @@ def description(figure):
 
 
 def differing(small, large):
-    """The numbers of runs and the seed where they differ; all that differs is in the json."""
+    """Return the numbers of runs and the seed where they differ; the json has all parameters."""
     names = [name for name in large if name == "seed" or name.split("_")[-1] == "runs"]
     return {name: large[name] for name in names if name in small and small[name] != large[name]}
 
@@ -158,7 +158,7 @@ def said(values, names):
 
 
 def at_scale(figure, kind):
-    """MyST of the figure as `make paper` drew it, with links to its data, script and parameters, and its run time."""
+    """Return MyST of a figure as `make paper` drew it, with its run time and links to data, script and parameters."""
     about, path, (paper, name) = json_of(figure), f"../figures/{figure}", figure.split("/")
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}

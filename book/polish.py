@@ -1,4 +1,4 @@
-"""Pages for every reader: pictures open in full, tables suit narrow screens and keyboards, links have descriptions."""
+"""Change pages: pictures open in full, tables suit narrow screens and keyboards, links have descriptions."""
 
 import html
 import json
@@ -13,7 +13,7 @@ from PIL import Image
 GALLERY = "figures/gallery"
 WIDTH = 640  # pixels of a thumbnail
 FORMULA = re.compile(r"\$([^$\s](?:[^$\n]*[^$\s])?)\$")
-MOST, LONG = 9, 60  # on narrow screens rows are cards: up to so many columns, signs of a long cell
+MOST, LONG = 9, 60  # rows are cards on narrow screens for at most MOST columns, if a cell has more than LONG characters
 FIRST = "figures/fiez2019/fig_1a.png"  # the picture of pages that have none
 
 
@@ -28,9 +28,9 @@ def polish(app, pagename, templatename, context, doctree):
     for table in soup.find_all("table"):
         set_table(soup, table)
     for tag in soup.select(".citation-list[role]"):
-        del tag["role"]  # a list whose children are no items of one
+        del tag["role"]  # its children are not items of a list
     for block in soup.select("div.highlight > pre, div.math, div.math-wrapper"):
-        block["tabindex"] = "0"  # what scrolls can be scrolled by keys
+        block["tabindex"] = "0"  # so that keys can scroll it
     context["metatags"] = context.get("metatags", "") + meta(app, soup, context)
     if pagename == GALLERY:
         for figure in soup.find_all("figure"):
@@ -55,7 +55,7 @@ def thumbnail(src):
 
 
 def draw_thumbnails(app, exception):
-    """Of each picture of the gallery the first panel, small."""
+    """Write a small picture of the first panel of each picture in the gallery."""
     if exception or app.builder.format != "html":
         return
     for source, (pages, name) in app.env.images.items():
@@ -69,7 +69,7 @@ def draw_thumbnails(app, exception):
 
 
 def first_panel(picture):
-    """The box of a picture's first panel with its labels: axes are the longest runs of ink, down and then across."""
+    """Return the box of a picture's first panel with its labels; its axes are the long runs of ink, down and across."""
     ink = np.asarray(picture.convert("L")) < 200
     rows = runs(ink.any(axis=1), 0.12)
     if not rows:
@@ -84,7 +84,7 @@ def first_panel(picture):
 
 
 def runs(ink, share):
-    """[first, last) of the runs of ink that are longer than a share of the whole."""
+    """Return [first, last) of the runs of ink that are longer than a share of the whole."""
     ends = np.flatnonzero(np.diff(ink.astype(int), prepend=0, append=0))
     return [pair for pair in zip(ends[::2], ends[1::2], strict=True) if pair[1] - pair[0] > share * len(ink)]
 
@@ -93,7 +93,7 @@ def runs(ink, share):
 
 
 def set_formulas(text):
-    """Formulas in what is HTML already, such as a table of a notebook."""
+    """Convert the formulas in a text of HTML, such as a table of a notebook, to MathML."""
     if text.find_parent(["pre", "code", "math", "script"]) is None:
         for k, part in enumerate(re.split(FORMULA, text)):
             text.insert_before(BeautifulSoup(mathml(part), "html.parser") if k % 2 else part)
@@ -101,7 +101,7 @@ def set_formulas(text):
 
 
 def set_table(soup, table):
-    """A table in a box that scrolls by itself; on narrow screens, rows with long texts are cards."""
+    """Put a table into a box that scrolls by itself; on narrow screens, rows with long texts are cards."""
     table.attrs.pop("border", None)
     box = table.find_parent(class_="table-wrapper") or table.wrap(soup.new_tag("div"))
     box["class"] = ["table-wrapper", "container"]
@@ -118,7 +118,7 @@ def set_table(soup, table):
 
 
 def meta(app, soup, context):
-    """Description, title and picture of a page, for search engines and for places where it is linked."""
+    """Return tags with description, title and picture of a page, for search engines and previews of links."""
     title = BeautifulSoup(context.get("title", ""), "html.parser").get_text() or app.config.html_title
     title, text = html.escape(title), html.escape(first_words(soup) or f"{app.config.project}: {title}")
     own = [tag["href"] for tag in soup.select("a.picture")]
@@ -131,14 +131,14 @@ def meta(app, soup, context):
 
 
 def first_words(soup, most=200):
-    """The first paragraph of two dozen signs and more, without formulas' sources, up to a word's end."""
+    """Return the first paragraph of more than 24 characters, cut at the end of a word."""
     texts = (" ".join(tag.get_text().split()) for tag in soup.find_all("p") if not tag.find_parent(["table", "figure"]))
     text = next((text for text in texts if len(text) > 24 and not text.startswith("Download")), "")
     return text if len(text) <= most else text[:most].rpartition(" ")[0] + " ..."
 
 
 def absolute(app, picture):
-    """A picture's address on the site, whole if the site's own is known (`html_baseurl`)."""
+    """Return a picture's address on the site; it is absolute if the site's address is known (`html_baseurl`)."""
     base = app.config.html_baseurl.rstrip("/")
     return f"{base}/{picture.lstrip('./')}" if base else picture
 

@@ -40,14 +40,14 @@ OPEN = (  # modules whose names are exported if notebooks, examples or README us
 
 @cache
 def public_names():
-    """{module: names}: those in `__all__`, or of a module in OPEN without it those that a reader's code uses."""
+    """Return {module: names}: the names in `__all__` or, for a module in OPEN without it, those that readers use."""
     modules = {name: importlib.import_module(name) for name in sorted(["bandits_lib", *exporting()], key=position)}
     names = {name: getattr(module, "__all__", None) or used_names(module) for name, module in modules.items()}
     return {name: found for name, found in names.items() if found}
 
 
 def exporting():
-    """Names of the packages that have `__all__`, and of the modules in OPEN."""
+    """Yield the names of the packages that have `__all__`, and of the modules in OPEN."""
     for module in pkgutil.iter_modules(bandits_lib.__path__, "bandits_lib."):
         if module.ispkg and hasattr(importlib.import_module(module.name), "__all__"):
             yield module.name
@@ -55,13 +55,13 @@ def exporting():
 
 
 def position(module):
-    """The order of the reference: what a reader needs first, then the alphabet."""
+    """Return a key for the order of the reference: what a reader needs first, then the alphabet."""
     name = module.rpartition(".")[2]
     return (FIRST.index(name) if name in FIRST else len(FIRST), name)
 
 
 def used_names(module):
-    """Functions and classes that notebooks, examples, README or `bandits_lib` itself name, in the module's order."""
+    """Return functions and classes that notebooks, examples, README or `bandits_lib` name, in the module's order."""
     own = [item for item in vars(module).values() if getattr(item, "__module__", None) == module.__name__]
     known = used() | {id(getattr(bandits_lib, name)) for name in bandits_lib.__all__}
     return [item.__name__ for item in own if callable(item) and item.__name__[0] != "_" and id(item) in known]
@@ -69,13 +69,13 @@ def used_names(module):
 
 @cache
 def used():
-    """{id of every object that notebooks, examples or README use}."""
+    """Return {id of every object that notebooks, examples or README use}."""
     return {id(item) for code in (*codes().values(), *examples()) for item in named_in(code)}
 
 
 @cache
 def examples():
-    """The syntax trees of README's blocks of Python and of the example files."""
+    """Return the syntax trees of README's blocks of Python and of the example files."""
     readme = (NOTEBOOKS.parent / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     files = [path.read_text(encoding="utf-8") for path in sorted(NOTEBOOKS.glob("example_*.py"))]
@@ -86,7 +86,7 @@ def examples():
 
 
 def notebooks_using():
-    """{id of an object: the notebooks whose code imports it, or names it as `module.name`}."""
+    """Return {id of an object: the notebooks whose code imports it, or names it as `module.name`}."""
     users = defaultdict(list)
     for name, code in codes().items():
         for item in {id(item): item for item in named_in(code)}:
@@ -96,7 +96,7 @@ def notebooks_using():
 
 @cache
 def codes():
-    """{notebook: the syntax tree of its cells of code}."""
+    """Return {notebook: the syntax tree of its cells of code}."""
     found = {}
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
@@ -105,7 +105,7 @@ def codes():
 
 
 def named_in(code):
-    """Functions, classes and other objects of the library that the code imports, or reaches through a module."""
+    """Yield the objects of the library that the code imports, or reaches through a module."""
     modules = {}
     for node in ast.walk(code):
         for called, item in imported(node):
@@ -118,7 +118,7 @@ def named_in(code):
 
 
 def imported(node):
-    """(name in the notebook, module or object) of an import from the library."""
+    """Yield (name in the notebook, module or object) for each import from the library."""
     if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in PACKAGES:
         home = importlib.import_module(node.module)
         for alias in node.names:
@@ -134,7 +134,7 @@ def imported(node):
 
 
 def attribute(node, modules):
-    """The object that a name or `module.name` stands for, None for what is not the library's."""
+    """Return the object of the library that a name or `module.name` stands for, or None."""
     if isinstance(node, ast.Name):
         return modules.get(node.id)
     owner = attribute(node.value, modules) if isinstance(node, ast.Attribute) else None
@@ -143,7 +143,7 @@ def attribute(node, modules):
 
 @cache
 def plain_files():
-    """{name of a file of `bandits_lib/plain`: (first line of its docstring, its functions)}."""
+    """Return {name of a file of `bandits_lib/plain`: (first line of its docstring, its functions)}."""
     found = {}
     for path in sorted(PLAIN.glob("[!_]*.py")):
         code = ast.parse(path.read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ def plain_files():
 
 
 def plain_version(module, name):
-    """The plain file with a function of this name, or that is called like its first words; None if there is none."""
+    """Return the plain file that is called like the first words of a name, or has a function so called; or None."""
     if module.removeprefix("bandits_lib.") not in RULES:
         return None
     words = name.split("_")
@@ -165,7 +165,7 @@ def plain_version(module, name):
 
 
 def notebooks_showing(file):
-    """Notebooks that show a plain file whole: `algorithm("rage")`."""
+    """Yield the notebooks that show a whole plain file, by `algorithm("rage")`."""
     for name, code in codes().items():
         calls = (node for node in ast.walk(code) if isinstance(node, ast.Call))
         if any(ast.unparse(call.func) == "algorithm" and file in map(ast.literal_eval, call.args) for call in calls):
@@ -176,7 +176,7 @@ def notebooks_showing(file):
 
 
 def write(source):
-    """The index, the modules' pages in `api` and the plain files' in `api/plain`, into the folder `source`."""
+    """Write the index, the modules' pages in `api` and the plain files' in `api/plain` into the folder `source`."""
     users, names = notebooks_using(), public_names()
     pages = {"api": index(names), "api/bandits_lib.plain": plain_index()}
     pages |= {f"api/{module}": module_page(module, names[module], users) for module in names}
@@ -187,7 +187,7 @@ def write(source):
 
 
 def index(names):
-    """The modules with a sentence each: those of bandits_lib itself, then package by package."""
+    """Return the index: the modules with one sentence each, those of bandits_lib itself and then by package."""
     parts = [title("Reference"), "What ``bandits_lib`` offers, module by module, in the words of its docstrings."]
     root = [module for module in names if "." not in short(module) and module not in GROUPS]
     parts.append(table({module_link(module): first_line(module) for module in [*root, "bandits_lib.plain"]}))
@@ -199,7 +199,7 @@ def index(names):
 
 
 def module_page(module, names, users):
-    """The module's docstring, a table of its names with their first lines, and the names."""
+    """Return the page of a module: its docstring, a table of its names with their first lines, and the names."""
     home = importlib.import_module(module)
     rows = {f"`{name} <#{module}.{name}>`__": summary(inspect.getdoc(getattr(home, name))) for name in names}
     parts = [title(short(module)), f".. automodule:: {module}", table(rows)]
@@ -207,7 +207,7 @@ def module_page(module, names, users):
 
 
 def entry(module, name, users):
-    """The directive of one name; below its docstring the notebooks that use it, and its plain version."""
+    """Return the directive of one name; the notebooks that use it and its plain version are below its docstring."""
     item = getattr(importlib.import_module(module), name)
     kind = "autoclass" if inspect.isclass(item) else "autofunction" if callable(item) else "autodata"
     lines = [f".. {kind}:: {module}.{name}"] + ["   :members:"] * (kind == "autoclass") + [""]
@@ -222,28 +222,28 @@ def entry(module, name, users):
 
 
 def plain_index():
-    """The plain files with a line each."""
+    """Return the page that lists the plain files with one line each."""
     rows = {f":doc:`{file}.py </api/plain/{file}>`": line for file, (line, _) in plain_files().items()}
     parts = [title("plain"), ".. automodule:: bandits_lib.plain", table(rows)]
     return "\n\n".join([*parts, contents(f"plain/{file}" for file in plain_files())]) + "\n"
 
 
 def plain_page(file):
-    """One plain file, whole, with links to what is played and to the notebooks that tell it."""
+    """Return the page of one plain file, with links to the rules that are played and to the notebooks that show it."""
     played = [f":obj:`~{module}.{name}`" for module, name in rules() if plain_version(module, name) == file]
     parts = [title(f"plain/{file}.py")]
     parts += [f"The plain version of {', '.join(played)}."] * bool(played)
     if notebooks := list(notebooks_showing(file)):
-        parts.append(f"Told in {links(notebooks)}.")
+        parts.append(f"Shown in {links(notebooks)}.")
     return "\n\n".join([*parts, f".. literalinclude:: /bandits_lib/plain/{file}.py"]) + "\n"
 
 
 def rules():
-    """(module, name) of what can have a plain version."""
+    """Return [(module, name), ...] of the names that can have a plain version."""
     return [(module, name) for module, names in public_names().items() for name in names if short(module) in RULES]
 
 
-# --- their parts
+# --- parts of pages
 
 
 def short(module):
@@ -259,7 +259,7 @@ def first_line(module):
 
 
 def summary(text):
-    """The first line of a docstring; |x| is a length and no substitution."""
+    """Return the first line of a docstring, in which |x| is a length and not a substitution."""
     return (text or "").partition("\n")[0].replace("|", r"\|")
 
 

@@ -1,4 +1,4 @@
-"""Links to a sentence of a paper lead to its place on the page of its notebook."""
+"""Let links to a sentence of a paper lead to its place on the page of its notebook."""
 
 import os
 import re
@@ -18,12 +18,12 @@ def claims():
 
 @cache
 def homes():
-    """{anchor: the notebook of its sentence or finding}."""
+    """Return {anchor: the notebook of its sentence or finding}."""
     return {ledger.anchor(id): id.partition("/")[0] for id in claims()["id"]}
 
 
 def lead_home(text, folder):
-    """A text of a page in a folder of the site, whose links to anchors of sentences lead to the notebooks' pages."""
+    """Return the text of a page in a folder of the site, with links to sentences that lead to the notebooks' pages."""
     notebooks = os.path.relpath("notebooks", folder)
 
     def link(found):

@@ -1,12 +1,12 @@
-"""Docstrings as they are written: `rage`, `LinearBandit.pull`, `claims.table` are links, |x| is no substitution."""
+"""Let sphinx read docstrings as written: `rage` and `LinearBandit.pull` become links, |x| is not a substitution."""
 
 from sphinx.util.nodes import make_refnode
 
 
 def link(app, env, node, contnode):
-    """A link to what the reference calls so, None if there is no such thing.
+    """Return a link to the entry of the reference with this name, or None if there is none.
 
-    A name alone means a class or what a package exports; a name of a package's module needs the module's name, too.
+    A name alone means a class or a name that a package exports; a name in a module of a package needs the module too.
     """
     if node.get("reftype") != "obj":
         return None
@@ -24,12 +24,12 @@ def link(app, env, node, contnode):
 
 
 def skip_fields(app, what, name, item, skip, options):
-    """The fields of a NamedTuple are described by its docstring, and not once more by Python's own words."""
+    """Skip the fields of a NamedTuple, which its docstring describes, because Python's own text says nothing more."""
     return True if (item.__doc__ or "").startswith("Alias for field number") else None
 
 
 def keep_bars(app, what, name, item, options, lines):
-    """|x| is a length or a number of elements: no substitution. In examples, which come last, bars need no care."""
+    """Escape the bars of |x|, a length or a number of elements, except in the examples, which come last."""
     prose = next((k for k, line in enumerate(lines) if line.startswith(">>>")), len(lines))
     lines[:prose] = [line.replace("|", r"\|") for line in lines[:prose]]
 

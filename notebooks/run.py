@@ -2,11 +2,11 @@
 
 python notebooks/run.py figures [NAME ...] [-p runs 5]     small, side by side     -> build/index.html and below
 python notebooks/run.py own FILE.py:FUNCTION [-p runs 5]   a rule of your own in all figures of rules -> build/own
-python notebooks/run.py parameters [NAME ...]              what -p may be given, and which rules `runs` moves
+python notebooks/run.py parameters [NAME ...]              parameters for -p, and rules whose runs `runs` does not set
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
-python notebooks/run.py paper --redraw "why" ...           a new seed, since code that matters changed
-python notebooks/run.py explored FOLDER                    keep claims as those of the exploration -> figures/explored
+python notebooks/run.py paper --redraw "why" ...           a new seed, because code that matters has changed
+python notebooks/run.py explored FOLDER                    keep the claims of an exploration   -> figures/explored
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.modules["rfc3987_syntax"] = None  # or nbformat builds 39 parsers of web addresses: a second, for nothing
+sys.modules["rfc3987_syntax"] = None  # otherwise nbformat builds 39 unused parsers of web addresses, in a second
 
 try:
     import joblib
@@ -29,13 +29,13 @@ try:
     import papermill
     import yaml
 except ModuleNotFoundError as error:
-    sys.exit(f"run.py: this Python has no {error.name}: make setup, then . .venv/bin/activate")
+    sys.exit(f"run.py: this Python has no {error.name}: run `make setup`, then `. .venv/bin/activate`")
 
 NOTEBOOKS = Path(__file__).resolve().parent
 ROOT = NOTEBOOKS.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
-AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other keep the cores busy
+AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other use the cores
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
 LONGEST = (
     "jedra2020_5_many_arms",
@@ -44,10 +44,10 @@ LONGEST = (
     "companion_your_own_arms",
     "weltz2023_3_head",
     "fiez2019_5b_many_arms",
-)  # first, or one of them would end alone
+)  # these start first, so that none of them runs alone at the end
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or a kernel greets with a debugger's warning
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every kernel prints a debugger's warning
 
 from bandits_companion import claims_table, forked_kernels, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
@@ -57,7 +57,7 @@ from bandits_lib.simulate import own_rule
 
 KERNEL = {
     "kernel_manager_class": forked_kernels.UninterruptedEnd,
-    "extra_arguments": ["--log-level=ERROR"],  # encryption, of which kernels warn, is of no use on one machine
+    "extra_arguments": ["--log-level=ERROR"],  # kernels warn of missing encryption, which one machine does not need
 }
 
 # --- which notebooks, with which parameters
@@ -68,7 +68,7 @@ def known_names() -> list[str]:
 
 
 def select(names: list[str]) -> list[str]:
-    """The notebooks asked for, all of them if none is named; `notebooks/x.ipynb` is as good as `x`."""
+    """Return the names of the notebooks asked for, or all names; `notebooks/x.ipynb` may be given for `x`."""
     wanted = {Path(name).stem for name in names} or set(known_names())
     if unknown := wanted - set(known_names()):
         raise ValueError(f"no notebook {', '.join(sorted(unknown))}; there are {', '.join(known_names())}")
@@ -76,20 +76,22 @@ def select(names: list[str]) -> list[str]:
 
 
 def parameters_of(name: str) -> dict:
-    """{name: Parameter} of the cell tagged `parameters`."""
+    """Return {name: Parameter} of the cell tagged `parameters`."""
     return parameters.read(NOTEBOOKS / f"{name}.ipynb")
 
 
 def check_parameters(name: str, given: dict) -> None:
-    """Refuse what papermill would let through, with one sentence."""
+    """Refuse wrong parameters, which papermill would accept, with one sentence."""
     parameters.check(name, parameters_of(name), given)
 
 
 def check_out(out: str) -> None:
-    """Small figures never lie in figures/; say where they go, if it is not build/."""
+    """Refuse the repository as the folder of small figures; print the folder if it is not build/."""
     folder = (NOTEBOOKS / out).resolve()
     if folder == ROOT.resolve():
-        raise ValueError(f"out = {out!r} is the repository, whose figures/ belong to `run.py paper`: give a folder")
+        raise ValueError(
+            f"out = {out!r} is the repository, whose figures/ belong to `run.py paper`: give another folder"
+        )
     if folder != (ROOT / "build").resolve():
         inside = "" if folder.is_relative_to(ROOT.resolve()) else ", outside this repository"
         print(f"figures, claims and index.html go to {folder}{inside} (relative paths count from notebooks/)")
@@ -99,7 +101,7 @@ def check_out(out: str) -> None:
 
 
 def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -> str:
-    """Run one notebook with papermill into `folder`; progress bars of the kernel go on to our standard error."""
+    """Run one notebook with papermill into `folder`; pass progress bars of the kernel on to standard error."""
     folder.mkdir(parents=True, exist_ok=True)
     papermill.execute_notebook(
         NOTEBOOKS / f"{name}.ipynb",
@@ -131,7 +133,7 @@ def refresh(name: str) -> str:
 
 
 def strip(notebook: nbformat.NotebookNode) -> None:
-    """Keep outputs and counts; drop what changes from run to run or machine to machine."""
+    """Remove what changes from run to run or from machine to machine; keep outputs and execution counts."""
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -155,13 +157,13 @@ def strip(notebook: nbformat.NotebookNode) -> None:
 
 
 def attempt(function, name: str, *arguments) -> Played:
-    """Run `function(name, ...)`: a notebook that fails is reported and does not stop the others."""
+    """Run `function(name, ...)` and return how it ended; a notebook that fails does not stop the others."""
     start = time.perf_counter()
     try:
         message, error = function(name, *arguments), ""
     except Exception as failure:
         error = notebook_runs.last_line(failure)
-        message = f"FAILED\n{failure}" if function is refresh else f"FAILED  {error}"  # no executed copy tells more
+        message = f"FAILED\n{failure}" if function is refresh else f"FAILED  {error}"  # `refresh` keeps no copy
     return Played(name, time.perf_counter() - start, message, error)
 
 
@@ -171,14 +173,14 @@ def fork_kernels_of(names) -> None:
 
 
 def at_once(most: int, attempts: list[tuple]):
-    """Yield what became of each notebook, in the order in which they end; `most` of them run at a time."""
-    # threads are enough: each notebook has a kernel of its own, and kernels, unlike worker processes, end with us
+    """Yield how each notebook ended, in the order in which they end; `most` of them run at a time."""
+    # threads suffice: each notebook has its own kernel, and kernels, unlike worker processes, end with this process
     parallel = joblib.Parallel(most, backend="threading", return_as="generator_unordered")
     return parallel(joblib.delayed(attempt)(*each) for each in attempts)
 
 
 def side_by_side(function, names: list[str], *arguments) -> list[Played]:
-    """As many kernels as cores, the ledger when all others are done; returns what became of each notebook."""
+    """Run notebooks on as many kernels as cores, the ledger after all others; return how each notebook ended."""
     played = []
     fork_kernels_of(names)
     cores = joblib.cpu_count()
@@ -223,7 +225,7 @@ def say_what_runs_leaves(names: list[str], given: dict) -> None:
 
 
 def seen_from_notebooks(place: str) -> str:
-    """The place of a rule, whose file lies in notebooks/ or is named as seen from the current folder."""
+    """Return the place of a rule relative to notebooks/; its file may be given relative to the current folder."""
     file, _, name = place.rpartition(":")
     if file and Path(file).is_file() and not (NOTEBOOKS / file).is_file():
         return f"{Path(os.path.relpath(file, NOTEBOOKS)).as_posix()}:{name}"
@@ -231,12 +233,12 @@ def seen_from_notebooks(place: str) -> str:
 
 
 def own(place: str, given: dict, names: list[str]) -> bool:
-    """A rule of the reader's own in every figure that compares rules, and a page of these figures."""
+    """Play a reader's rule in every figure that compares rules, and write a page of these figures."""
     rule = own_rule.load(place, delta=None, budget=None)
     asked = {name: notebook_runs.needs_of(NOTEBOOKS / f"{name}.ipynb") for name in select(names)}
     if names and None in asked.values():
         none = next(name for name, needs in asked.items() if needs is None)
-        raise ValueError(f"{none} draws no figure in which a rule of your own could stand")
+        raise ValueError(f"{none} draws no figure that can show a rule of your own: leave it out")
     asked = {name: needs for name, needs in asked.items() if needs is not None}
     left_out = {name: why for name, needs in asked.items() if (why := own_rule.misfit(rule, needs))}
     known = {name: parameters_of(name) for name in asked if name not in left_out}
@@ -266,7 +268,7 @@ def show_parameters(names: list[str]) -> bool:
 
 
 def paper_plan(paper: str, figure: str) -> dict[str, dict]:
-    """The entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
+    """Return the entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
     entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
     if missing := set(known_names()) ^ set(entries):
         raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
@@ -275,7 +277,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
         for name in known_names()
         if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])
     }
-    if plan and LEDGER in entries:  # whatever ran, its claims go into the ledger
+    if plan and LEDGER in entries:  # the ledger takes up the claims of every run
         plan[LEDGER] = entries[LEDGER]
     if not plan:
         known = sorted({name.split("_")[0] for name in entries} | {f for e in entries.values() for f in e["figures"]})
@@ -284,7 +286,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
 
 
 def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
-    """The notebooks of a plan, the longest first; those that read what others saved after these, the ledger last."""
+    """Return the notebooks of a plan in up to three groups: most, those that read saved claims, and the ledger."""
     longest_first = sorted(plan, key=lambda name: -plan[name]["minutes"])
     groups: list[list[str]] = [[], [], []]
     for name in longest_first:
@@ -293,7 +295,7 @@ def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
 
 
 def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], folder: Path) -> dict[str, dict]:
-    """The parameters of every notebook of a plan; what is no paper's keeps the seed of its own."""
+    """Return the parameters of every notebook of a plan; a notebook that belongs to no paper keeps its own seed."""
     out = Path(os.path.relpath(folder, NOTEBOOKS)).as_posix()
     where = {"out": out, **({"scheduler": scheduler} if scheduler else {})}
     jobs = {}
@@ -308,7 +310,7 @@ def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], fol
 
 
 def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redraw: str = "") -> bool:
-    """The papers' scale; figures/ belongs to the computed seeds, every other seed has a folder of its own."""
+    """Run at the papers' scale: into figures/ with the computed seeds, into a folder of its own with another seed."""
     if seed is not None and seed < 0:
         raise ValueError(f"the seed must be 0 or more; it is {seed}")
     plan, log = paper_plan(paper, figure), ROOT / "figures" / "seeds.csv"
@@ -350,22 +352,22 @@ def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> Non
     )
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")
-    print("A run that is stopped goes on where it was: give the same command again.", flush=True)
+    print("If the run is stopped, give the same command again: it continues where it was.", flush=True)
 
 
 def keep_explored(folder: str) -> bool:
-    """figures/explored: the claims of a run at another seed than the computed ones."""
+    """Copy the claims of a run with another seed than the computed ones to figures/explored."""
     kept = seals.keep_explored(ROOT / folder / "figures", ROOT, seals.sealed_seeds(ROOT / "figures" / "seeds.csv"))
     print(f"kept the claims of {len(kept)} notebooks in figures/explored")
     return True
 
 
 def lab() -> None:
-    """JupyterLab in place of this process, on copies that leave no difference in the repository."""
+    """Replace this process by JupyterLab on copies of the notebooks, so that the repository does not change."""
     folder = ROOT / "build" / "lab"
     renewed, behind = notebook_runs.copy(ROOT, folder)
     print(f"{folder.relative_to(ROOT)} keeps what you change; delete a file there for a fresh copy.", flush=True)
-    said = {"renewed, since the originals changed": renewed, "yours stay, though the originals changed": behind}
+    said = {"renewed, because the originals changed": renewed, "yours are kept, although the originals changed": behind}
     for what, files in said.items():
         if files:
             print(f"{what}: {', '.join(Path(file).name for file in files)}", flush=True)

@@ -699,7 +699,7 @@ def test_arguments_are_copied_but_arrays():
         def __deepcopy__(self, memo):
             raise RuntimeError("a socket")
 
-    with pytest.raises(ValueError, match="spoils cannot be made once more: an argument cannot be copied .a socket"):
+    with pytest.raises(ValueError, match="spoils cannot be made again: an argument cannot be copied .a socket"):
         spoils(ARMS, Stubborn()).again()
 
 

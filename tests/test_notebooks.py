@@ -452,7 +452,7 @@ def test_a_python_without_the_packages_is_told_where_they_are():
     asked = [sys.executable, "-S", "-I", str(run.NOTEBOOKS / "run.py"), "figures"]  # as a system's Python, without ours
     done = subprocess.run(asked, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "run.py: this Python has no joblib: make setup, then . .venv/bin/activate\n"
+    assert done.stderr == "run.py: this Python has no joblib: run `make setup`, then `. .venv/bin/activate`\n"
 
 
 def test_lab_copies_what_notebooks_read_and_changes_nothing(project):

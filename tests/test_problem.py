@@ -75,7 +75,7 @@ def test_attributes_of_a_transductive_problem():
         ({"arms": np.eye(2), "items": np.eye(3), "theta": [1.0, 0.0]}, "items must have as many columns"),
         ({"arms": [[1.0, 0.0]], "items": np.eye(2), "theta": [1.0, 0.0]}, "span of the arms"),
         ({"arms": np.eye(2), "means": [1.0]}, "means must have one entry per arm"),
-        ({"arms": np.eye(2), "items": [[1.0, 1.0]], "means": [1.0, 2.0]}, "say nothing of other items"),
+        ({"arms": np.eye(2), "items": [[1.0, 1.0]], "means": [1.0, 2.0]}, "do not give the values of other items"),
     ],
 )
 def test_bad_problems_are_refused(kwargs, words):

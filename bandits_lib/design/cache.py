@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs go first
+MAX_BYTES = 1 << 25  # of all arrays; the least recently used designs are removed first
 
 _designs: OrderedDict = OrderedDict()
 _state = {"on": True, "bytes": 0}
@@ -47,7 +47,7 @@ def cached(solver):
 
 
 def _writable(argument):
-    """Return a writable copy of a read-only array, for which kernels would be compiled once more."""
+    """Return a writable copy of a read-only array, because kernels would be compiled again for read-only arrays."""
     frozen = isinstance(argument, np.ndarray) and not argument.flags.writeable
     return argument.copy() if frozen else argument
 

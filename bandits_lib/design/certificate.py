@@ -91,7 +91,7 @@ def lower_bound(arms, root, rotated, masses):
     return trace * (trace / pressure.max()), pressure / trace
 
 
-BATCH = 16  # smallest number of rows beyond the limit that are treated at a time
+BATCH = 16  # rows beyond the limit that are treated at a time, at least
 BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
@@ -168,7 +168,7 @@ def _eliminate(atoms, cost, limit):
 
 @merged
 def _walk_to_zeros(projector, dimension, cost):
-    """Return multipliers (n,), first 1, after `dimension` moves in a projector's range, each until an entry is zero."""
+    """Return multipliers (n,): from 1, make `dimension` moves in a projector's range, each until an entry is zero."""
     n = len(projector)
     u, step, room, squared, square = np.ones(n), np.empty(n), np.empty(n), np.empty(n), 0.0
     for i in range(n):

@@ -22,7 +22,7 @@ SAFE = 8e-9  # share of the largest squared radius: above the rounding errors of
 
 
 def walk(points):
-    """Return indices i, j and their squared distance, where the walk from a point to its farthest point ends."""
+    """Return indices i, j of two far points and their squared distance, by walking from point to farthest point."""
     j = argmax(squares(points - points.mean(axis=0)))
     i, reached = j, 0.0
     while True:
@@ -70,7 +70,7 @@ def outside_in(points, level):
     reach = np.sqrt(max(level, 0.0)) - 2 * SAFE * radius.max()
     order = np.flatnonzero(radius >= reach - radius.max())
     order = order[ranked(-radius[order])]
-    return order, points[order], np.minimum.accumulate(radius[order]), reach  # sorted, and equal to within a tie
+    return order, points[order], np.minimum.accumulate(radius[order]), reach  # `ranked` sorts up to ties only
 
 
 def later(radius, start, reach):

@@ -90,7 +90,7 @@ def _turn(signed, k, turn):
 
 
 def single_direction(arms, direction):
-    """Return weights (K,), lower bound and pivots for one `direction` (r,), exact to rounding unless pivots ran out."""
+    """Return weights (K,), lower bound and pivots for one `direction` (r,), exact up to rounding if pivots suffice."""
     unit = direction / np.sqrt(total(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):

@@ -1,11 +1,11 @@
 """Find far pairs of very many items: a list found by one scan also serves the next norms.
 
 If a list holds every pair of squared norm above `floor` in A^-1, and A'^-1 <= c A^-1, every other pair has a squared
-norm of at most c floor in A'^-1. The answers are those of `scan`, each pair `once`, to the last bit.
+norm of at most c floor in A'^-1. The answers equal those of `scan` with `once=True` to the last bit.
 
-In up to FEW dimensions a tree of balls finds the pairs, else blocks of a Gram matrix do. Points of two nodes of centres
-a, b, radii of sum s and reaches R, R' are at most |a - b| + s apart, and at most the root of
-2R^2 + 2R'^2 - (|a + b| - s)^2 where |a + b| > s.
+In up to FEW dimensions a tree of balls finds the pairs, otherwise blocks of a Gram matrix do. Let two nodes have the
+centres a and b, the reaches R and R', and radii of sum s. Their points are at most |a - b| + s apart, and at most the
+root of 2R^2 + 2R'^2 - (|a + b| - s)^2 if |a + b| > s.
 """
 
 from typing import NamedTuple
@@ -136,7 +136,7 @@ class FarPairs(NamedTuple):
     second: np.ndarray
 
     def stretch(self, root):
-        """Return c with |S y|^2 <= c |S' y|^2 for all y, S = `root`, S' the list's; it covers the residual of S/S'."""
+        """Return c with |S y|^2 <= c |S' y|^2 for all y; S is `root`, S' the list's. Rounding of SS'^-1 is covered."""
         if root.shape != self.root.shape or not np.isfinite(root).all():
             return np.inf
         across = root @ self.inverse
@@ -160,7 +160,7 @@ class FarPairs(NamedTuple):
 
 @kernel
 def _farthest(points, position, first, second, lengths, reached, partner):
-    """Set for each row, which owns its pairs with later positions, the largest squared length and `scan`'s partner."""
+    """Set for each row the largest squared length of its pairs with later positions, and the partner as in `scan`."""
     for pair in range(len(first)):
         lengths[pair] = distance(points, first[pair], second[pair])
         row = first[pair] if position[first[pair]] < position[second[pair]] else second[pair]
@@ -226,7 +226,8 @@ def _floor(points):
 def _pairs_in_tiles(points, level, first, second):
     """Return the same as `pairs_in_tree`, in any dimension; some of the pairs may be slightly below `level`.
 
-    |x|^2 + |y|^2 - 2x'y is one product in single precision, radii up to 1. Its error is below d + 8 roundings of 4.
+    Radii are scaled to at most 1, and one matrix product in single precision computes |x|^2 + |y|^2 - 2x'y, which is at
+    most 4. Its error is below d + 8 roundings of a number of this size.
     """
     order, points, radius, reach = outside_in(points, level)
     size = 2.0 ** -np.frexp(radius[0])[1]

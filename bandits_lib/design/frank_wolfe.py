@@ -67,7 +67,8 @@ def frank_wolfe_design(
     max_iter : int, default 5000
         Largest number of steps, at least 1.
     start : (K,) array_like, optional
-        First weights, non-negative, of arms that span all; by default uniform (jedra2020: the previous allocation).
+        First weights: non-negative, and positive on arms that span all arms; by default uniform. jedra2020 starts from
+        the previous allocation.
 
     Returns
     -------
@@ -208,7 +209,7 @@ def _narrow(directions, arms):
 
 
 def _worst_of_columns(directions):
-    """`Listed.worst` of these directions, by the same sums, for many calls."""
+    """Return a faster form of `Listed.worst` of these directions, with the same sums."""
     columns, squares, along = transposed(directions.rows), *np.empty((2, len(directions.rows)))
 
     def worst(root):
@@ -220,7 +221,7 @@ def _worst_of_columns(directions):
 
 @compiled
 def longest(columns, root, squares, along):
-    """argmax of |root y|^2 over the columns y of `columns` (r, n), into `squares` (n,); scratch: along (n,)."""
+    """Return the argmax of |root y|^2 over the columns y (r, n); leave the values in `squares`. Scratch: along (n,)."""
     squares[:] = 0.0
     for i in range(root.shape[0]):
         along_all(columns, root[i], along)
@@ -231,7 +232,7 @@ def longest(columns, root, squares, along):
 
 @compiled
 def farthest_along(arms, columns, vector, squares):
-    """argmax of (x'vector)^2 over the arms x (K, r), the columns of `columns`; the squares are left in `squares`."""
+    """Return the argmax of (x'vector)^2 over arms x (K, r), also given as `columns`; leave the values in `squares`."""
     if len(vector) < 8:  # the same sums as `apply`, side by side
         along_all(columns, vector, squares)
     else:
@@ -243,7 +244,7 @@ def farthest_along(arms, columns, vector, squares):
 
 @compiled
 def _moved(weights, vertex, step, small, change):
-    """Move `step` of the mass to the vertex, and whether this changes less than `small` of the squared length."""
+    """Move `step` of the mass to the vertex; return whether this changes less than `small` of the squared length."""
     for k in range(len(weights)):
         change[k] = -step * weights[k]
     change[vertex] += step

@@ -92,9 +92,9 @@ def d_optimal(arms, tol, most):
 
 BLOCK = 4096  # arms whose norms are computed at a time
 PART = 5_000  # arms in the first working set, at least
-PER_ATOM = 8  # and for each atom that an optimum can need
+PER_ATOM = 8  # arms in the first working set for each atom that an optimum can need, at least
 COMING = 1_000  # largest number of arms that enter the set at a time,
-SHARE = 4  # or one for so many arms in the set, if that is more
+SHARE = 4  # unless the size of the set divided by SHARE is more
 
 
 class WorkingSet(NamedTuple):

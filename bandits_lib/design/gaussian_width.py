@@ -32,7 +32,7 @@ from bandits_lib.numerics.sparse import inverse_factor, product
 from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
-POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # the first power; its factor after a step that raised the width; its factor else
+POWER, LOWER, RAISE = 0.5, 0.6, 1.05  # first power; its factor after a step that raised the width, and otherwise
 FLAT = 1e-3  # power below which the batch allows no further progress
 LEAST = 1e-3  # smaller pressures are raised to this, because those of a batch may be negative
 WARM = 0.05  # share of a warm start that is spread over all arms

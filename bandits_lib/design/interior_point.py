@@ -271,7 +271,7 @@ CENTRED = 1e-7  # relative length of the last step: Newton squares it
 NEARLY = 0.1  # relative length of the last step at a tau that is left at once
 HARDER = (2.0**-4, 2.0**-9, 2.0**-4)  # tau of the directions divided by that of the arms, one after the other
 ENOUGH = (NEARLY, CENTRED, CENTRED)  # relative length of the last step at each of them
-SETTLED = 1e-3  # after a step below this relative length, one that is no shorter than half shows rounding errors
+SETTLED = 1e-3  # after a step below this relative length, a step of at least half its length shows rounding errors
 OPEN = 0.02  # relative gap of a start from a nearly optimal point
 FOLLOW, APPROACH, CENTRE = 0, 1, 2  # tasks of `solution`
 
@@ -305,7 +305,7 @@ def centred(arms, directions, point, tol, unit):
 
 @compiled
 def solution(arms, directions, weights, masses, point, tol, unit, task):
-    """Return what the three functions above ask for, in one kernel: three would compile the same code thrice."""
+    """Return what the three functions above ask for. Three kernels would compile the same code three times."""
     steps, least, last = 0, 0.0, task != FOLLOW
     if task == FOLLOW:
         point = _start(arms, directions, weights)
@@ -361,7 +361,7 @@ def _tau(point, r, tol, unit):
 
 @merged
 def _lifted(point, tau_z, tau_s):
-    """Return the point with z mu >= tau_z and s v >= tau_s; of a small product the relatively smaller factor grows."""
+    """Return a point with z mu >= tau_z and s v >= tau_s: raise the relatively smaller factor of a small product."""
     mu, z = _raised(point.mu, point.z, tau_z)
     v, s = _raised(point.v, point.s, tau_s)
     return Point(mu, z, s, v)

@@ -4,8 +4,9 @@
 `nonnegative_allocations`: the same with w >= 0, as in the code of azizi2022. That code passes the program to SLSQP,
 starts from equal weights, takes the last iterate as the solution even if it is not one, and normalises.
 
-If there is no solution, rounding errors grow on the way. So the last iterate is that of Kraft's program of 1988
-(PySLSQP), whose own linear algebra is the same on all processors. Without PySLSQP the current one of SciPy is used.
+If there is no solution, rounding errors grow from iterate to iterate. The last iterate is therefore computed by Kraft's
+program of 1988 (PySLSQP), whose own linear algebra gives the same digits on all processors. If PySLSQP is not
+installed, the current program of SciPy is used.
 Departures: derivatives are exact instead of finite differences; pairs that a relabelling of the arms maps onto each
 other are solved once; and arms that a pair does not distinguish have equal weights.
 """
@@ -50,7 +51,7 @@ def _optimize():
 
 
 def last_point(start, objective, gradient, constraint, jacobian):
-    """Return SLSQP's last iterate (n,) for min objective, constraint = 0, x >= 0, by its defaults, solution or not."""
+    """Return SLSQP's last iterate (n,), solution or not, for min objective, constraint = 0, x >= 0, default options."""
     functions = {"obj": objective, "grad": gradient, "con": constraint, "jac": lambda x: jacobian}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of points clipped to the bounds
@@ -60,7 +61,7 @@ def last_point(start, objective, gradient, constraint, jacobian):
 
 ROWS = 64  # pairs for which a new table has room
 NO_PAIR = np.iinfo(np.int64).max
-TABLES = 4  # tables that are remembered; the least recently used goes first
+TABLES = 4  # tables that are remembered; the least recently used is removed first
 
 _tables: OrderedDict = OrderedDict()
 
@@ -193,7 +194,7 @@ def allocations_clear():
     _tables.clear()
 
 
-ROUNDED = 9  # inner products that agree to so many decimals are equal
+ROUNDED = 9  # inner products that agree to this many decimals count as equal
 
 
 class Directed(Allocations):

@@ -48,7 +48,8 @@ def round_design(weights: np.ndarray, n: int, method: str = "pukelsheim", arms: 
     Raises
     ------
     ValueError
-        If `weights` is no distribution, `n` no integer >= 1, `method` is unknown, or "regret" lacks matching `arms`.
+        If `weights` is not a distribution, `n` is not an integer >= 1, `method` is unknown, or `method` is "regret" and
+        `arms` is missing or does not match the weights.
 
     Examples
     --------

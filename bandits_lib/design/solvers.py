@@ -72,7 +72,8 @@ def xy_design(arms: np.ndarray, directions: np.ndarray | Pairs, tol: float = 1e-
     Returns
     -------
     Design
-        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, r(r+1)/2 atoms at most. It warns as `g_design`.
+        `lower_bound` <= optimum <= `value` <= (1 + tol) `lower_bound`, with at most r(r+1)/2 atoms. The function warns
+        as `g_design` does.
 
     Raises
     ------
@@ -197,7 +198,7 @@ def in_span(space, vectors, name):
 
 
 def _few(directions):
-    """Return differences in the plane, or of few items, as a list; those of very many items with a memory."""
+    """Return differences in the plane or of few items as a list; those of very many items as `ManyDifferences`."""
     if isinstance(directions, Listed):
         return directions
     if directions.items.shape[1] <= 2:

@@ -4,10 +4,10 @@ min over lambda of max over directions of y'A(lambda)^-1 y (fiez2019 Algorithm 1
 arms and of directions is solved and tested on all directions and all arms. Those that violate its bounds are added and
 idle ones dropped until value <= (1 + tol) lower bound. Then one of all optima is chosen (`interior_point.centred`).
 
-If the interior-point method stalls, `two_players` goes on. With M = sum v_y yy' and a = tr(A^-1 M),
+If the interior-point method stalls, `two_players` takes over. With M = sum v_y yy' and a = tr(A^-1 M),
     v_y      <- v_y (1 + eta_k (||y||^2 / max ||y||^2 - 1) / 64)^64,   eta_k = 5 min(1, 3 / sqrt(k)),
     lambda_x <- lambda_x sqrt(x'A^-1MA^-1x / a),
-each divided by its sum. The power replaces an exponential, whose last bit no standard fixes. A is that of the weights
+each divided by its sum. The power replaces an exponential, because no standard fixes its last bit. A is that of weights
 (1 - tol / 10) lambda + (tol / 10) / K. Every LOOK steps the bound of the average masses is computed as well.
 """
 
@@ -72,15 +72,15 @@ PATIENCE = 4  # rounds in a row in which nothing violates although the gap stays
 CYCLE = 12  # number of the last round after which an arm may leave the working set
 ALL_ARMS = 64  # up to this many arms all are in the working set
 START_GAP = 0.2  # the first working set is a D-optimal design to this gap
-PART = 2  # in a round at most half of the arms that an optimum can need enter,
-SHARE = 300  # or one of so many arms, if that is more
+PART = 2  # in a round at most a share 1 / PART of the arms that an optimum can need enter the working set,
+SHARE = 300  # or a share 1 / SHARE of all arms, if that is more
 IDLE = 0.03  # share of the mean below which an arm leaves the working set unless its pressure is nearly the largest
 SLIGHT = 0.1  # share of the mean below which a direction that is not nearly tight is left out at the end
 NEAR = 0.9  # share of the largest norm or pressure above which a direction or arm is nearly tight
 ROOM = 4_000_000  # at the end all arms take part, if their number times r(r+1)/2 is at most this
 PASSES = 8  # largest number of passes at the end, in which directions enter
-PART_OF_MANY = 8_000  # for very many items, the start is the design for so many of them and so many arms,
-ROUGHLY = 4  # with so many times the gap
+PART_OF_MANY = 8_000  # for very many items, the start is the design for about so many of them and so many arms,
+ROUGHLY = 4  # computed to ROUGHLY times the gap
 
 
 def solve_xy(arms, directions, tol):
@@ -274,7 +274,7 @@ def _busy(norms, masses):
 
 
 def _exchanged(here, most):
-    """Return who is in the next set, (K,): arms with weight or nearly full pressure, and `most` of larger pressure."""
+    """Return which arms are in the next set: those with weight or nearly full pressure, and `most` of more pressure."""
 
     chosen, pressure = here.chosen, here.pressure
     inside, taken = pressure[chosen], np.zeros(len(pressure), dtype=bool)

@@ -118,7 +118,7 @@ class Stepper:
     def __init__(self, title: str, steps: Sequence[Step]) -> None:
         names = [step.name for step in steps]
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"steps must be at least one, with distinct names; got {names}")
+            raise ValueError(f"steps must be one or more, with distinct names; got {names}: rename or add a step")
         self.title, self.steps = title, tuple(steps)
 
     def __repr__(self):

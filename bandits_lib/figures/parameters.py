@@ -52,7 +52,7 @@ def check(notebook, known, given):
     """Refuse, in one sentence, an unknown name and a value that is not like the default, or out of range."""
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none, tagged so'}")
+            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
         default = known[name].default
         if fault := _fault(name, value, default):
             raise ValueError(f"{notebook}: {name} = {value!r} {fault}; the notebook has {name} = {default!r}")
@@ -100,7 +100,7 @@ def _fault_of_list(name, value, default):
     """Return what is wrong with a list, or None; its elements must be like the default's, inner lists as long."""
     if not isinstance(value, list):
         number = type(value) in (int, float) and not isinstance(default[0], list)
-        return "is no list" + (f": write '[{value!r}]'" if number else "")
+        return "is not a list" + (f": write '[{value!r}]'" if number else "")
     if not value:
         return "is empty"
     like = next((element for element in default if isinstance(element, float)), default[0])

@@ -20,7 +20,7 @@ from bandits_lib.figures import parameters as parameters_of
 from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-SMALL = CHECKOUT / "build"  # where notebooks write if nobody says otherwise
+SMALL = CHECKOUT / "build"  # the folder to which notebooks write by default
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
 ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
 UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
@@ -61,7 +61,7 @@ def save(
 ) -> None:
     """Write <out>/figures/<figure>.csv (estimates), .png, .pdf, _runs.csv (the raw rows) and, last, .json.
 
-    In build/, the folder of small runs, the png is what the screen shows, and there is no pdf.
+    In build/, the folder of small runs, the png is the picture that the notebook shows, and there is no pdf.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def draw_once(fig):
 
 
 def _on_screen(fig, draw=None):
-    """The png that a notebook shows of a figure, drawn again only if the figure has changed."""
+    """Return the png that a notebook shows of a figure; draw it again only if the figure has changed."""
     if fig.stale or not hasattr(fig, "on_screen"):
         picture = BytesIO()
         draw = draw or fig.canvas.print_figure
@@ -214,7 +214,7 @@ def _file_of(notebook):
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
         raise FileNotFoundError(
-            f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves"
+            f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves the figure"
         )
     return file
 

@@ -43,7 +43,7 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "lingape": Look(fixed_confidence.lingape.label, PALETTE[3], "D"),
     "alba": Look(fixed_confidence.alba.label, PALETTE[5], "X"),
     "lower_bound": Look("lower bound", "0.35", ""),
-    # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors as far away as they go
+    # fixed budget: GSE in blues (linear) and purples (logistic), dark to light; competitors in colours far from these
     "gse_lin_certified": Look("GSE-Lin-G", "#00233f", "o"),
     "gse_lin_fwg": Look("GSE-Lin-FWG", PALETTE[0], "s"),
     "gse_lin_fwg_fair": Look("GSE-Lin-FWG, fair coin", "#4f9bc4", "H"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from bandits_lib.numerics.kernels import kernel, merged
 
-COLUMNS = 256  # columns treated at a time: they fit in the first cache
+COLUMNS = 256  # columns treated at a time: they fit in the first-level cache
 
 
 @merged

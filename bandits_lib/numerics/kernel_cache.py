@@ -2,8 +2,8 @@
 
 numba recompiles a kernel when its own file has changed, but a kernel also contains the kernels of other files that it
 calls. So every state of these files has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that is set, else in
-.numba_cache of the checkout, else in the user's cache folder. Other processes inherit NUMBA_CACHE_DIR. A process with
-other source uses its parent folder.
+.numba_cache of the checkout, else in the user's cache folder. Child processes inherit NUMBA_CACHE_DIR. If the source of
+a child process differs, it makes its own folder beside this one.
 """
 
 import functools
@@ -21,13 +21,13 @@ from numba import config
 PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
-KEPT = 4  # number of folders of other sources that stay, the newest ones
+KEPT = 4  # number of folders of other sources that are kept: the newest ones
 COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|merged|njit)\b)", re.MULTILINE)
 IDLE = 3600  # a folder stays for so many seconds after a process last began to use it
 
 
 def choose_folder():
-    """Return the folder of this source, made if it is new, in the first of `roots` that can be written, or OSError."""
+    """Return the folder of this source, made if it is new, in the first of `roots` that can be written."""
     for root in roots():
         folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
         new = not folder.exists()

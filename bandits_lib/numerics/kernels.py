@@ -1,7 +1,7 @@
 """Define decorators for compiled functions, and what the compiled loops of the pull-by-pull rules share.
 
-A `compiled` function may create arrays. A `kernel` cannot, and does not count references: with counts a pull of LinGapE
-takes seven times as long at d = 5. An `inlined` kernel is compiled first and then inlined into its callers.
+A `compiled` function may create arrays. A `kernel` cannot, and does not count references: with reference counts, a pull
+of LinGapE takes seven times as long at d = 5. An `inlined` kernel is compiled first and then inlined into its callers.
 A `merged` function is inlined into its callers before they are compiled, which compiles faster. In the loop of a rule
 it is slower, because long functions are optimised less well.
 
@@ -173,7 +173,7 @@ def shrink(inverse, u, weight, gain):
 
 @inlined
 def shrink_squares(squares, along, gain):
-    """Change squared norms (n,) in A^-1 likewise, for weight 1; along : (n,), the vectors' products with u."""
+    """Update squared norms (n,) in A^-1 as `shrink` does A^-1, for weight 1; `along` (n,) are the products with u."""
     for k in range(squares.shape[0]):
         squares[k] = max(0.0, squares[k] - along[k] * along[k] / gain)
 
@@ -194,7 +194,7 @@ def rank_one_update(inverse, theta, arm, reward, u):
 
 @kernel
 def cholesky(matrix, scale, shift, factor):
-    """Set `factor` (d, d), lower, to Cholesky's of matrix / scale + shift I; return log det, -inf if indefinite."""
+    """Set `factor` (d, d) to the lower Cholesky factor of matrix / scale + shift I; return log det, or -inf."""
     d = matrix.shape[0]
     logdet = 0.0
     for i in range(d):

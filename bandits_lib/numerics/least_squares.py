@@ -107,7 +107,8 @@ def squares_within(sample):
 def student_radius(sample, union_log, wait=0):
     """Return s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
-    It is exceeded with probability exp(-union_log) (companion_sigma_costs), and inf for df < wait equal replicates."""
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs). It is inf if df < wait and no replicates
+    of an arm differ."""
     squares, df = squares_within(sample)
     if df >= wait and not squares:
         raise ValueError(
@@ -134,7 +135,7 @@ def eliminated_by(items, fit, radius, comparison=None):
     if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
         place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]
         first, order = np.argsort(gaps)[:FIRST], np.argsort(place)
-        for size in (BLOCK, NEIGHBOURS):  # leaders eliminate most items before near items compare
+        for size in (BLOCK, NEIGHBOURS):  # leaders eliminate most items before near items are compared
             for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
                 rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
                 beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
@@ -143,7 +144,7 @@ def eliminated_by(items, fit, radius, comparison=None):
 
 
 def _near(gaps, rows, place, radius):
-    """Items not so far from all `rows` in one coordinate, `place`, in which these are sorted, that they beat none."""
+    """Return the items that may beat one of `rows`, which are sorted by the coordinate `place`; others are too far."""
     if not len(rows):
         return rows
     away = np.maximum(np.maximum(place[rows[0]] - place, place - place[rows[-1]]), 0.0)

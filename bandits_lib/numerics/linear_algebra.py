@@ -1,9 +1,9 @@
 """Compute dense linear algebra with sums in one order, which gives the same bits on every processor.
 
 BLAS and LAPACK choose the order of their sums by processor. That changes the last bit, and where two arms tie, the last
-bit decides. Of symmetric matrices only the lower triangle is read.
+bit decides. Only the lower triangle of a symmetric matrix is read.
 
-Independent rows: each is the first of those farthest from the span of the previous ones, by the shared rule for ties.
+Each independent row is the first of those farthest from the span of the previous ones, by the shared rule for ties.
 Principal axes whose eigenvalues differ by less than SAME of the largest are rows of their common projector, each minus
 its part in the span of the previous ones, so that they are a function of the matrix. The largest entry of each axis is
 positive.

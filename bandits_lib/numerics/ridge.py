@@ -71,7 +71,7 @@ def solve(fit, counts):
 
 @kernel
 def eliminate(matrix, right):
-    """Replace `right` (d, n) by matrix^-1 right, by largest pivots of columns; return log |det|. `matrix` is lost."""
+    """Replace `right` (d, n) by matrix^-1 right, with partial pivoting; return log |det|. `matrix` is overwritten."""
     d, logdet = matrix.shape[0], 0.0
     for k in range(d):
         best = k

@@ -5,7 +5,7 @@ import numpy as np
 from bandits_lib.numerics import in_place, linear_algebra
 from bandits_lib.numerics.kernels import compiled, kernel, merged
 
-SPARSE = 4  # entries for each non-zero entry from which on zeros are skipped
+SPARSE = 4  # zeros are skipped if the matrix has at least so many entries for each entry that is not zero
 LANES = 8  # number of sums of `in_place.inner`
 
 

@@ -1,4 +1,4 @@
-"""Break ties: of values equal to nine digits the first one counts, so that rounding errors choose no arm.
+"""Break ties: choose the first of the values that are equal to nine digits, so that rounding errors choose no arm.
 
 Every rule, in numpy and in numba, breaks ties by `argmax`; argmin is argmax(-values).
 """
@@ -75,7 +75,7 @@ def ranked(values):
 
 @merged
 def kth_smallest(values, k):
-    """Return np.partition(values, k)[k], which numba compiles in two seconds; `values` (n,) are sorted in part."""
+    """Return sorted(values)[k], and sort `values` (n,) in part; numba takes two seconds to compile np.partition."""
     low, high = 0, len(values) - 1
     while low < high:
         pivot, i, j = values[(low + high) // 2], low, high

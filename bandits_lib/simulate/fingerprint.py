@@ -1,9 +1,9 @@
 """Compute hashes that distinguish experiments, so that a log or checkpoint never continues a different one.
 
-The hash is that of a text that describes the values and is the same in every process: numbers and arrays by their
-digits, other objects by what pickle would keep of them. Functions and classes of a library, of Python or of this
-project count by name. Those of the user count by their code and everything that its names lead to, and the user's
-modules count by their file.
+The hash is computed from a text that describes the values and is the same in every process. Numbers and arrays are
+described by their digits, and other objects by what pickle would keep of them. Functions and classes of a library, of
+Python or of this project are described by name. Those of the user are described by their code and everything that its
+names lead to, and the user's modules by their file.
 """
 
 import dis

@@ -1,11 +1,11 @@
 """Estimate from Monte Carlo runs, with two-sided intervals: pulls, ratios, growth, accuracies, the worst setting.
 
 `mean_pulls`, `mean_ratio` and `mean_growth` have limits for logs of means from random weights of the runs and one
-unseen run (Rubin 1981; Gaffke 2005). A rule that works in phases takes two or three values of pulls, of which one may
-be rare and large. Student's interval is then too short: for 20 equal values it has no width. Here every run has an
-exponential weight (the Bayesian bootstrap), and one run is added that was not seen. It takes the value of the seen run
-that moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing
-was seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
+unseen run (Rubin 1981; Gaffke 2005). The pulls of a rule that works in phases take only two or three values, of which
+one may be rare and large. Student's interval is then too short: for 20 equal values its width is zero. Here every run
+has an exponential weight (the Bayesian bootstrap), and one unseen run is added. It takes the value of the seen run that
+moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing was
+seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
 halve the accuracy); the same holds for the smallest value. So n equal values v have the upper limit
 v (1 + (unseen - 1) (1 - 0.025^(1/n))), by Clopper and Pearson (1934). The limits are then stretched about the estimate
 by the ratio of Student's quantile to the normal one, which matters for 20 to 40 runs.
@@ -110,8 +110,8 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     settings : sequence of Interval
         One interval per setting, at a level that holds for all of them together.
     worst : callable or str, default max
-        Which value stands for all: max, min, another function of them with their `key`, or "both" for a claim that
-        values on either side contradict.
+        Which value stands for all: max, min, another function that takes the argument `key` as they do, or "both" for a
+        claim that values on either side contradict.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def pooled_ratio(
 
 
 def runs_needed(interval, decided):
-    """Return how many times as many runs would decide if every estimate stayed: a whole number, or inf if none."""
+    """Return by what whole number the runs must be multiplied to decide if every estimate stays; inf if none does."""
     if decided(interval):
         return 1
 
@@ -334,7 +334,7 @@ def _slope(table, x, log):
     """Return the settings `x` in increasing order, and weights with which values there add up to a slope in log x."""
     settings = np.sort(table[x].unique())
     if len(settings) < 2:
-        raise ValueError("a slope needs two settings at least; the table holds one")
+        raise ValueError("a slope needs two settings at least; the table holds one: add runs of another setting")
     at = log(settings.astype(float))
     return settings, (at - at.mean()) / ((at - at.mean()) ** 2).sum()
 
@@ -392,8 +392,9 @@ def accuracy_lead(
     -------
     Interval
         Difference of the shares of right answers, with Student's interval for the means of the runs. Two runs are
-        added: one in which only `first` is right in all settings, and one in which only `second` is. So it keeps its
-        level if the two hardly ever differ. Agresti and Min (2005) add half as much, too little if only one ever errs.
+        added: one in which only `first` is right in all settings, and one in which only `second` is. With them the
+        interval keeps its level even if the two rules hardly ever differ. Agresti and Min (2005) add half as many,
+        which is too few if only one of the two rules ever errs.
 
     Raises
     ------
@@ -711,7 +712,10 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
 def _check_stopped(table, value):
     if value == "pulls" and "stopped" in table and not (stopped := table["stopped"].astype(bool)).all():
         cut = ", ".join(table.loc[~stopped, "algorithm"].unique())
-        raise ValueError(f"{(~stopped).sum()} runs of {cut} were cut off before they stopped: their pulls have no mean")
+        raise ValueError(
+            f"{(~stopped).sum()} runs of {cut} were cut off before they stopped: their pulls have no mean. "
+            "Raise max_pulls, or leave these rules out"
+        )
 
 
 def log_interval(
@@ -744,7 +748,7 @@ def log_interval(
     Raises
     ------
     ValueError
-        For another mean, and for factors `unseen` below 1.
+        For an unknown `mean`, and for factors `unseen` below 1.
 
     Examples
     --------
@@ -825,7 +829,7 @@ def _weights(draws):
 
 @cache
 def _first_weights(draws):
-    """The weights of the first runs, and the generator of all others."""
+    """Return the weights of the first runs, and the generator of all others."""
     rng = np.random.default_rng(0)
     return [rng.standard_exponential(draws) for _ in range(64)], rng
 
@@ -852,7 +856,7 @@ def _most_common(runs):
 
 
 def _stretched(estimate, low, high, level, n):
-    """Return limits farther from the estimate by Student's quantile over the normal one; none from one run."""
+    """Return limits farther from the estimate by Student's quantile over the normal one; infinite for one run."""
     factor = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) / ndtri((1 + level) / 2)
     low, high = (
         estimate - factor * np.maximum(estimate - low, 0.0),

@@ -1,4 +1,4 @@
-"""Play many algorithms many times: a row per algorithm and run, the same whatever else is played beside it.
+"""Play many algorithms many times; the row of an algorithm and a run does not depend on what else is played.
 
 A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
 """
@@ -57,7 +57,7 @@ def best_item(problem: LinearBandit, recommendation: int) -> bool:
 
 
 class correct_level(NamedTuple):
-    """A `correct` for level sets: the recommended (M,) of bool must be the set of items of value above `threshold`.
+    """A `correct` for level sets: the recommended (M,) bool array must be the set of items of value above `threshold`.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ def check_workers(client, calls):
         if theirs != ours:
             failed = isinstance(theirs, Exception)
             reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
-            raise RuntimeError(f"dask worker {worker} {reason}: install this one there and restart the worker")
+            raise RuntimeError(f"dask worker {worker} {reason}: install this version there and restart the worker")
     from distributed.protocol import pickle as transport
 
     data = transport.dumps(calls)
@@ -388,10 +388,10 @@ def monte_carlo(
     misspecified : bool, default False
         Whether rules may have another noise level than the problem; `play` says when the two differ.
     checkpoint : path or str, optional
-        A file to which finished runs are added; they are not played again after a kill. Its first line is a hash of
-        everything that decides the rows, the library's source included, but not of files that a rule reads. A file
-        with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash names
-        the file. "" or None keeps nothing.
+        A file to which finished runs are added; after an interruption they are not played again. Its first line is a
+        hash of everything that decides the rows, the library's source included, but not of files that a rule reads. A
+        file with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash
+        names the file. "" or None keeps nothing.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True
@@ -408,7 +408,7 @@ def monte_carlo(
     ------
     ValueError
         For no algorithms, `runs` < 1, settings without `by`, a checkpoint of another experiment, a problem that
-        `correct` refuses, a rule with another noise level than the problem, and own streams for settings that are no
+        `correct` refuses, a rule with another noise level than the problem, and own streams for settings that are not
         numbers, strings or tuples of these.
 
     Examples
@@ -422,7 +422,7 @@ def monte_carlo(
     """
     if isinstance(make_problem, dict) != (by is not None):
         given = f"{type(make_problem).__name__} and by={by!r}"
-        raise ValueError(f"make_problem must be a dictionary of settings where `by` names their column; got {given}")
+        raise ValueError(f"make_problem must be a dictionary of settings if `by` is given, and only then; got {given}")
     if streams not in ("shared", "own"):
         raise ValueError(f"streams must be 'shared' or 'own'; got {streams!r}")
     settings = make_problem if isinstance(make_problem, dict) else {(): make_problem}
@@ -463,7 +463,9 @@ def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
     """Return the rows of all runs for each task; tasks share one queue, so no worker waits for the end of a setting."""
     for players, *_ in tasks:
         if not players or runs < 1:
-            raise ValueError(f"monte_carlo needs at least one algorithm and one run; got {len(players)} and {runs}")
+            raise ValueError(
+                f"monte_carlo needs at least one algorithm and one run; got {len(players)} algorithms and runs={runs}"
+            )
     keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task, misspecified) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]

@@ -1,7 +1,8 @@
 """Load a rule from a file of the user's own, so that `monte_carlo` plays it in any process.
 
-`load("my_rule.py:mine")` keeps the text of the file. So a process or a dask worker without the file runs the same text,
-and the hash of an experiment changes with it. Requests and recommendations are checked, and each error is one sentence.
+`load("my_rule.py:mine")` keeps the text of the file. A process or a dask worker without the file therefore runs the
+same text, and the hash of an experiment changes with the text. Requests and recommendations are checked, and each error
+is one sentence.
 `played` returns the runs that a figure draws beside those of the papers' rules.
 """
 
@@ -30,21 +31,21 @@ from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
 PURELIB = sysconfig.get_path("purelib")
-TOLD = {  # what a rule may know of the problem, by the name of its argument
+TOLD = {  # {argument of a rule: what it gets from the problem}
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
     "sigma": lambda problem: float(problem.sigma.max()),
     "theta_bound": lambda problem: float(np.linalg.norm(problem.theta)),
     "theta_star": lambda problem: problem.theta,
 }
-OWN = "own"  # what a reader's rule is called among the rules of a figure
-NEEDS = {  # an argument that a rule must have to stand in a figure, and why
+OWN = "own"  # name of a reader's rule among the rules of a figure
+NEEDS = {  # arguments that a rule must have to be played in a figure, and why
     "delta": "has a fixed confidence",
     "budget": "has a fixed budget",
     "items": "ranks items that are not its arms",
 }
-LIMIT, TIMES = 10**9, 20  # pulls, and runs as long as the longest of the papers' rules: where a run is cut off
-EMPTY = 1000  # a rule with so many requests in a row without a pull is taken to run for ever
+LIMIT, TIMES = 10**9, 20  # a run is cut off at LIMIT pulls, or at TIMES the longest run of the papers' rules if more
+EMPTY = 1000  # a rule with so many successive requests without a pull is treated as one that never stops
 
 
 class OwnRule(NamedTuple):
@@ -77,7 +78,7 @@ class OwnRule(NamedTuple):
         told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
         algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
         if not isinstance(algorithm, Generator):
-            raise RuntimeError(f"{self.place} is no generator: it must `yield` the pulls that it asks for")
+            raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
         while True:
             request = self._step(lambda reply=reply: algorithm.send(reply))
             if isinstance(request, _End):
@@ -152,7 +153,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
     -------
     OwnRule
         Function (problem, rng) -> generator. The rule gets the arguments that it names: `arms`, `items`, `sigma` (the
-        largest standard deviation), `rng`, what is `given`, and of the truth `theta_bound` and `theta_star`.
+        largest standard deviation), `rng`, what is `given`, and `theta_bound` and `theta_star` from the true theta.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
 
 
 def misfit(rule: OwnRule, needs: Iterable[str]) -> str:
-    """Return in a sentence why a rule cannot stand in a figure that tells it `needs`, or "" if it can."""
+    """Return a sentence on why a rule cannot be played in a figure that needs the arguments `needs`, or ""."""
     parameters = inspect.signature(rule.function).parameters
     lacking = next((name for name in needs if name not in parameters), None)
     return f"{rule.place} has no argument `{lacking}`, and this figure {NEEDS[lacking]}" if lacking else ""
@@ -220,7 +221,7 @@ def played(
         Whether the figure ranks (M, d) items that are not the arms.
     beside : pandas.DataFrame, optional
         Runs of the papers' rules. A run is cut off at a billion pulls, or at 20 times the pulls of the longest of
-        these where that is more. With a budget a rule that asks for more than its budget is refused.
+        these runs if that is more. With a budget, a rule that asks for more pulls than its budget is refused.
     **options
         Further arguments of `monte_carlo`.
 
@@ -307,7 +308,7 @@ def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max
 
 @functools.cache
 def _module(file, source):
-    """Return the module that a text makes, once in every process; tracebacks show its lines."""
+    """Return the module of a source text, which is executed once per process; tracebacks show its lines."""
     module = types.ModuleType(f"own_rule_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     sys.modules[module.__name__] = module  # dataclasses look up their module
@@ -347,8 +348,8 @@ def _check_arguments(rule, parameters):
     needed = [name for name, p in parameters.items() if p.default is p.empty and p.kind not in (2, 4)]
     if unknown := [name for name in needed if name not in known]:
         raise ValueError(
-            f"{rule.place} has the argument {unknown[0]}, which nothing gives a value; "
-            f"it may have {', '.join(sorted(known))}"
+            f"{rule.place} has the argument {unknown[0]}, for which there is no value: give it a default, or use only "
+            f"{', '.join(sorted(known))}"
         )
     if "arms" not in parameters:
         raise ValueError(f"{rule.place} has no argument `arms`; it has {', '.join(parameters) or 'none'}")

@@ -1,8 +1,9 @@
 """Simulate rules: `play` answers what an algorithm yields, and runs a pull-by-pull rule in a compiled loop.
 
-numba compiles a function that takes functions anew in every process. So `_loop` takes none: it is copied for each rule,
-and `choose`, `update` and `draw` are global names of the copy. A copy with this package's functions is named after them
-and kept on disk (numerics/kernel_cache.py). A copy with other functions is compiled once in each process.
+If a function takes other functions as arguments, numba compiles it again in every process. `_loop` therefore takes
+none: it is copied for each rule, and `choose`, `update` and `draw` are global names of the copy. A copy with this
+package's functions is named after them and kept on disk (numerics/kernel_cache.py). A copy with other functions is
+compiled once in each process.
 """
 
 import functools
@@ -39,7 +40,7 @@ def play(
     *,
     misspecified: bool = False,
 ) -> Run:
-    """Return the Run of `algorithm` on `problem`, which ends when the algorithm stops or `max_pulls` come first.
+    """Return the Run of `algorithm` on `problem`, which ends when the algorithm stops, or else after `max_pulls`.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def play(
     misspecified : bool, default False
         Whether the rule may have another noise level than the problem. By default, `sigma` must be the standard
         deviation of each arm, or the largest for all arms, and `sigma_min` and `sigma_max` must enclose them. An upper
-        bound is enough for rewards 0 and 1, whose standard deviation is sqrt(p (1 - p)), so 0.5 always is one.
-        Every sigma is right for rewards without noise. Only the arguments of a rule made by `@rule` are known.
+        bound is enough for rewards 0 and 1, whose standard deviation is sqrt(p (1 - p)), so 0.5 is always enough.
+        For rewards without noise every sigma is accepted. Only the arguments of a rule made by `@rule` are checked.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def _same(sigma, noise):
 def _refuse(rule, why):
     raise ValueError(
         f"{rule.function.__name__} has another noise level than the problem: {why}."
-        " Correct it, or pass misspecified=True if the difference is wanted"
+        " Correct it, or pass misspecified=True if the difference is intended"
     )
 
 
@@ -169,7 +170,7 @@ def runner(choose, update, draw):
 
 
 def _address(function):
-    """Return the name "module.name" under which this package has a function, or None if it has not."""
+    """Return the name "module.name" under which this package has a function, or None if it does not have it."""
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     if module.startswith(PACKAGE + ".") and getattr(sys.modules[module], name, None) is function:
         return f"{module.removeprefix(PACKAGE + '.')}.{name}"

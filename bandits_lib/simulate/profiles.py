@@ -24,7 +24,8 @@ def times_bound(table: pd.DataFrame) -> pd.Series:
     Returns
     -------
     pandas.Series
-        Scores, one for each row, infinite if not right. The bound is one for the mean, so a single run may take less.
+        Scores, one for each row, infinite for a wrong answer. The bound holds for the mean pulls, so the score of a
+        single run may be below 1.
 
     Notes
     -----
@@ -153,7 +154,7 @@ def _scores(rows):
 def _wins(x, y, first, second):
     """Return (N, N): 1 where a run of the first rule is better than one of the second, 1/2 where they are level."""
     if len(x) != len(y):
-        raise ValueError(f"{first} has {len(x)} runs of an instance and {second} {len(y)}: compare as many of each")
+        raise ValueError(f"{first} has {len(x)} runs of an instance and {second} {len(y)}: give both as many runs")
     return (x[:, None] < y) + 0.5 * (x[:, None] == y)
 
 

@@ -70,10 +70,10 @@ def test_the_listing_says_every_parameter_and_what_runs_leaves(notebook):
 @pytest.mark.parametrize(
     "name, text, said",
     [
-        ("sizes", "5", "sizes = 5 is no list: write '[5]'"),
+        ("sizes", "5", "sizes = 5 is not a list: write '[5]'"),
         ("sizes", '["a"]', "sizes = ['a'] has the element 'a', which is not a whole number"),
         ("sizes", "[]", "sizes = [] is empty"),
-        ("shapes", "[10, 3]", "shapes = [10, 3] has the element 10, which is no list"),
+        ("shapes", "[10, 3]", "shapes = [10, 3] has the element 10, which is not a list"),
         ("shapes", "[[10]]", "shapes = [[10]] has the element [10], which does not have 2 numbers"),
         ("shapes", "[[10, 3.5]]", "shapes = [[10, 3.5]] has the element [10, 3.5], which has the element 3.5, which"),
         ("sizes", "[250, 500, 250]", "sizes = [250, 500, 250] has the element 250 twice"),

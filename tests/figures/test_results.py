@@ -44,7 +44,7 @@ def test_a_parameter_without_value_and_a_notebook_that_is_not_there_are_refused(
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        ({"dims": 5}, r"nb: dims = 5 is no list: write '\[5\]'; the notebook has dims = \[1, 2\]"),
+        ({"dims": 5}, r"nb: dims = 5 is not a list: write '\[5\]'; the notebook has dims = \[1, 2\]"),
         ({"runs": -5}, "nb: runs = -5 is not 1 or more"),
         ({"In": ["", "# Parameters\nrums = 50\n"]}, "nb has no parameter 'rums'; it has runs, dims"),
     ],

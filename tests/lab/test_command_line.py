@@ -231,7 +231,7 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
         (["import", "."], "that is a folder"),
         (["import", "Arme.csv", "--delta", "2"], "delta"),
         (["import", "Arme.csv", "--sigma", "-1"], "sigma"),
-        (["import", "Arme.csv", "--sigma", "much"], "'much' is no number"),
+        (["import", "Arme.csv", "--sigma", "much"], "'much' is not a number"),
         (["import", "Arme.csv", "--numbers", "pH"], "no column 'ph'"),
         (["import", "Arme.csv", "--cost", "price"], "no column 'price'"),
         (["import", "Arme.csv", "--reward-column", "Küvette"], "different columns"),

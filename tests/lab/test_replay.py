@@ -316,7 +316,7 @@ def test_several_pulls_where_the_rule_pulls_one_by_one_are_refused(tmp_path):
     arm = int(np.argmax(lab.ask()))
     three = log.entry(4, Sample(3 * lab.ask(), np.zeros(3), np.zeros(3)))
     path.write_text(path.read_text().replace(f"4,{arm},1,0", f"4,{arm},3,0") + log.text(three))
-    with pytest.raises(ValueError, match="3 pulls at once, where this rule pulls one by one"):
+    with pytest.raises(ValueError, match="3 pulls at once, but this rule pulls one by one"):
         Lab(make(), path)
 
 

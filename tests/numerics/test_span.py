@@ -35,7 +35,7 @@ REGULARISED = {  # the least length beside e1 at which the rule does not refuse
     "lingape_budget (published)": 1e-3,
     "lingape_budget (greedy)": 1e-4,
 }
-HIDES = r"beside a ridge: .* hides the rewards of arms {}, which alone measure a direction .* rescale the coordinates"
+HIDES = r"for a rule with a ridge: .* hides the rewards of arms {}, which are the only ones .* rescale the coordinates"
 TURN = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0][:2]
 TURN[1] = 0.5 * TURN[0] + np.sqrt(0.75) * TURN[1]  # e1 and e2 in three dimensions, 60 degrees apart
 
@@ -111,12 +111,12 @@ def test_a_rule_that_needs_a_bound_on_theta_says_so_where_it_grows_with_the_scal
 def test_a_ridge_hides_short_arms_only_where_no_longer_ones_see_their_direction():
     seen = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 0.01]])
     check_ridge(seen, 1.0)
-    with pytest.raises(ValueError, match="arms 1, which alone"):
+    with pytest.raises(ValueError, match="arms 1, which are the only ones"):
         check_ridge(seen[[0, 2]], 1.0)
     check_ridge(seen[[0, 2]], 1e-4)  # a ridge that one pull outweighs
     check_ridge(seen[[2]], 1.0)  # no arm is longer
     check_ridge(np.array([[1.0, 0.0], [0.0, 0.11]]), 1.0)
-    with pytest.raises(ValueError, match="arms 1, which alone"):
+    with pytest.raises(ValueError, match="arms 1, which are the only ones"):
         check_ridge(np.array([[1.0, 0.0], [0.0, 1e-7]]), 1e-300)
 
 

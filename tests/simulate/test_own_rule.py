@@ -101,7 +101,7 @@ def test_compiled_loops_may_stand_in_the_file(written):
             "my_rule.py imports helpers_of_mine, which is not an installed",
         ),
         ("my_rule.py:mine", "from . import helper\n", "my_rule.py imports ., which is not an installed library"),
-        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, which nothing gives a value"),
+        ("my_rule.py:mine", "def mine(arms, gap):\n" + BODY, "has the argument gap, for which there is no value"),
         ("my_rule.py:mine", "def mine(delta=1):\n" + BODY, "my_rule.py:mine has no argument `arms`; it has delta"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
 @pytest.mark.parametrize(
     "body, message",
     [
-        ("    return Result(0)\n", "my_rule.py:mine is no generator: it must `yield` the pulls"),
+        ("    return Result(0)\n", "my_rule.py:mine is not a generator: it must `yield` the pulls"),
         ("    yield 3\n", r"asked for int 3; it must yield how often to pull each of the 3 arms, .* \(3,\)"),
         ("    yield [0.5, 1, 1]\n", r"asked for list \[0.5, 1, 1\]; it must yield"),
         ("    yield [1, 1]\n", r"asked for list \[1, 1\]; it must yield"),

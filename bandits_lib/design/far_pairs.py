@@ -226,8 +226,7 @@ def _floor(points):
 def _pairs_in_tiles(points, level, first, second):
     """Return the same as `pairs_in_tree`, in any dimension; some of the pairs may be slightly below `level`.
 
-    Radii are scaled to at most 1, and one matrix product in single precision computes |x|^2 + |y|^2 - 2x'y, which is at
-    most 4. Its error is below d + 8 roundings of a number of this size.
+    A product in single precision is |x|^2 + |y|^2 - 2x'y, at radii up to 1; its error is below d + 8 roundings of 4.
     """
     order, points, radius, reach = outside_in(points, level)
     size = 2.0 ** -np.frexp(radius[0])[1]

@@ -107,8 +107,7 @@ def squares_within(sample):
 def student_radius(sample, union_log, wait=0):
     """Return s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
 
-    It is exceeded with probability exp(-union_log) (companion_sigma_costs). It is inf if df < wait and no replicates
-    of an arm differ."""
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs), and inf while no replicates differ."""
     squares, df = squares_within(sample)
     if df >= wait and not squares:
         raise ValueError(

@@ -208,7 +208,7 @@ def test_settings_of_several_names_and_one_problem_for_all_runs():
 
 def test_settings_need_the_name_of_their_column_and_a_name_needs_settings():
     for problems, by in (({2: make_problem}, None), (make_problem, "d")):
-        with pytest.raises(ValueError, match="make_problem must be a dictionary of settings if `by` names"):
+        with pytest.raises(ValueError, match="make_problem must be a dictionary of settings if `by` is given"):
             monte_carlo({"rage": make_rage}, problems, by=by)
 
 

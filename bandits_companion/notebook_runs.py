@@ -5,6 +5,7 @@ notebook asks of a reader's rule, and how the rule does in a figure.
 """
 
 import ast
+import functools
 import hashlib
 import json
 import os
@@ -37,7 +38,8 @@ PARTS = {
 }
 KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.csv", "parameters": ".json"}
 PAGE, LIST = "index.html", "verdicts.txt"
-LOCAL = re.compile(r"""(href="(?:\.\./|\w+/)*\w+)\.(?:ipynb|md)(?=["#])""")  # links to pages that are rendered, too
+LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
+LED_TO = ("*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
 
@@ -69,7 +71,7 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
     words["ledger"] = {file.stem: _link(_rendered(file, run), page.parent) for file in _pages(run, "ledger/*.md")}
-    for file in _pages(run, "*.md", "reports/*.md"):  # to which notebooks and ledger lead
+    for file in _pages(run, *LED_TO):
         _rendered(file, run)
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
@@ -118,21 +120,37 @@ def title(stem):
 
 def _pages(run, *kinds):
     """Return the pages in Markdown beside a run."""
-    return [file for kind in kinds for file in sorted(run.beside.glob(kind))] if run.beside else []
+    if run.beside is None:
+        return []
+    return [file.resolve() for kind in kinds for file in sorted(run.beside.glob(kind))]
+
+
+@functools.cache
+def _exporter():
+    """Return what renders pages; it keeps its templates, which take longer than most pages."""
+    from nbconvert import HTMLExporter  # takes a second
+
+    return HTMLExporter()
 
 
 def _rendered(file, run):
     """Return the web page of an executed notebook or of a page in Markdown; it is made if it is missing or older."""
-    from nbconvert import HTMLExporter  # takes a second
-
-    named = file.relative_to(run.beside.parent if file.suffix == ".md" else run.executed.parent)
+    named = file.relative_to(run.beside.resolve().parent if file.suffix == ".md" else run.executed.parent)
     made = (run.executed.parent / named).with_suffix(".html")
     if not made.exists() or made.stat().st_mtime < file.stat().st_mtime:
         text = file.read_text(encoding="utf-8")
         cells = [nbformat.v4.new_markdown_cell(text)] if file.suffix == ".md" else None
         notebook = nbformat.v4.new_notebook(cells=cells) if cells else nbformat.reads(text, as_version=4)
-        body, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
-        atomic_write(made, LOCAL.sub(r"\1.html", body), parents=True)
+        body, _ = _exporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
+        source, pages = run.notebooks if cells is None else file.parent, _pages(run, "ledger/*.md", *LED_TO)
+
+        def led(link):  # to another rendered page, or to the file of the project
+            target = (source / link[1]).resolve()
+            if target.suffix == ".ipynb" or target in pages:
+                return link[1].removesuffix(target.suffix) + ".html"
+            return Path(os.path.relpath(target, made.resolve().parent)).as_posix() if target.exists() else link[1]
+
+        atomic_write(made, LOCAL.sub(led, body), parents=True)
     return made
 
 

@@ -61,6 +61,12 @@ def test_every_code_cell_was_executed_in_order_without_error(name):
 
 
 @each_notebook
+def test_the_first_cell_leads_to_the_glossary(name):
+    first = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells[0].source
+    assert "[glossary](../docs/glossary.md)" in first
+
+
+@each_notebook
 def test_parameters_cell(name):
     parameters = {key: known.default for key, known in run.parameters_of(name).items()}
     assert {"runs", "seed", "n_jobs", "scheduler", "out"} <= set(parameters)

@@ -78,6 +78,21 @@ def test_every_link_opens_a_page_or_a_picture_and_data_are_downloads(soup, sheet
     assert "figures/ledger/azizi2022.html#" in str(shown["notebooks/azizi2022_8_3_randomised.html"])
 
 
+def test_every_link_of_a_rendered_page_leads_to_a_page_or_a_file_of_the_project(sheet):
+    names = {"azizi2022_8_2_static", "azizi2022_8_3_randomised"}  # the notebooks that were executed
+    rendered = [file for file in sorted(sheet.parent.rglob("*.html")) if file != sheet]
+    assert {"docs/glossary.html", "notebooks/azizi2022_8_2_static.html", "figures/reports/azizi2022.html"} <= {
+        file.relative_to(sheet.parent).as_posix() for file in rendered
+    }
+    for file in rendered:
+        for link in BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser").select("a[href]"):
+            address = unquote(link["href"]).partition("#")[0]
+            to = (file.parent / address).resolve()
+            if not address or "//" in address or (to.parent.name == "notebooks" and to.stem not in names):
+                continue
+            assert to.exists(), f"{file.name}: {address}"
+
+
 def test_papers_notebooks_and_figures_stand_in_order(soup):
     assert [heading.get_text() for heading in soup.select("main h2")] == list(notebook_runs.PARTS.values())
     names = [heading["id"] for heading in soup.select("main h3")]

@@ -114,10 +114,12 @@ def anchor(id: str) -> str:
 
 
 def totals_block(claims, errata=None):
-    """Return the totals as Markdown, without the outcomes that no sentence has."""
+    """Return the totals as Markdown, a column for each paper, without the outcomes that no sentence has."""
     found = totals(claims, errata)
     found = found[[column for column in found if column not in OUTCOMES or found.loc["all", column]]]
-    return markdown(found.reset_index(names="paper"))
+    if len(found) == 2:  # one paper, of which "all" would say the same
+        found = found.drop(index="all")
+    return markdown(found.T.reset_index(names="sentences").replace("sentences", "all sentences"))
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None) -> str:

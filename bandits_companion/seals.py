@@ -103,11 +103,13 @@ def end(papers, seeds, log, claims):
         _append(log, paper, "ended", seeds[paper], "", said)
 
 
-def stamp(paper, notebooks, figures):
-    """Add to the json files of a paper's sealed run the hash of the fields that decided its outcomes."""
+def stamp(paper, notebooks, figures, names):
+    """Add to the json files that the notebooks `names` wrote the hash of the fields that decide the paper's outcomes."""
     fields = fields_hash(paper, notebooks, Path(figures) / "seeds.csv")
     for file in (Path(figures) / paper).glob("*.json"):
         known = json.loads(file.read_text(encoding="utf-8"))
+        if _notebook_of(known) not in names:
+            continue
         known["code"] = known.get("code", {}) | {"fields": fields}
         atomic_write(file, json.dumps(known, indent=1) + "\n")
 
@@ -157,12 +159,16 @@ def about(figures):
     found: dict[str, tuple] = {}
     for file in sorted(Path(figures).glob("*/*.json")):
         told_here = json.loads(file.read_text(encoding="utf-8"))
-        name = told_here["command"].partition("notebooks/")[2].partition(".ipynb")[0]
+        name = _notebook_of(told_here)
         code = told_here.get("code", {})
         here = (told_here["parameters"]["seed"], code.get("library", ""), code.get("notebook", ""))
         if found.setdefault(name, here) != here:
             raise ValueError(f"{file} is of another seed or code than other files of {name}: run it again")
     return found
+
+
+def _notebook_of(described):
+    return described["command"].partition("notebooks/")[2].partition(".ipynb")[0]
 
 
 def keep_explored(figures, out, sealed):

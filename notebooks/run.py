@@ -330,8 +330,8 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
     for group in paper_groups(plan):
         if group == [LEDGER] and seed is None and all_ran(played):  # its reports say how many runs ended
-            for one in whole:
-                seals.stamp(one, NOTEBOOKS, ROOT / "figures")
+            for one in papers:
+                seals.stamp(one, NOTEBOOKS, ROOT / "figures", jobs)
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
         for one in at_once(AT_ONCE, [(execute, name, jobs[name], executed, True) for name in group]):

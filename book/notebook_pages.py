@@ -165,13 +165,14 @@ def at_scale(figure, kind):
     links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
     took = f"run time {duration(about['wall_seconds'] / 60)}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
+    scale = "The larger run of `make paper`" if paper == "companion" else "At the paper's scale"
     return "\n".join(
         [
             f"```{{figure}} {path}.png",
             f":alt: {description(figure)}",
             f":figclass: {kind}",
             "",
-            f"**{title}.** At the paper's scale ({said(runs, runs)}). "
+            f"**{title}.** {scale} ({said(runs, runs)}). "
             + " · ".join([*(f"[{text}]({link})" for text, link in links.items()), took]),
             "```",
         ]

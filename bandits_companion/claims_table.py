@@ -210,6 +210,8 @@ def _judgement(rows):
     if "depends" not in outcome:
         shown = [min(shown, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))]
     measured = "; ".join(told(row) + _name(row) * several for row in shown)
+    if len(conditions := {condition(row) for row in shown}) == 1:
+        measured += f"; {conditions.pop()}"
     if text == "H" and program not in "–H":
         notes.append(f"in the published program: {LETTERS[program]}")
     return text, program, outcome, measured, "; ".join(filter(None, notes))

@@ -194,7 +194,7 @@ CELLS = ["outcome", "text", "program", "measured"]
 
 def _cells(row):
     letters = (LETTERS[row["text"]], LETTERS[row["program"]])
-    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["measured"], 60))
+    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["measured"], 80))
 
 
 def of_figure(found):
@@ -339,7 +339,7 @@ def figures_block(claims):
             word = "Table" if numbers[0][1] else "Figure" + "s" * (len(said) > 1)
             key, link = (
                 (list(PAPERS).index(paper), said),
-                f"[{paper}, {word} {' and '.join(said)}](notebooks/{name}.ipynb)",
+                f"[{paper}, {word} {' and '.join(said)}](notebooks/{name}.ipynb) ({_section(name)})",
             )
             fallen = [str(own[kind].isin(FELL).sum()) for kind in KINDS]
             held = [f"{held} of {ran}" if ran else "" for held, ran in _held(own)]
@@ -347,6 +347,13 @@ def figures_block(claims):
             rows.append((key, link, *cells))
     columns = ["page", *chain.from_iterable((f"hold {words}", "fall") for words in KINDS.values())]
     return markdown(pd.DataFrame([row[1:] for row in sorted(rows)], columns=columns))
+
+
+def _section(name):
+    """Return the section of the paper whose sentences a notebook judges, such as "section 8.3"."""
+    [(_, number, _, _)] = SECTION.findall(f"{name}/x")
+    number = re.sub(r"(?<=\d)[a-z]$", "", number.strip("_")).replace("_", ".")  # 5a to 5f are our parts of section 5
+    return f"appendix {number[0]}.{number[1:]}" if number[0].isalpha() else f"section {number}"
 
 
 def fill_readme(text, claims, errata=None):

@@ -26,6 +26,8 @@ from jinja2 import Environment
 from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS
+from bandits_lib.figures import parameters
+from bandits_lib.figures.results import ELSEWHERE
 from bandits_lib.files import atomic_write
 from bandits_lib.simulate.own_rule import NEEDS, OWN
 
@@ -40,6 +42,7 @@ KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.c
 PAGE, LIST = "index.html", "verdicts.txt"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
 LED_TO = ("*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
+SMALL = "at small parameters"
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
 
@@ -186,7 +189,12 @@ def _figure(described, run, here):
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
     shown_large = _picture(large, here) if large and large.exists() else None
-    return {"name": name, "title": title(described.stem), "own": _picture(described, here), "large": shown_large}
+    used = json.loads(described.read_text(encoding="utf-8"))["parameters"]
+    notebook = run.notebooks / f"{drawn_by(described)}.ipynb"
+    known = parameters.read(notebook) if notebook.exists() and run.scale == SMALL else {}
+    others = {key: value.default for key, value in known.items() if key not in (*ELSEWHERE, "runs", "seed")}
+    given = {key: used[key] for key, default in others.items() if key in used and used[key] != default}
+    return {"name": name, "title": title(described.stem), "own": _picture(described, here) | {"given": given}, "large": shown_large}
 
 
 def _picture(described, here):

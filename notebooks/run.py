@@ -210,9 +210,9 @@ def figures(names: list[str], given: dict) -> bool:
     check_out(out)
     if "runs" in given and len(selected) <= FEW:
         say_what_runs_leaves(selected, given)
-    executed = ROOT / "build" / "notebooks"
+    executed = (NOTEBOOKS / out).resolve() / "notebooks"
     played = side_by_side(execute, selected, given, executed)
-    run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", "at small parameters")
+    run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
     return all_ran(played)
@@ -252,7 +252,7 @@ def own(place: str, given: dict, names: list[str]) -> bool:
         check_parameters(name, job)
     played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
     failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
-    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", "at small parameters")
+    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     said = notebook_runs.sentences_of(run, asked)
     heading = f"{place} in every figure that compares rules"
     notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)

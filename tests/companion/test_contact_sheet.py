@@ -53,6 +53,14 @@ def test_every_figure_is_there_beside_the_one_at_the_papers_scale(soup, sheet):
         assert {"estimates", "parameters", "pdf"} <= links
 
 
+def test_a_small_figure_names_every_parameter_that_was_changed(soup):
+    (article,) = soup.select('article.drawn[id="azizi2022/fig_3"]')
+    small, large = (caption.get_text() for caption in article.select("figcaption"))
+    used = json.loads((FIGURES / "azizi2022" / "fig_3.json").read_text(encoding="utf-8"))["parameters"]
+    assert f", tuning_runs = {used['tuning_runs']}" in small and "sigma2" not in small  # it is the notebook's own
+    assert "tuning_runs" not in large and f"runs = {used['runs']}, seed = {used['seed']}" in large
+
+
 def test_links_and_labels_lead_somewhere(soup, sheet):
     anchors = [tag["id"] for tag in soup.find_all(id=True)]
     assert len(anchors) == len(set(anchors))

@@ -143,7 +143,12 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     head, *rows = cells(box)
     assert head == ["the paper says", "outcome", "text", "program", "measured"]
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
-    assert [row[4] for row in rows] == ["0.5", "2 (x)", "0.9 [0.7, 1.1]", ""]
+    assert [row[4] for row in rows] == [
+        "0.5; true if between 0 and 1",
+        "2 (x); true if between 0 and 1",
+        "0.9 [0.7, 1.1]; true if between 0 and 1",
+        "",
+    ]
     assert "](../figures/ledger/fiez2019.md#fiez2019-9-a)" in box
     said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1."
     assert box.endswith(said)

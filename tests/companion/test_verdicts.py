@@ -282,7 +282,8 @@ def test_a_program_that_does_not_hold_beside_the_text_is_flagged():
 
 def test_what_was_measured_is_that_of_the_kind_that_decides():
     both = (reading("text", BEHIND), reading("program", AHEAD), reading("other", EVEN))
-    assert one(*both)["measured"] == "0.5 [0.4, 0.6]" and one(*both[::2])["measured"] == "-0.5 [-0.6, -0.4]"
+    assert one(*both)["measured"] == "0.5 [0.4, 0.6]; true if at least 0"
+    assert one(*both[::2])["measured"] == "-0.5 [-0.6, -0.4]; true if at least 0"
 
 
 def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():

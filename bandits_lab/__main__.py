@@ -8,7 +8,7 @@ import argparse
 import csv
 import io
 import json
-import re
+import os
 import shutil
 import sys
 import warnings
@@ -27,7 +27,18 @@ from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import MISSING, Numbers, decoded, far_off, label, raw_rows, read_measurements, some, table
+from bandits_lab.measurements import (
+    MISSING,
+    Numbers,
+    far_off,
+    label,
+    raw_rows,
+    read_measurements,
+    several,
+    some,
+    spelled,
+    table,
+)
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates
@@ -162,10 +173,19 @@ class Experiment:
     def lab(self):
         return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
 
+    def measurements(self, path):
+        return read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
+
     def read(self, path):
         """Return the measurements in a file, of which there must be at least one."""
-        with heard() as said:
-            sample = read_measurements(path, self.names, columns=self.columns)
+        try:
+            with heard() as said:
+                sample = self.measurements(path)
+        except ValueError as error:
+            if "the columns must be" not in str(error):
+                raise
+            again = "" if self.log.exists() else ", or import the arms again with --reward-column NAME"
+            raise ValueError(f"{error}. Rename the columns in the file{again}") from None
         if not sample.counts.any():
             raise ValueError(
                 f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell the file again."
@@ -229,6 +249,10 @@ def import_(given, folder):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         home = experiment.path(source.name)
         tried = Experiment(source.parent, settings)
+        if len(tried.names) == 1:
+            raise ValueError(f"{source} has only one arm: give at least two, with a row for each.")
+        if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
+            print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
         Lab(tried.rule(), names=tried.names)  # refuses wrong arms and settings before anything is written
         if not (home.exists() and home.samefile(source)):
             if home.exists() and home.read_bytes() != source.read_bytes():
@@ -242,7 +266,8 @@ def understood(experiment):
     """Print how the arms were read, and the next command."""
     arms, told = experiment.arms, experiment.settings
     print(
-        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
+        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, "
+        f"{several(arms.features.shape[1], 'unknown number')}."
     )
     own = experiment.spelled
     for key, column in arms.described.items():
@@ -426,7 +451,8 @@ def show(experiment, lab):
     shown = shown[shown > 0]
     print(shown.iloc[:SHOWN].to_string())
     more = f" (and {len(shown) - SHOWN} more)" if len(shown) > SHOWN else ""
-    print(f"{wanted.sum():,} measurements of {len(shown)} arms{more} are wanted.")
+    is_wanted = "is wanted" if wanted.sum() == 1 else "are wanted"
+    print(f"{several(wanted.sum(), 'measurement')} of {several(len(shown), 'arm')}{more} {is_wanted}.")
     if experiment.is_filled(FORM):
         raise ValueError(
             f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if its rewards were told in "
@@ -451,8 +477,8 @@ def answer(experiment, lab):
     described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
     row = ", ".join(f"{own[key]} {best[key]}" for key in described)
-    spare = f" ({len(lab._stock)} others were not needed)" if len(lab._stock) else ""
-    said = f"The answer is {best.name} ({row}), after {made(lab):,} measurements{spare}."
+    spare = f" ({several(len(lab._stock), 'further measurement')} not needed)" if len(lab._stock) else ""
+    said = f"The answer is {best.name} ({row}), after {several(made(lab), 'measurement')}{spare}."
     numbers = [key for key in described if described[key].dtype.kind == "f"]
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
     ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
@@ -484,7 +510,7 @@ def tell(given, experiment):
         if text := next((text for text in said if doubt in text), ""):
             raise ValueError(f"{whole(text.partition(': has the same')[0])} Nothing was taken. {remedy}, add --sure.")
     lab.save(experiment.log)
-    print(f"{sample.counts.sum():,} taken, {made(lab) + len(lab._stock):,} measurements in all.")
+    print(f"{sample.counts.sum():,} taken, {several(made(lab) + len(lab._stock), 'measurement')} in all.")
     if more:
         arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
         print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
@@ -567,13 +593,6 @@ def found(name, *folders):
         if path.is_file():
             return path
     raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
-
-
-def spelled(path):
-    """Return {name of a column in lower case: the name as in the file}."""
-    text = normalize("NFC", decoded(path.read_bytes(), path))
-    own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
-    return {name: match[0] if match else name for name, match in own.items()}
 
 
 def listed(texts):

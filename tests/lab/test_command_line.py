@@ -95,7 +95,8 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
     total = wanted(folder)
     said = run(capsys, "tell", str(measured("to_measure.csv", rng, missing=[3])))
-    assert "1 rows of to_measure.csv have no reward (lines 5)" in said and wanted(folder) == 1
+    assert "1 row of to_measure.csv has no reward (line 5): it is left out" in said and wanted(folder) == 1
+    assert "1 measurement of 1 arm is wanted" in said
     assert f"{total - 1:,} taken, {total - 1:,} measurements in all" in said
     assert (folder / "measured_1.csv").exists()
     for _ in range(20):
@@ -220,6 +221,9 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
     refused = run(capsys, "import", "few.csv", code=2)
     assert "columns 'dose', 'batch no'" in refused.lower() and "option numbers" in refused and "option codes" in refused
     said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
+    assert '(--numbers "dose,batch no")' in refused
+    Path("warm.csv").write_text(Path("few.csv").read_text().replace("dose", "Temperature (°C)"), encoding="utf-8")
+    assert '--numbers "Temperature (°C)")' in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
     assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
 
 
@@ -250,6 +254,11 @@ def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, give
     [
         ("Küvette;Signal\nProbe 1;3,0\n", "unknown arm 'Probe 1'"),
         ("arm;reward\nProbe 01;3,0\n", "the columns must be küvette,signal"),
+        (
+            "Küvette;yield\nProbe 01;3,0\n",
+            "got küvette,yield. Rename the columns in the file, or import the arms again",
+        ),
+        ("Küvette;yield\nProbe 01;3,0\n", "again with --reward-column NAME."),
         ("Küvette;Signal\nProbe 01;3,0 mV\n", "write 3"),
         ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
         ("", "the columns must be"),
@@ -262,6 +271,27 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert said in run(capsys, "tell", "day.csv", code=2)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_rewards_in_percent_stay_in_percent(folder, capsys):
+    run(capsys, "import", "Arme.csv", "--unit", "%")
+    Path("day.csv").write_text("Küvette;reward\nProbe 01;37,7 %\n", encoding="utf-8")
+    assert "got '37,7 %': write 37,7." in run(capsys, "tell", "day.csv", code=2)
+
+
+def test_one_arm_is_refused(folder, capsys):
+    Path("one.csv").write_text("vial,dose\nA-01,1.5\n")
+    assert run(capsys, "import", "one.csv", code=2).startswith("one.csv has only one arm: give at least two")
+    assert not Path("experiment.json").exists()
+
+
+def test_compiling_is_announced_before_it_begins(folder, capsys, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setenv("NUMBA_CACHE_DIR", str(folder))
+        main(IMPORT)
+    assert capsys.readouterr().err.startswith("Compiling the numerical kernels, once: ")
+    main(IMPORT)
+    assert not capsys.readouterr().err
 
 
 def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder, capsys):

@@ -38,6 +38,7 @@ from bandits_lab.measurements import (
     some,
     spelled,
     table,
+    told_before,
 )
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
@@ -491,10 +492,50 @@ def answer(experiment, lab):
 
 
 def tell(given, experiment):
-    path = found(given.file, experiment.folder)
+    path, form = found(given.file, experiment.folder), experiment.path(FORM)
     lab = experiment.lab()
-    if lab.result is not None:
+    if is_recorded(experiment, lab, path, given.sure):
+        print(f"The rows of {path} are the last ones in the log: they were recorded before, and none is counted twice.")
+    elif lab.result is not None:
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
+    else:
+        take(given, experiment, lab, path)
+    if form.exists() and marks(experiment, form) == last_marks(lab):
+        kept_as = unused(experiment, "measured_{}.csv")
+        form.rename(kept_as)
+        print(f"{FORM} is kept as {kept_as.name}.")
+    show(experiment, lab)
+
+
+def is_recorded(experiment, lab, path, sure):
+    """Return whether the rows of a file are the last ones in the log, because a tell was interrupted or repeated.
+
+    Chance may explain why a few rewards are the same again, but not in a form that is older than the log.
+    """
+    if not last_marks(lab) or marks(experiment, path) != last_marks(lab):
+        return False
+    form, old = experiment.path(FORM), path.stat().st_mtime_ns <= experiment.log.stat().st_mtime_ns
+    if old and form.exists() and path.samefile(form):
+        return True
+    with heard():
+        sample = experiment.measurements(path)
+    return not sure and bool(told_before(raw_rows(sample), sample, lab._told, lab._watch.sigma))
+
+
+def last_marks(lab):
+    """Return the marks of the rows of the last file that was told and not taken back."""
+    return lab._told.files[-1][1] if lab._told.files else []
+
+
+def marks(experiment, path):
+    """Return the marks of the rows of a file, none if it cannot be read."""
+    with suppress(ValueError), heard():
+        return [row.mark for row in raw_rows(experiment.measurements(path))]
+    return []
+
+
+def take(given, experiment, lab, path):
+    """Hand over the rows of a file to a Lab, and save its log."""
     sample = experiment.read(path)
     surplus = np.maximum(sample.counts - lab.ask(), 0)
     more, short = int(surplus.sum()), lab.ask() - sample.counts
@@ -516,24 +557,11 @@ def tell(given, experiment):
         print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
     for text in said:
         note(text)
-    form = experiment.path(FORM)
-    if form.exists() and (path.samefile(form) or is_copy(experiment, form, sample)):
-        kept_as = unused(experiment, "measured_{}.csv")
-        form.rename(kept_as)
-        print(f"{FORM} is kept as {kept_as.name}.")
-    show(experiment, lab)
-
-
-def is_copy(experiment, form, sample):
-    """Return whether a form has the rows of a sample that was told from another file."""
-    with suppress(ValueError), heard():
-        there = read_measurements(form, experiment.names, columns=experiment.columns)
-        return [row.mark for row in raw_rows(there)] == [row.mark for row in raw_rows(sample)]
-    return False
 
 
 def undo(given, experiment):
     lab = experiment.lab()
+    last = last_marks(lab)
     said = lab.undo(given.reason)
     lab.save(experiment.log)
     print(whole(said))
@@ -543,8 +571,8 @@ def undo(given, experiment):
         experiment.write(pilot=None, planned=None)
         print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
         lab = experiment.lab()
-    elif last := max(experiment.folder.glob("measured_*.csv"), key=lambda path: path.stat().st_mtime_ns, default=None):
-        print(f"The last file told was {last.name}: correct it before you tell it again.")
+    elif kept := [path.name for path in experiment.folder.glob("measured_*.csv") if marks(experiment, path) == last]:
+        print(f"The last file told was {kept[0]}: correct it before you tell it again.")
     show(experiment, lab)
 
 

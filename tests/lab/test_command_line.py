@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -327,8 +328,9 @@ def test_a_filled_form_is_never_replaced(folder, capsys):
     assert Path("measured_1.csv").read_bytes() == before
 
 
-def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch):
-    """Killed before the log is written, and after."""
+@pytest.mark.parametrize("saved_again", [False, True])
+def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch, saved_again):
+    """Killed before the log is written, and after; the form may be saved again by the spreadsheet."""
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     measured("to_measure.csv", np.random.default_rng(0), rows=30)
@@ -345,9 +347,23 @@ def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, mo
             main(["tell", "to_measure.csv"])
         monkeypatch.undo()
         monkeypatch.chdir(folder)
-    refused = run(capsys, "tell", "to_measure.csv", code=2)
-    assert "30 of these 30 rows were told before" in refused and "--sure" in refused
-    assert told(folder)[0] == 30
+    assert "give the command tell" in run(capsys, "ask", code=2)
+    if saved_again:
+        os.utime("to_measure.csv")
+    before = Path("to_measure.csv").read_bytes()
+    said = run(capsys, "tell", "to_measure.csv", *["--sure"] * (not saved_again))
+    assert "were recorded before, and none is counted twice" in said and "kept as measured_1.csv" in said
+    assert told(folder)[0] == 30 and Path("measured_1.csv").read_bytes() == before and wanted(folder)
+
+
+def test_a_reward_that_is_measured_again_counts(folder, capsys):
+    """The second form has the row of the first and is newer than the log."""
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    head, row = Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()[:2]
+    for number in (1, 2):
+        Path("to_measure.csv").write_text(f"{head}\n{row}300,5\n", encoding="utf-8")
+        assert "1 taken" in run(capsys, "tell", "to_measure.csv") and told(folder)[0] == number
 
 
 def test_undo_takes_back_the_last_file(folder, capsys):
@@ -359,6 +375,16 @@ def test_undo_takes_back_the_last_file(folder, capsys):
     assert Path("to_measure.csv").read_bytes() != before
     assert "9 measurements" in run(capsys, "undo", "of another day")
     assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.csv").read_text()
+
+
+def test_undo_names_the_file_whatever_the_times_of_the_files(folder, capsys):
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    for seed in (0, 1):
+        run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(seed), rows=9)))
+    os.utime("measured_1.csv")
+    assert "last file told was measured_2.csv" in run(capsys, "undo")
+    assert "last file told was measured_1.csv" in run(capsys, "undo")
 
 
 def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, monkeypatch):

@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
-from bandits_lab.diagnosis import LinearityWarning
+from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
 from bandits_lab.measurements import (
     MISSING,
@@ -415,10 +415,15 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
-        print(
-            "The first request contains every arm, and more often the arms that inform about many others. Each row is"
-        )
-        print("a new measurement of a fresh sample, not a second reading of the same sample.")
+        asked, K = np.count_nonzero(lab.ask()), len(experiment.names)
+        which = "every arm" if asked == K else f"{asked} of the {K} arms"
+        print(f"The first request contains {which}, and more often the arms that inform about many others.")
+        print("Each row is a new measurement of a fresh sample, not a second reading of the same sample.")
+        if not experiment.settings["budget"]:
+            print(
+                "Rounding to whole measurements sets a smallest size of a request. To measure less in all, import again"
+            )
+            print("with --budget N, or with --accept G if an arm that is G behind the best is good enough.")
     show(experiment, lab)
 
 
@@ -643,7 +648,7 @@ def heard():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield said
-    meant = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    meant = (str(w.message).removesuffix(WAY) for w in caught if issubclass(w.category, UserWarning))
     said += dict.fromkeys(meant)
 
 

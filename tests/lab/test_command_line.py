@@ -91,6 +91,7 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
     said = run(capsys, "ask")
     assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
+    assert "contains every arm" in said and "smallest size" in said and "--budget" in said and "--accept" in said
     first = (folder / "to_measure.csv").read_bytes()
     run(capsys, "ask")
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
@@ -164,11 +165,14 @@ def test_a_budget_is_spent_by_gse(folder, capsys):
     rng = np.random.default_rng(2)
     assert "200 measurements may be made" in run(capsys, *IMPORT, "--budget", "200")
     assert "gse" in run(capsys, "plan", "--gap", "10", "--sigma", "4", "--runs", "5")
-    run(capsys, "ask")
+    said = run(capsys, "ask")
+    asked = int(re.search(r"The first request contains (\d+) of the 40 arms", said)[1])
+    assert asked < K and f"measurements of {asked} arms are wanted" in said and "smallest size" not in said
     for _ in range(20):
         if not wanted(folder):
             break
         said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
+    assert "Note: " in said and "floor" not in said, "a command has no option floor"
     assert "The answer is" in said and "promises no probability" in said and told(folder)[0] <= 200
 
 

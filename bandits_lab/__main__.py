@@ -8,7 +8,7 @@ import argparse
 import csv
 import io
 import json
-import re
+import os
 import shutil
 import sys
 import warnings
@@ -25,9 +25,21 @@ from tqdm import tqdm
 
 from bandits_lab.anytime_intervals import FIRST, SHARE, Standings
 from bandits_lab.arms import read_arms
-from bandits_lab.diagnosis import LinearityWarning
+from bandits_lab.diagnosis import WAY, LinearityWarning
 from bandits_lab.lab import Lab
-from bandits_lab.measurements import MISSING, Numbers, decoded, far_off, label, raw_rows, read_measurements, some, table
+from bandits_lab.measurements import (
+    MISSING,
+    Numbers,
+    far_off,
+    label,
+    raw_rows,
+    read_measurements,
+    several,
+    some,
+    spelled,
+    table,
+    told_before,
+)
 from bandits_lab.noise import pilot_size, sigma_upper, within
 from bandits_lab.planning import Plan, guess_in_words, maker, plan, rounded
 from bandits_lab.plate_layout import ROWS, plates
@@ -162,10 +174,19 @@ class Experiment:
     def lab(self):
         return Lab(self.rule(), self.log if self.log.exists() else (), names=self.names, unit=self.settings["unit"])
 
+    def measurements(self, path):
+        return read_measurements(path, self.names, columns=self.columns, unit=self.settings["unit"])
+
     def read(self, path):
         """Return the measurements in a file, of which there must be at least one."""
-        with heard() as said:
-            sample = read_measurements(path, self.names, columns=self.columns)
+        try:
+            with heard() as said:
+                sample = self.measurements(path)
+        except ValueError as error:
+            if "the columns must be" not in str(error):
+                raise
+            again = "" if self.log.exists() else ", or import the arms again with --reward-column NAME"
+            raise ValueError(f"{error}. Rename the columns in the file{again}") from None
         if not sample.counts.any():
             raise ValueError(
                 f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell the file again."
@@ -229,6 +250,10 @@ def import_(given, folder):
             raise ValueError("The arm and the reward must be in different columns: give --arm-column, --reward-column.")
         home = experiment.path(source.name)
         tried = Experiment(source.parent, settings)
+        if len(tried.names) == 1:
+            raise ValueError(f"{source} has only one arm: give at least two, with a row for each.")
+        if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
+            print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
         Lab(tried.rule(), names=tried.names)  # refuses wrong arms and settings before anything is written
         if not (home.exists() and home.samefile(source)):
             if home.exists() and home.read_bytes() != source.read_bytes():
@@ -242,7 +267,8 @@ def understood(experiment):
     """Print how the arms were read, and the next command."""
     arms, told = experiment.arms, experiment.settings
     print(
-        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, {arms.features.shape[1]} unknown numbers."
+        f"{len(arms.names)} arms, from {arms.names[0]} to {arms.names[-1]}, "
+        f"{several(arms.features.shape[1], 'unknown number')}."
     )
     own = experiment.spelled
     for key, column in arms.described.items():
@@ -389,10 +415,15 @@ def ask(given, experiment):
     lab = experiment.lab()
     if not lab.log and lab.result is None:
         warn_of_the_first(experiment, int(lab.ask().sum()))
-        print(
-            "The first request contains every arm, and more often the arms that inform about many others. Each row is"
-        )
-        print("a new measurement of a fresh sample, not a second reading of the same sample.")
+        asked, K = np.count_nonzero(lab.ask()), len(experiment.names)
+        which = "every arm" if asked == K else f"{asked} of the {K} arms"
+        print(f"The first request contains {which}, and more often the arms that inform about many others.")
+        print("Each row is a new measurement of a fresh sample, not a second reading of the same sample.")
+        if not experiment.settings["budget"]:
+            print(
+                "Rounding to whole measurements sets a smallest size of a request. To measure less in all, import again"
+            )
+            print("with --budget N, or with --accept G if an arm that is G behind the best is good enough.")
     show(experiment, lab)
 
 
@@ -426,7 +457,8 @@ def show(experiment, lab):
     shown = shown[shown > 0]
     print(shown.iloc[:SHOWN].to_string())
     more = f" (and {len(shown) - SHOWN} more)" if len(shown) > SHOWN else ""
-    print(f"{wanted.sum():,} measurements of {len(shown)} arms{more} are wanted.")
+    is_wanted = "is wanted" if wanted.sum() == 1 else "are wanted"
+    print(f"{several(wanted.sum(), 'measurement')} of {several(len(shown), 'arm')}{more} {is_wanted}.")
     if experiment.is_filled(FORM):
         raise ValueError(
             f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if its rewards were told in "
@@ -451,8 +483,8 @@ def answer(experiment, lab):
     described = experiment.arms.described.loc[:, lambda columns: columns.nunique() > 1]
     best = described.iloc[lab.result.recommendation]
     row = ", ".join(f"{own[key]} {best[key]}" for key in described)
-    spare = f" ({len(lab._stock)} others were not needed)" if len(lab._stock) else ""
-    said = f"The answer is {best.name} ({row}), after {made(lab):,} measurements{spare}."
+    spare = f" ({several(len(lab._stock), 'further measurement')} not needed)" if len(lab._stock) else ""
+    said = f"The answer is {best.name} ({row}), after {several(made(lab), 'measurement')}{spare}."
     numbers = [key for key in described if described[key].dtype.kind == "f"]
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
     ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
@@ -465,10 +497,50 @@ def answer(experiment, lab):
 
 
 def tell(given, experiment):
-    path = found(given.file, experiment.folder)
+    path, form = found(given.file, experiment.folder), experiment.path(FORM)
     lab = experiment.lab()
-    if lab.result is not None:
+    if is_recorded(experiment, lab, path, given.sure):
+        print(f"The rows of {path} are the last ones in the log: they were recorded before, and none is counted twice.")
+    elif lab.result is not None:
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
+    else:
+        take(given, experiment, lab, path)
+    if form.exists() and marks(experiment, form) == last_marks(lab):
+        kept_as = unused(experiment, "measured_{}.csv")
+        form.rename(kept_as)
+        print(f"{FORM} is kept as {kept_as.name}.")
+    show(experiment, lab)
+
+
+def is_recorded(experiment, lab, path, sure):
+    """Return whether the rows of a file are the last ones in the log, because a tell was interrupted or repeated.
+
+    Chance may explain why a few rewards are the same again, but not in a form that is older than the log.
+    """
+    if not last_marks(lab) or marks(experiment, path) != last_marks(lab):
+        return False
+    form, old = experiment.path(FORM), path.stat().st_mtime_ns <= experiment.log.stat().st_mtime_ns
+    if old and form.exists() and path.samefile(form):
+        return True
+    with heard():
+        sample = experiment.measurements(path)
+    return not sure and bool(told_before(raw_rows(sample), sample, lab._told, lab._watch.sigma))
+
+
+def last_marks(lab):
+    """Return the marks of the rows of the last file that was told and not taken back."""
+    return lab._told.files[-1][1] if lab._told.files else []
+
+
+def marks(experiment, path):
+    """Return the marks of the rows of a file, none if it cannot be read."""
+    with suppress(ValueError), heard():
+        return [row.mark for row in raw_rows(experiment.measurements(path))]
+    return []
+
+
+def take(given, experiment, lab, path):
+    """Hand over the rows of a file to a Lab, and save its log."""
     sample = experiment.read(path)
     surplus = np.maximum(sample.counts - lab.ask(), 0)
     more, short = int(surplus.sum()), lab.ask() - sample.counts
@@ -484,30 +556,17 @@ def tell(given, experiment):
         if text := next((text for text in said if doubt in text), ""):
             raise ValueError(f"{whole(text.partition(': has the same')[0])} Nothing was taken. {remedy}, add --sure.")
     lab.save(experiment.log)
-    print(f"{sample.counts.sum():,} taken, {made(lab) + len(lab._stock):,} measurements in all.")
+    print(f"{sample.counts.sum():,} taken, {several(made(lab) + len(lab._stock), 'measurement')} in all.")
     if more:
         arms = some([experiment.names[k] for k in np.flatnonzero(surplus)])
         print(f"{more:,} of them ({arms}) are more than was asked for: they are kept, and answer later requests.")
     for text in said:
         note(text)
-    form = experiment.path(FORM)
-    if form.exists() and (path.samefile(form) or is_copy(experiment, form, sample)):
-        kept_as = unused(experiment, "measured_{}.csv")
-        form.rename(kept_as)
-        print(f"{FORM} is kept as {kept_as.name}.")
-    show(experiment, lab)
-
-
-def is_copy(experiment, form, sample):
-    """Return whether a form has the rows of a sample that was told from another file."""
-    with suppress(ValueError), heard():
-        there = read_measurements(form, experiment.names, columns=experiment.columns)
-        return [row.mark for row in raw_rows(there)] == [row.mark for row in raw_rows(sample)]
-    return False
 
 
 def undo(given, experiment):
     lab = experiment.lab()
+    last = last_marks(lab)
     said = lab.undo(given.reason)
     lab.save(experiment.log)
     print(whole(said))
@@ -517,8 +576,8 @@ def undo(given, experiment):
         experiment.write(pilot=None, planned=None)
         print(f"That was the pilot: sigma is unknown again. The log is kept as {kept_as.name}.")
         lab = experiment.lab()
-    elif last := max(experiment.folder.glob("measured_*.csv"), key=lambda path: path.stat().st_mtime_ns, default=None):
-        print(f"The last file told was {last.name}: correct it before you tell it again.")
+    elif kept := [path.name for path in experiment.folder.glob("measured_*.csv") if marks(experiment, path) == last]:
+        print(f"The last file told was {kept[0]}: correct it before you tell it again.")
     show(experiment, lab)
 
 
@@ -569,13 +628,6 @@ def found(name, *folders):
     raise ValueError(f"There is no file {name}{': that is a folder' if Path(name).is_dir() else ''}.")
 
 
-def spelled(path):
-    """Return {name of a column in lower case: the name as in the file}."""
-    text = normalize("NFC", decoded(path.read_bytes(), path))
-    own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
-    return {name: match[0] if match else name for name, match in own.items()}
-
-
 def listed(texts):
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
@@ -596,7 +648,7 @@ def heard():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield said
-    meant = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    meant = (str(w.message).removesuffix(WAY) for w in caught if issubclass(w.category, UserWarning))
     said += dict.fromkeys(meant)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bandits_lab.measurements import MISSING, UNIT, Numbers, label, table
+from bandits_lab.measurements import MISSING, UNIT, Numbers, label, spelled, table
 
 FEW = 6  # for at most so many arms, most arms may have a word of their own
 SHARE = 0.75  # for more arms, a column with more different words per arm holds names
@@ -28,7 +28,7 @@ def check_cells(path, columns, rows):
         for name in columns:
             if row[name].lower() in MISSING:
                 way_out = "" if name == columns[0] else ": fill it, or leave the column out (option ignore)"
-                raise ValueError(f"line {line} of {path}: {name} is empty{way_out}")
+                raise ValueError(f"line {line} of {path}: {name} is {row[name] or 'empty'}{way_out}")
     for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
         raise ValueError(
             f"lines {before} and {line} of {path}: names must differ; both are {row[columns[0]]!r}: rename one"
@@ -243,8 +243,11 @@ def _may_be_codes(values):
 def _check_slopes(path, names):
     """Refuse columns of numbers that may be categories."""
     if names:
+        own = spelled(path)
+        typed = f'"{",".join(own[name] for name in names)}"'
         column = f"column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
         raise ValueError(
             f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: name a column in the option "
-            "numbers if equal steps have equal effects, and in the option codes if the numbers stand for categories"
+            f"numbers if equal steps have equal effects (--numbers {typed}), and in the option codes if the numbers "
+            f"stand for categories (--codes {typed})"
         )

@@ -17,7 +17,7 @@ from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
 from bandits_lab.dropping import UNPROVED, check_left, checked_arms, following, going_on
 from bandits_lab.experiment import identify
-from bandits_lab.measurements import far_off, label, positions, raw_rows, told_before
+from bandits_lab.measurements import far_off, label, positions, raw_rows, several, told_before
 from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lab.requests import Drive, checked_sample, rows_of, surplus_rows
 from bandits_lib.protocol import Rule, Sample, total, unroll
@@ -207,9 +207,9 @@ def _told(steps):
     told = [row for entry in steps if not entry.stock for row in entry.told]
     before = [row for entry in steps if not entry.told for row in entry.stock]
     if told:
-        return f"{sum(row.count for row in told)} measurements told in answer to request {told[0].request}"
+        return f"{several(sum(row.count for row in told), 'measurement')} told in answer to request {told[0].request}"
     pulls = sum(row.count for row in before)
-    return f"{pulls} earlier measurements" if pulls else "a step that changed what is asked"
+    return several(pulls, "earlier measurement") if pulls else "a step that changed what is asked"
 
 
 def _one_line(reason):

@@ -182,14 +182,22 @@ def _decoded(path, data, encoding):
         raise ValueError(f"line {line} of {path}: this is not text in {encoding}: save the file as CSV UTF-8") from None
 
 
+def spelled(path):
+    """Return {name of a column in lower case: the name as in the file}."""
+    text = normalize("NFC", decoded(Path(path).read_bytes(), path))
+    own = {name: re.search(re.escape(name), text, re.IGNORECASE) for name in table(path, ([],)).columns if name}
+    return {name: match[0] if match else name for name, match in own.items()}
+
+
 class Numbers:
     """A reader of the numbers in a file; its decimal `mark` is a point, a comma, or "" if the file does not show it.
 
     A number such as 1.234 may be a fraction or a thousand. If the comma is the delimiter, the mark is the point.
     """
 
-    def __init__(self, texts, delimiter, hint=""):
+    def __init__(self, texts, delimiter, hint="", percent=False):
         self.hint = hint  # the end of the error message for a text that is not a number
+        self.percent = percent  # whether numbers are in percent, and not shares
         commas = [text for text in texts if COMMA.fullmatch(text)]
         points = [text for text in texts if "." in text and _finite(text) is not None]
         fractions = [sum(not THOUSANDS.fullmatch(text) for text in some) for some in (points, commas)]
@@ -232,8 +240,8 @@ class Numbers:
             one, other = ("point", "points") if self.mark == "." else ("comma", "commas")
             return f", where the other numbers have {other}: write it with a {one}"
         if (unit := UNIT.fullmatch(text)) and (number := _finite(unit[1].replace(",", "."))) is not None:
-            said = f"{number / 100:.12g}" if unit[2] == "%" else f"{number:.12g}"
-            return f": write {said.replace('.', self.mark or '.')}"
+            said = f"{number / 100 if unit[2] == '%' and not self.percent else number:.12g}"
+            return f": write {said.replace('.', self.mark or (',' if ',' in unit[1] else '.'))}"
         if BOTH.fullmatch(text):
             return f": write {_plain(text).replace('.', self.mark or '.')}"
         return ""
@@ -291,6 +299,7 @@ def read_measurements(
     wanted: np.ndarray | None = None,
     *,
     columns: tuple[str, str] = ("arm", "reward"),
+    unit: str = "",
 ) -> Sample:
     """Return the measurements in a file as a Sample.
 
@@ -305,6 +314,8 @@ def read_measurements(
         Pulls that were asked for (`lab.ask()`); by default any number is read.
     columns : pair of str, default ("arm", "reward")
         Names of these two columns in the file.
+    unit : str, default ""
+        Unit of the reward, for error messages.
 
     Returns
     -------
@@ -330,7 +341,7 @@ def read_measurements(
     [3.0, 0.5]
     """
     sample, rows = nothing(len(names)), []
-    for where, raw in _rows(path, names, columns):
+    for where, raw in _rows(path, names, columns, unit):
         if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
                 f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take "
@@ -352,7 +363,7 @@ def _measured(sample, rows):
     return found
 
 
-def _rows(path, names, own=("arm", "reward")):
+def _rows(path, names, own=("arm", "reward"), unit=""):
     """Return [(place in words, Raw), ...] of the rows of a file."""
     position, own = positions(names), [label(name).lower() for name in own]
     found = table(path, (own, [own[0], *COUNTED[1:]]), hint=_without_squares)
@@ -361,7 +372,9 @@ def _rows(path, names, own=("arm", "reward")):
     if numeric == COUNTED[1:] and "reward" in columns or numeric == ONE_BY_ONE[1:] and "count" in columns:
         raise ValueError(f"{path} has columns reward and count: leave one of them out, or rename it")
     present = [(line, row) for line, row in rows if not any(row[name].lower() in MISSING for name in numeric)]
-    numbers = Numbers([row[name] for _, row in present for name in numeric], delimiter, OUT_OF_RANGE)
+    texts = [row[name] for _, row in present for name in numeric]
+    percent = "%" in unit or any((_finite(text.replace(",", ".")) or 0.0) > 1 for text in texts)
+    numbers = Numbers(texts, delimiter, OUT_OF_RANGE, percent)
     found = []
     for line, row in present:
         where, raw = _row(row, numeric, position, numbers, f"line {line} of {path}")
@@ -370,9 +383,11 @@ def _rows(path, names, own=("arm", "reward")):
         for line, row in rows:
             _arm(row, position, f"line {line} of {path}")
         shown = ", ".join(map(str, lines[:6])) + (", ..." if len(lines) > 6 else "")
+        have, line, are = ("has", "line", "it is") if len(lines) == 1 else ("have", "lines", "they are")
         warnings.warn(
-            f"{len(lines)} rows of {path} have no reward (lines {shown}): they are left out, and still asked for. "
-            "Leave a cell empty only if the measurement failed by accident: a reading out of range is not missing",
+            f"{several(len(lines), 'row')} of {path} {have} no reward ({line} {shown}): {are} left out, and still "
+            "asked for. Leave a reward out, empty or NaN, only if the measurement failed by accident: a reading out of "
+            "range is not missing",
             stacklevel=3,
         )
     return [(where, raw) for where, raw in found if raw.count]
@@ -420,6 +435,10 @@ def _arm(row, position, where):
             f"{' or '.join(near) + '?' if near else some(position)}"
         )
     return position[row["arm"]]
+
+
+def several(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def some(names, most=6):

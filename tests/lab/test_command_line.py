@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -90,12 +91,14 @@ def test_from_a_spreadsheet_to_the_answer_with_unknown_sigma(folder, capsys):
     assert "'Küvette' and 'Signal' in mV" in said and "sigma is unknown" in said and "Next: ask" in said
     said = run(capsys, "ask")
     assert "Probe 01" in said and f"{wanted(folder)} measurements of 40 arms are wanted" in said
+    assert "contains every arm" in said and "smallest size" in said and "--budget" in said and "--accept" in said
     first = (folder / "to_measure.csv").read_bytes()
     run(capsys, "ask")
     assert (folder / "to_measure.csv").read_bytes() == first and wanted(folder) < 1_000
     total = wanted(folder)
     said = run(capsys, "tell", str(measured("to_measure.csv", rng, missing=[3])))
-    assert "1 rows of to_measure.csv have no reward (lines 5)" in said and wanted(folder) == 1
+    assert "1 row of to_measure.csv has no reward (line 5): it is left out" in said and wanted(folder) == 1
+    assert "1 measurement of 1 arm is wanted" in said
     assert f"{total - 1:,} taken, {total - 1:,} measurements in all" in said
     assert (folder / "measured_1.csv").exists()
     for _ in range(20):
@@ -162,11 +165,14 @@ def test_a_budget_is_spent_by_gse(folder, capsys):
     rng = np.random.default_rng(2)
     assert "200 measurements may be made" in run(capsys, *IMPORT, "--budget", "200")
     assert "gse" in run(capsys, "plan", "--gap", "10", "--sigma", "4", "--runs", "5")
-    run(capsys, "ask")
+    said = run(capsys, "ask")
+    asked = int(re.search(r"The first request contains (\d+) of the 40 arms", said)[1])
+    assert asked < K and f"measurements of {asked} arms are wanted" in said and "smallest size" not in said
     for _ in range(20):
         if not wanted(folder):
             break
         said = run(capsys, "tell", str(measured("to_measure.csv", rng)))
+    assert "Note: " in said and "floor" not in said, "a command has no option floor"
     assert "The answer is" in said and "promises no probability" in said and told(folder)[0] <= 200
 
 
@@ -220,6 +226,9 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
     refused = run(capsys, "import", "few.csv", code=2)
     assert "columns 'dose', 'batch no'" in refused.lower() and "option numbers" in refused and "option codes" in refused
     said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
+    assert '(--numbers "dose,batch no")' in refused
+    Path("warm.csv").write_text(Path("few.csv").read_text().replace("dose", "Temperature (°C)"), encoding="utf-8")
+    assert '--numbers "Temperature (°C)")' in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
     assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
 
 
@@ -250,6 +259,11 @@ def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, give
     [
         ("Küvette;Signal\nProbe 1;3,0\n", "unknown arm 'Probe 1'"),
         ("arm;reward\nProbe 01;3,0\n", "the columns must be küvette,signal"),
+        (
+            "Küvette;yield\nProbe 01;3,0\n",
+            "got küvette,yield. Rename the columns in the file, or import the arms again",
+        ),
+        ("Küvette;yield\nProbe 01;3,0\n", "again with --reward-column NAME."),
         ("Küvette;Signal\nProbe 01;3,0 mV\n", "write 3"),
         ("Küvette;Signal\nProbe 01;\n", "no reward yet"),
         ("", "the columns must be"),
@@ -262,6 +276,27 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert said in run(capsys, "tell", "day.csv", code=2)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_rewards_in_percent_stay_in_percent(folder, capsys):
+    run(capsys, "import", "Arme.csv", "--unit", "%")
+    Path("day.csv").write_text("Küvette;reward\nProbe 01;37,7 %\n", encoding="utf-8")
+    assert "got '37,7 %': write 37,7." in run(capsys, "tell", "day.csv", code=2)
+
+
+def test_one_arm_is_refused(folder, capsys):
+    Path("one.csv").write_text("vial,dose\nA-01,1.5\n")
+    assert run(capsys, "import", "one.csv", code=2).startswith("one.csv has only one arm: give at least two")
+    assert not Path("experiment.json").exists()
+
+
+def test_compiling_is_announced_before_it_begins(folder, capsys, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setenv("NUMBA_CACHE_DIR", str(folder))
+        main(IMPORT)
+    assert capsys.readouterr().err.startswith("Compiling the numerical kernels, once: ")
+    main(IMPORT)
+    assert not capsys.readouterr().err
 
 
 def test_settings_that_are_no_json_and_a_changed_table_of_arms_are_named(folder, capsys):
@@ -297,8 +332,9 @@ def test_a_filled_form_is_never_replaced(folder, capsys):
     assert Path("measured_1.csv").read_bytes() == before
 
 
-def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch):
-    """Killed before the log is written, and after."""
+@pytest.mark.parametrize("saved_again", [False, True])
+def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, monkeypatch, saved_again):
+    """Killed before the log is written, and after; the form may be saved again by the spreadsheet."""
     run(capsys, *IMPORT, "--sigma", "4")
     run(capsys, "ask")
     measured("to_measure.csv", np.random.default_rng(0), rows=30)
@@ -315,9 +351,23 @@ def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, mo
             main(["tell", "to_measure.csv"])
         monkeypatch.undo()
         monkeypatch.chdir(folder)
-    refused = run(capsys, "tell", "to_measure.csv", code=2)
-    assert "30 of these 30 rows were told before" in refused and "--sure" in refused
-    assert told(folder)[0] == 30
+    assert "give the command tell" in run(capsys, "ask", code=2)
+    if saved_again:
+        os.utime("to_measure.csv")
+    before = Path("to_measure.csv").read_bytes()
+    said = run(capsys, "tell", "to_measure.csv", *["--sure"] * (not saved_again))
+    assert "were recorded before, and none is counted twice" in said and "kept as measured_1.csv" in said
+    assert told(folder)[0] == 30 and Path("measured_1.csv").read_bytes() == before and wanted(folder)
+
+
+def test_a_reward_that_is_measured_again_counts(folder, capsys):
+    """The second form has the row of the first and is newer than the log."""
+    run(capsys, *IMPORT)
+    run(capsys, "ask")
+    head, row = Path("to_measure.csv").read_text(encoding="utf-8-sig").splitlines()[:2]
+    for number in (1, 2):
+        Path("to_measure.csv").write_text(f"{head}\n{row}300,5\n", encoding="utf-8")
+        assert "1 taken" in run(capsys, "tell", "to_measure.csv") and told(folder)[0] == number
 
 
 def test_undo_takes_back_the_last_file(folder, capsys):
@@ -329,6 +379,16 @@ def test_undo_takes_back_the_last_file(folder, capsys):
     assert Path("to_measure.csv").read_bytes() != before
     assert "9 measurements" in run(capsys, "undo", "of another day")
     assert Path("to_measure.csv").read_bytes() == before and "of another day" in Path("log.csv").read_text()
+
+
+def test_undo_names_the_file_whatever_the_times_of_the_files(folder, capsys):
+    run(capsys, *IMPORT, "--sigma", "4")
+    run(capsys, "ask")
+    for seed in (0, 1):
+        run(capsys, "tell", str(measured("to_measure.csv", np.random.default_rng(seed), rows=9)))
+    os.utime("measured_1.csv")
+    assert "last file told was measured_2.csv" in run(capsys, "undo")
+    assert "last file told was measured_1.csv" in run(capsys, "undo")
 
 
 def test_two_people_with_the_same_folder_wait_for_each_other(folder, capsys, monkeypatch):

@@ -117,6 +117,8 @@ def test_names_of_another_code_page_are_read(tmp_path):
         (b"arm;count;sum;squares\nplain;2,000;1,5;1,25\n", "line 2 of .*count '2,000' .* write 2 or 2000"),
         (b"arm,reward\nplain,45 %\n", "line 2 of .*got '45 %': write 0.45$"),
         (b"arm;reward\nplain;0,5\nbold;45,5%\n", "line 3 of .*got '45,5%': write 0,455$"),
+        (b"arm;reward\nplain;38,9\nbold;37,7 %\n", "line 3 of .*got '37,7 %': write 37,7$"),
+        (b"arm;reward\nplain;37,7 %\n", "line 2 of .*got '37,7 %': write 0,377$"),
         (b"arm;reward\nplain;1.234,5\n", "line 2 of .*got '1.234,5': write 1234.5$"),
         (b"arm;reward\nplain;1 234\n", "line 2 of .*got '1 234': write 1234$"),
         (b"arm;reward\nplain;1.234.567\n", "line 2 of .*got '1.234.567': write 1234567$"),
@@ -180,7 +182,7 @@ def test_a_missing_reward_is_no_pull_and_still_asked_for(tmp_path):
     with pytest.warns(UserWarning, match=r"3 rows of .*day.csv have no reward .lines 3, 4, 5.*failed by accident"):
         lab.tell(read_measurements(path, NAMES, wanted))
     assert lab.ask().tolist() == (wanted - [1, 1, 0]).tolist()
-    with pytest.warns(UserWarning, match="1 rows"):
+    with pytest.warns(UserWarning, match="1 row of .*has no reward .line 2.*empty or NaN"):
         path = write(tmp_path, "arm,count,sum,squares\nplain,2,,\nbold,1,1,1\n")
         assert read_measurements(path, NAMES).counts.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="line 3 of .*unknown arm"):
@@ -268,12 +270,13 @@ def test_what_another_column_tells_counts(tmp_path):
         (
             TABLE,
             {},
-            r"column 'supplier' .* holds a few .* option numbers if equal steps have equal effects, .* option codes",
+            r"column .supplier. .* a few .* have equal effects \(--numbers \"supplier\"\), .* \(--codes \"supplier\"\)",
         ),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
         (TABLE, {"numbers": 3}, "columns must be given by their names; got 3"),
         (TABLE, {"ignore": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
         (TABLE.replace("1,5", ""), {}, r"line 4 of .*dose is empty: .*option ignore"),
+        (TABLE.replace("1,5", "NaN"), {}, r"line 4 of .*dose is NaN: .*option ignore"),
         (
             TABLE.replace("1,5", "1,S"),
             {},

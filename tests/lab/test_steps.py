@@ -892,7 +892,7 @@ def test_undo_says_what_it_took_back():
     lab = Lab(rage(np.eye(2), delta=0.05))
     lab.tell_history(Sample.of([0, 0, 1], [1.8, 2.3, 0.1], 2), planned=True)
     lab.tell(Sample.of([1], [0.2], 2))
-    assert lab.undo() == "taken back: 1 measurements told in answer to request 1"
+    assert lab.undo() == "taken back: 1 measurement told in answer to request 1"
     assert lab.undo() == "taken back: 3 earlier measurements"
 
 

@@ -194,7 +194,8 @@ def _figure(described, run, here):
     known = parameters.read(notebook) if notebook.exists() and run.scale == SMALL else {}
     others = {key: value.default for key, value in known.items() if key not in (*ELSEWHERE, "runs", "seed")}
     given = {key: used[key] for key, default in others.items() if key in used and used[key] != default}
-    return {"name": name, "title": title(described.stem), "own": _picture(described, here) | {"given": given}, "large": shown_large}
+    own = _picture(described, here) | {"given": given}
+    return {"name": name, "title": title(described.stem), "own": own, "large": shown_large}
 
 
 def _picture(described, here):

@@ -104,7 +104,7 @@ def end(papers, seeds, log, claims):
 
 
 def stamp(paper, notebooks, figures, names):
-    """Add to the json files that the notebooks `names` wrote the hash of the fields that decide the paper's outcomes."""
+    """Add the hash of the fields that decide a paper's outcomes to the json files that the notebooks `names` wrote."""
     fields = fields_hash(paper, notebooks, Path(figures) / "seeds.csv")
     for file in (Path(figures) / paper).glob("*.json"):
         known = json.loads(file.read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ def polish(app, pagename, templatename, context, doctree):
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
     soup = BeautifulSoup(context.get("body", ""), "html.parser")
     for picture in soup.select('img:not([src^="data:"])'):
+        reserve_room(app, picture)
         open_in_full(soup, picture)
     for text in soup.find_all(string=FORMULA):
         set_formulas(text)
@@ -35,12 +36,21 @@ def polish(app, pagename, templatename, context, doctree):
     if pagename == GALLERY:
         for figure in soup.find_all("figure"):
             figure.img["src"] = thumbnail(figure.img["src"])
+            del figure.img["width"], figure.img["height"]  # its box has a height of its own
             figure.a.attrs = {"href": figure.figcaption.a["href"]}
     if "body" in context:
         context["body"] = str(soup)
 
 
 # --- pictures
+
+
+def reserve_room(app, picture):
+    """Write the size of a picture of the site, so that what is below does not move when it is loaded."""
+    sources = {name: source for source, (_, name) in app.env.images.items()}
+    if source := sources.get(picture["src"].rpartition("/")[2]):
+        with Image.open(Path(app.srcdir) / source) as opened:
+            picture["width"], picture["height"] = map(str, opened.size)
 
 
 def open_in_full(soup, picture):

@@ -162,6 +162,10 @@ def test_every_picture_exists_is_described_and_opens_in_full(pages):
             full, of_gallery = local(file, picture.find_parent("a")["href"]), file.stem == "gallery"
             assert full.suffix in ((".html",) if of_gallery else (".png", ".svg")) and full.exists(), picture["src"]
 
+            assert picture["loading"] == "lazy"
+            if not of_gallery:  # whose thumbnails have boxes; elsewhere the browser leaves room before it loads them
+                size = (int(picture["width"]), int(picture["height"]))
+                assert size == Image.open(local(file, picture["src"])).size, picture["src"]
 
 def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and_time(site, pages):
     seen = []

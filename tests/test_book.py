@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag
 
 import pytest
+import numpy as np
 import reference
 from accessibility import violations
 from browser import page
@@ -19,6 +20,7 @@ from mathml import mathml
 from notebook_pages import TITLES, home, numbered
 from PIL import Image
 from sentences import claims
+from polish import first_panel
 
 import bandits_lib
 from bandits_companion import ledger
@@ -236,6 +238,16 @@ def test_the_gallery_shows_every_figure_small_in_order_and_in_words(site, pages)
         assert {link["href"] for link in card.select("a.reference, a:has(img)")} == {f"../notebooks/{home(path)}.html"}
         small = local(file, card.img["src"])
         assert small.stat().st_size < MEGABYTE / 15 and max(Image.open(small).size) <= 640
+
+
+@pytest.mark.parametrize("figure", drawn())
+def test_a_thumbnail_cuts_no_text(figure):
+    with Image.open(ROOT / "figures" / f"{figure}.png") as picture:
+        left, top, right, bottom = first_panel(picture)
+        ink = np.pad(np.asarray(picture.convert("L")) < 200, ((0, 1), (0, 1)))
+    assert left == 0 and ink[top:bottom, :right].sum() > 1000 and right > 500 and bottom - top > 400
+    for edge in (ink[top, :right] if top else ink[-1], ink[bottom, :right], ink[top:bottom, right]):
+        assert not edge.any()
 
 
 def test_every_title_of_the_gallery_belongs_to_a_figure():

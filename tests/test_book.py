@@ -415,3 +415,7 @@ def test_search_finds_a_word(site):
     with page() as tab:
         tab.goto((site / "search.html").as_uri() + "?q=transductive")
         tab.wait_for_selector("#search-results li >> nth=1")  # results come one by one: two of them
+        "Figure 1a of fiez2019": "fiez2019_5a_benchmark",
+        "weltz2023 Figure 1c": "weltz2023_1_why_variance",
+        "weltz2023 Figure 2a": "weltz2023_3_head",
+        "weltz2023 Figure 2b": "weltz2023_3_head",

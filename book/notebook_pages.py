@@ -37,7 +37,8 @@ def copy_notebook(path, folder):
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
     cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
     for cell in box:
-        cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
+        verdicts = ledger.box(name, sentences.claims(), whole=True)
+        cell.outputs[0].data = {"text/markdown": sentences.lead_home(verdicts, "notebooks")}
     for cell in notebook.cells[1:]:
         if tag := folded(cell):
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), tag})

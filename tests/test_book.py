@@ -276,6 +276,14 @@ def test_formulas_are_mathml_without_leftovers(pages):
     assert ">{<" in mathml(r"\big{\{}x") and ">{<" in mathml(r"\big\{x")
 
 
+def test_formulas_in_the_tables_of_the_ledger_are_whole(site, pages):
+    files = [site / "figures" / "ledger" / f"{paper}.html" for paper in PAPERS]
+    files += [site / "notebooks" / f"{name}.html" for name in NOTEBOOKS]
+    cells = [cell for file in files for cell in pages[file].select("table td:first-child:has(a)")]
+    assert not [cell for cell in cells if cell.code and "\\" in cell.code.get_text()]
+    assert [cell for cell in cells if len(cell.select("math mi")) > 20]
+
+
 def test_links_inside_the_site_lead_somewhere(pages):
     anchors = {file: {tag["id"] for tag in soup.find_all(id=True)} for file, soup in pages.items()}
     for file, soup in pages.items():

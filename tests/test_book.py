@@ -6,12 +6,13 @@ import json
 import re
 from base64 import b64decode
 from collections import Counter
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag
 
-import pytest
 import numpy as np
+import pytest
 import reference
 from accessibility import violations
 from browser import page
@@ -19,8 +20,8 @@ from bs4 import BeautifulSoup
 from mathml import mathml
 from notebook_pages import TITLES, home, numbered
 from PIL import Image
-from sentences import claims
 from polish import first_panel
+from sentences import claims
 
 import bandits_lib
 from bandits_companion import ledger
@@ -160,14 +161,13 @@ def test_every_picture_exists_is_described_and_opens_in_full(pages):
                 assert b64decode(data, validate=True).startswith(b"\x89PNG"), f"{file.name}: no png"
                 continue
             assert local(file, picture["src"]).exists(), f"{file.name} lacks {picture['src']}"
-            assert picture["loading"] == "lazy"
             full, of_gallery = local(file, picture.find_parent("a")["href"]), file.stem == "gallery"
-            assert full.suffix in ((".html",) if of_gallery else (".png", ".svg")) and full.exists(), picture["src"]
-
             assert picture["loading"] == "lazy"
             if not of_gallery:  # whose thumbnails have boxes; elsewhere the browser leaves room before it loads them
                 size = (int(picture["width"]), int(picture["height"]))
                 assert size == Image.open(local(file, picture["src"])).size, picture["src"]
+            assert full.suffix in ((".html",) if of_gallery else (".png", ".svg")) and full.exists(), picture["src"]
+
 
 def test_each_figure_is_once_at_the_papers_scale_with_data_script_parameters_and_time(site, pages):
     seen = []
@@ -358,8 +358,6 @@ def look(tab, file):
         tab.set_viewport_size(size)
         if (beyond := tab.evaluate(TOO_WIDE)) > 0:
             yield f"{beyond} pixels too wide at {size['width']}"
-    if (height := tab.evaluate("() => document.documentElement.scrollHeight")) > 20_000:  # the last size is WIDE
-        yield f"{height} pixels high"
     for scheme in schemes:
         tab.emulate_media(color_scheme=scheme)
         yield from violations(tab, contents=file.name == "index.html", colours=closely)
@@ -373,6 +371,46 @@ def test_pages_in_chromium_on_screen_and_phone(site, pages):
         wrong = {file.name: found for file in shown if (found := list(look(tab, file)))}
         assert not wrong
         assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
+
+
+def test_no_page_is_high(pages):
+    """Neither in the light nor in the dark; pictures need not be loaded, since there is room for them."""
+    with page() as tab:
+        tab.set_viewport_size(WIDE)
+        heights = {}
+        for file, scheme in product(pages, ("light", "dark")):
+            tab.emulate_media(color_scheme=scheme)
+            tab.goto(file.as_uri())
+            heights[file.name, scheme] = tab.evaluate("() => document.documentElement.scrollHeight")
+    assert len(heights) > 200 and not {of: height for of, height in heights.items() if height > 20_000}
+
+
+def test_a_link_from_the_verdicts_leads_to_the_sentence_and_the_contents_to_the_page(site):
+    with page() as tab:
+        tab.set_viewport_size(WIDE)
+        tab.goto((site / "notebooks" / "jedra2020_5_many_arms.html").as_uri())
+        link = tab.locator("article table a[href^='#']").last
+        place = tab.locator(f"[id='{link.get_attribute('href')[1:]}']")
+        link.click()
+        tab.evaluate(BROKEN)
+        assert -20 < place.bounding_box()["y"] < 150
+        entry = tab.locator(".sidebar-tree .current-page > a").bounding_box()
+        assert 0 < entry["y"] < WIDE["height"] - 50
+
+
+def test_the_bar_of_a_root_is_above_what_is_under_it(site):
+    with page() as tab:
+        tab.goto((site / "index.html").as_uri())
+        tab.evaluate(
+            "formula => { document.body.innerHTML = `<p style='font-size: 80px; padding: 40px'>${formula}</p>` }",
+            mathml(r"\sqrt{n}"),
+        )
+        tab.evaluate("() => document.fonts.ready")
+        box = tab.locator("msqrt > :first-child").bounding_box()
+        area = {"x": box["x"], "y": box["y"] - 30, "width": box["width"], "height": box["height"] + 30}
+        with Image.open(BytesIO(tab.screenshot(clip=area))) as seen:
+            filled = (np.asarray(seen.convert("L")) < 128).any(axis=1)
+    assert np.diff(filled.astype(int), prepend=0, append=0).tolist().count(1) == 2  # the bar, white, and the letter
 
 
 def test_a_picture_opens_in_full_on_a_click(site):
@@ -410,6 +448,10 @@ def test_search_for_a_figure_finds_its_page_first(site):
         "fiez2019 Figure 1a": "fiez2019_5a_benchmark",
         "weltz2023 figure 4": "weltz2023_5a_signal_to_noise",
         "Table 1 jedra2020": "jedra2020_5_many_arms",
+        "Figure 1a of fiez2019": "fiez2019_5a_benchmark",
+        "weltz2023 Figure 1c": "weltz2023_1_why_variance",
+        "weltz2023 Figure 2a": "weltz2023_3_head",
+        "weltz2023 Figure 2b": "weltz2023_3_head",
     }
     with page() as tab:
         for query, name in wanted.items():
@@ -423,7 +465,3 @@ def test_search_finds_a_word(site):
     with page() as tab:
         tab.goto((site / "search.html").as_uri() + "?q=transductive")
         tab.wait_for_selector("#search-results li >> nth=1")  # results come one by one: two of them
-        "Figure 1a of fiez2019": "fiez2019_5a_benchmark",
-        "weltz2023 Figure 1c": "weltz2023_1_why_variance",
-        "weltz2023 Figure 2a": "weltz2023_3_head",
-        "weltz2023 Figure 2b": "weltz2023_3_head",

@@ -33,9 +33,10 @@ HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
 KINDS = {"text": "by the text", "program": "in the published program"}
 INTRODUCTION = (
-    "This page lists the sentences of the paper with their outcomes, and says what was measured for each of them. Each "
-    "number has its 95 % interval and, in round brackets, the values for which the words are true. A negative control "
-    "is a case for which the sentence is false: it must fail the same test. A positive control must pass the test. "
+    "This page lists the sentences of the paper with their outcomes. The link of a sentence leads to what was measured "
+    "for it. There, each number has its 95 % interval and, in round brackets, the values for which the words are true. "
+    "A negative control is a case for which the sentence is false: it must fail the same test. A positive control must "
+    "pass the test. "
     "[How a sentence is judged](../../docs/verdicts.md) explains the rules."
 )
 
@@ -88,6 +89,12 @@ def short(text, width=WIDTH):
     return f"{cut}{'`' * (cut.count('`') % 2)} …"
 
 
+def _said(text, width, whole):
+    """Return a sentence for a cell: `short`, or a formula by itself as a whole."""
+    formula = quoted(text)
+    return formula if whole and re.fullmatch(r"\$[^$]+\$", formula) else short(text, width)
+
+
 SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 
@@ -122,7 +129,7 @@ def totals_block(claims, errata=None):
     return markdown(found.T.reset_index(names="sentences").replace("sentences", "all sentences"))
 
 
-def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
+def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:
     """Return what a notebook's sentences say and whether they hold, a line each, as Markdown.
 
     Parameters
@@ -131,6 +138,8 @@ def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
         Name of the notebook.
     claims : DataFrame, optional
         Claims as `ledger.read` returns them, by default those of the papers' scale in figures/claims.csv.
+    whole : bool, default False
+        Whether a sentence that is a formula may be wider than 80 characters, so that it is not cut.
 
     Returns
     -------
@@ -155,7 +164,7 @@ def box(notebook: str, claims: pd.DataFrame | None = None) -> str:
     rows = []
     for id, row in found.iterrows():
         place = row["place"][:1].upper() + row["place"][1:]
-        said = short(row["quote"], max(WIDTH - len(place) - 4, 36))
+        said = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
         rows.append((f"[{place}: {said}]({path}#{anchor(id)})", *_cells(row)))
     return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{of_figure(found)}"
 
@@ -221,12 +230,12 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     claims, errata : DataFrame
         Claims as `ledger.read` returns them, and errata as `errata.read` does.
     details : bool, default True
-        Whether to tell below each table all that was measured.
+        Whether to tell below each table all that was measured. Without it, the cells have formulas as a whole.
 
     Returns
     -------
     str
-        The page. Every sentence has an anchor, and no cell of a table is wider than 80 characters.
+        The page. Every sentence has an anchor, and no cell is wider than 80 characters but for whole formulas.
 
     Examples
     --------
@@ -245,7 +254,10 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims, own), copy]
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
-        table = [(f"[{short(row['quote'], 50)}](#{anchor(id)})", *_cells(row)[:3]) for id, row in rows.iterrows()]
+        table = [
+            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)[:3])
+            for id, row in rows.iterrows()
+        ]
         parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
         parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
     if len(rest := claims[claims["quote"] == ""]) and details:

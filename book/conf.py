@@ -49,3 +49,4 @@ html_math_renderer = "mathml"
 html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_static_path = ["static"]
 html_css_files = ["book.css"]
+html_js_files = [("sidebar.js", {"defer": "defer"})]

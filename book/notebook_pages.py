@@ -37,7 +37,8 @@ def copy_notebook(path, folder):
     cells += [new_markdown_cell(at_scale(figure, "papers-figure")) for figure in above]
     cells.append(new_markdown_cell(f"[Download this notebook](path:../downloads/{path.name})\n{intro}"))
     for cell in box:
-        cell.outputs[0].data = {"text/markdown": sentences.lead_home(ledger.box(name, sentences.claims()), "notebooks")}
+        verdicts = ledger.box(name, sentences.claims(), whole=True)
+        cell.outputs[0].data = {"text/markdown": sentences.lead_home(verdicts, "notebooks")}
     for cell in notebook.cells[1:]:
         if tag := folded(cell):
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), tag})
@@ -62,9 +63,20 @@ def page_title(name, title):
     paper = name.partition("_")[0]
     if paper not in ledger.PAPERS:
         return title
-    place = re.search(r" \(([^()]+)\)", title)
-    rest = title.replace(place[0], "", 1) if place else title
-    return f"{paper}, {place[1][:1].upper()}{place[1][1:]}: {rest}" if place else f"{paper}: {rest}"
+    found = re.search(r" \(([^()]+)\)", title)
+    if not found:
+        return f"{paper}: {title}"
+    place = re.sub(r"Figures? \d.*", figures_in_words(name) or r"\g<0>", found[1])
+    return f"{paper}, {place[:1].upper()}{place[1:]}: {title.replace(found[0], '', 1)}"
+
+
+def figures_in_words(name):
+    """Return the numbers of all figures on a page, such as "Figures 1a, 1b and 1c", by which a search finds it."""
+    heads = [TITLES[figure.partition("/")[0]][figure.partition("/")[2]].partition(":")[0] for figure in numbered(name)]
+    numbers = [number for head in heads if head.startswith("Figure") for number in re.findall(r"\d\w*", head)]
+    if len(numbers) < 2:
+        return "".join(f"Figure {number}" for number in numbers)
+    return f"Figures {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def folded(cell):

@@ -22,6 +22,7 @@ def polish(app, pagename, templatename, context, doctree):
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
     soup = BeautifulSoup(context.get("body", ""), "html.parser")
     for picture in soup.select('img:not([src^="data:"])'):
+        reserve_room(app, picture)
         open_in_full(soup, picture)
     for text in soup.find_all(string=FORMULA):
         set_formulas(text)
@@ -35,12 +36,21 @@ def polish(app, pagename, templatename, context, doctree):
     if pagename == GALLERY:
         for figure in soup.find_all("figure"):
             figure.img["src"] = thumbnail(figure.img["src"])
+            del figure.img["width"], figure.img["height"]  # its box has a height of its own
             figure.a.attrs = {"href": figure.figcaption.a["href"]}
     if "body" in context:
         context["body"] = str(soup)
 
 
 # --- pictures
+
+
+def reserve_room(app, picture):
+    """Write the size of a picture of the site, so that what is below does not move when it is loaded."""
+    sources = {name: source for source, (_, name) in app.env.images.items()}
+    if source := sources.get(picture["src"].rpartition("/")[2]):
+        with Image.open(Path(app.srcdir) / source) as opened:
+            picture["width"], picture["height"] = map(str, opened.size)
 
 
 def open_in_full(soup, picture):
@@ -69,18 +79,37 @@ def draw_thumbnails(app, exception):
 
 
 def first_panel(picture):
-    """Return the box of a picture's first panel with its labels; its axes are the long runs of ink, down and across."""
+    """Return the box of a picture's first panel with its labels; its axes are the long runs of ink, down and across.
+
+    The edges of the box are in white, so that they cut no text.
+    """
     ink = np.asarray(picture.convert("L")) < 200
     rows = runs(ink.any(axis=1), 0.12)
     if not rows:
         return 0, 0, *picture.size
-    low = ink[max(rows[0]) - len(ink) // 20 : max(rows[0])]  # with the axes' lower lines
+    (top, bottom), height = rows[0], len(ink)
+    low = ink[max(bottom - height // 20, 0) : bottom]  # with the axes' lower lines
     columns = runs(low[low.sum(axis=1).argmax()], 0.1)
     if not columns:
         return 0, 0, *picture.size
-    (top, bottom), (_, right) = rows[0], columns[0]
-    end = rows[1][0] - 65 if len(rows) > 1 else picture.height
-    return 0, max(0, top - 55), min(right + 15, picture.width), min(bottom + 95, end)
+    right = white(ink[top : bottom + 40].any(axis=0), columns[0][1] + 15)  # numbers below the axis, too
+    beyond = np.flatnonzero(ink[:, right : right + 3].any(axis=1))  # of text that belongs to several panels
+    first = max(beyond[beyond < top], default=-1) + 1
+    last = min(beyond[beyond >= bottom], default=height)
+    filled = ink[:, :right].any(axis=1)
+    if len(rows) > 1 and rows[1][0] <= last:  # in the middle of the widest gap above the next row of panels
+        gaps = runs(~filled[bottom : rows[1][0]], 0)
+        end = bottom + sum(max(gaps, key=lambda gap: gap[1] - gap[0])) // 2 if gaps else bottom
+    else:
+        end = white(filled, white(filled[:last], bottom + 95), -1, stop=bottom)
+    return 0, white(filled, top - 55, -1, stop=first), right, end
+
+
+def white(filled, at, step=1, stop=None):
+    """Return the first line without ink from `at` on, in the direction of `step`; `stop`, or the end, without any."""
+    stop = len(filled) if stop is None else stop
+    lines = range(min(at, len(filled)), stop, step)
+    return int(next((k for k in lines if k == len(filled) or not filled[k]), stop))
 
 
 def runs(ink, share):

@@ -174,7 +174,7 @@ def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project
         (["my_rule.py"], 'run.py: a rule is named "<file>.py:<function>"'),
         (
             ["my_rule.py:mine", "--notebooks", "toy2019_d_none"],
-            "run.py: toy2019_d_none draws no figure in which",
+            "run.py: toy2019_d_none draws no figure that can show",
         ),
         (["my_rule.py:mine", "--notebooks", "toy2019_z"], "run.py: no notebook toy2019_z; there are"),
         (["my_rule.py:mine", "-p", "rums", "4"], "run.py: no notebook that plays my_rule.py:mine has a parameter rums"),

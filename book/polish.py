@@ -26,6 +26,8 @@ def polish(app, pagename, templatename, context, doctree):
         open_in_full(soup, picture)
     for text in soup.find_all(string=FORMULA):
         set_formulas(text)
+    for link in soup.select("a[href]:has(math)"):
+        name_formula(link)
     for table in soup.find_all("table"):
         set_table(soup, table)
     for tag in soup.select(".citation-list[role]"):
@@ -127,6 +129,13 @@ def set_formulas(text):
         for k, part in enumerate(re.split(FORMULA, text)):
             text.insert_before(BeautifulSoup(mathml(part), "html.parser") if k % 2 else part)
         text.extract()
+
+
+def name_formula(link):
+    """Give a link that is a formula and nothing else a name for screen readers: the heading above it."""
+    if all(text.find_parent("math") or not text.strip() for text in link.find_all(string=True)):
+        heading = link.find_previous(["h1", "h2", "h3"]).get_text().rstrip("¶#")
+        link["aria-label"] = f"Formula under {heading}"
 
 
 def set_table(soup, table):

@@ -1,4 +1,4 @@
-"""RAGE by betting, for rewards in [0, 1]. It is not in the four papers; companion_your_own_arms has the proof.
+"""RAGE by betting, for rewards in [0, 1]. It is not of the four papers; companion_your_own_arms has the proof.
 
 The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
 - Every item has a wealth. The bets of a phase are that the item is not the best, and rewards that support this increase

@@ -61,7 +61,8 @@ def condition(row):
     if not isnan(row["printed"]):
         return holds_for(row) if row["printed_half"] else f"expected {row['printed']:.6g}"
     if graded in ("large", "small"):
-        return "true if at least 2" if graded == "large" else "true if at most 0.5"
+        size = verdicts.RULER["ratio"][1]
+        return f"true if at least {size:g}" if graded == "large" else f"true if at most {1 / size:g}"
     if graded:
         near = f"{verdicts.RULER[graded][0]:g}"
         both = f"within a factor of {near} of 1" if graded == "ratio" else f"within {near} of 0"

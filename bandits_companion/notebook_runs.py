@@ -189,12 +189,11 @@ def _figure(described, run, here):
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
     shown_large = _picture(large, here) if large and large.exists() else None
-    used = json.loads(described.read_text(encoding="utf-8"))["parameters"]
-    notebook = run.notebooks / f"{drawn_by(described)}.ipynb"
+    own = _picture(described, here)
+    used, notebook = own["parameters"], run.notebooks / f"{drawn_by(described)}.ipynb"
     known = parameters.read(notebook) if notebook.exists() and run.scale == SMALL else {}
     others = {key: value.default for key, value in known.items() if key not in (*ELSEWHERE, "runs", "seed")}
-    given = {key: used[key] for key, default in others.items() if key in used and used[key] != default}
-    own = _picture(described, here) | {"given": given}
+    own["given"] = {key: used[key] for key, default in others.items() if key in used and used[key] != default}
     return {"name": name, "title": title(described.stem), "own": own, "large": shown_large}
 
 

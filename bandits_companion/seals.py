@@ -19,6 +19,7 @@ import yaml
 
 from bandits_companion.claims_table import COLUMNS, MEASURED, holds_for, read_file, sentences, told, totals
 from bandits_companion.ledger import markdown
+from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import read, sentence
 from bandits_companion.verdicts import OUTCOMES
 from bandits_lib.figures import parameters
@@ -107,9 +108,9 @@ def stamp(paper, notebooks, figures, names):
     """Add the hash of the fields that decide a paper's outcomes to the json files that the notebooks `names` wrote."""
     fields = fields_hash(paper, notebooks, Path(figures) / "seeds.csv")
     for file in (Path(figures) / paper).glob("*.json"):
-        known = json.loads(file.read_text(encoding="utf-8"))
-        if _notebook_of(known) not in names:
+        if drawn_by(file) not in names:
             continue
+        known = json.loads(file.read_text(encoding="utf-8"))
         known["code"] = known.get("code", {}) | {"fields": fields}
         atomic_write(file, json.dumps(known, indent=1) + "\n")
 
@@ -159,16 +160,12 @@ def about(figures):
     found: dict[str, tuple] = {}
     for file in sorted(Path(figures).glob("*/*.json")):
         told_here = json.loads(file.read_text(encoding="utf-8"))
-        name = _notebook_of(told_here)
+        name = drawn_by(file)
         code = told_here.get("code", {})
         here = (told_here["parameters"]["seed"], code.get("library", ""), code.get("notebook", ""))
         if found.setdefault(name, here) != here:
             raise ValueError(f"{file} is of another seed or code than other files of {name}: run it again")
     return found
-
-
-def _notebook_of(described):
-    return described["command"].partition("notebooks/")[2].partition(".ipynb")[0]
 
 
 def keep_explored(figures, out, sealed):

@@ -414,8 +414,9 @@ def ask(given, experiment):
         experiment.write(plate=given.plate)
     lab = experiment.lab()
     if not lab.log and lab.result is None:
-        warn_of_the_first(experiment, int(lab.ask().sum()))
-        asked, K = np.count_nonzero(lab.ask()), len(experiment.names)
+        request = lab.ask()
+        warn_of_the_first(experiment, int(request.sum()))
+        asked, K = np.count_nonzero(request), len(experiment.names)
         which = "every arm" if asked == K else f"{asked} of the {K} arms"
         print(f"The first request contains {which}, and more often the arms that inform about many others.")
         print("Each row is a new measurement of a fresh sample, not a second reading of the same sample.")
@@ -501,6 +502,7 @@ def tell(given, experiment):
     lab = experiment.lab()
     if is_recorded(experiment, lab, path, given.sure):
         print(f"The rows of {path} are the last ones in the log: they were recorded before, and none is counted twice.")
+        print(f"{DOUBTS['were told before']}, tell them again with --sure, from another file than {FORM}.")
     elif lab.result is not None:
         raise ValueError(f"{answer(experiment, lab)} Nothing more is asked for, and {path} was not taken.")
     else:

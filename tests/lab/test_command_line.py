@@ -358,6 +358,9 @@ def test_a_killed_tell_loses_nothing_and_counts_nothing_twice(folder, capsys, mo
     said = run(capsys, "tell", "to_measure.csv", *["--sure"] * (not saved_again))
     assert "were recorded before, and none is counted twice" in said and "kept as measured_1.csv" in said
     assert told(folder)[0] == 30 and Path("measured_1.csv").read_bytes() == before and wanted(folder)
+    assert "If these are new measurements, tell them again with --sure" in said
+    run(capsys, "tell", "measured_1.csv", "--sure")
+    assert told(folder)[0] == 60
 
 
 def test_a_reward_that_is_measured_again_counts(folder, capsys):

@@ -47,7 +47,10 @@ def test_counted_rows_are_the_same_pulls(tmp_path):
         ("arm,count,sum,squares\nplain,2.5,1,1\n", "line 2 of .*whole number"),
         ("arm,count,sum,squares\nplain,-1,0,0\n", "line 2 of .*whole number of at least 0"),
         ("arm,count,sum,squares\nplain,0,1,1\n", "line 2 of .*count must be at least 1, or sum and squares 0"),
-        ("arm,count,sum,squares\nplain,1.000,1,1\n", "line 2 of .*count '1.000' is not a whole number: write 1 or"),
+        (
+            "arm,count,sum,squares\nplain,1.000,1,1\n",
+            "line 2 of .*count '1.000' is not a whole number: write 1 or 1000",
+        ),
         (
             "arm,count,sum\nplain,4,4\n",
             "line 1 of .*for rewards 0 and 1 copy sum into squares; otherwise write one row",

@@ -369,24 +369,26 @@ def sentence_of(estimates, budget):
     setting = [str(key) for key in estimates[settings].itertuples(index=False, name=None)]
     estimates = estimates.assign(cut=cut, setting=setting)
     mine = estimates[estimates["algorithm"] == OWN]
+    once = mine.drop_duplicates(estimates.columns.difference(["options", "setting"]))  # panels may share runs
+    runs, stopped = (int(number) for number in (once["runs"].sum(), (once["runs"] - once["cut"]).sum()))
+    wrong = (once["error_rate"] * (once["runs"] - once["cut"])).sum()
+    wrongly = f"it names a wrong arm in {wrong:.0f} of {stopped} runs" + " that ended" * (stopped < runs)
+    cut_off = f" It was cut off in {runs - stopped} of {runs} runs." if stopped < runs else ""
     ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
-    words = ""
-    if mine["cut"].any():
-        words = f"was cut off in {mine['cut'].sum():.0f} of {mine['runs'].sum():.0f} runs"
-        if ended.empty:
-            return f"Your rule {words}."
-        words = f" In other settings it {words}."
+    if ended.empty:
+        return f"Your rule was cut off in {runs - stopped} of {runs} runs" + (f"; {wrongly}." if stopped else ".")
     values = ended.pivot(index="setting", columns="algorithm", values="error_rate" if budget else "mean")
     means = (values if budget else np.log(values)).mean(skipna=False)
     rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()
     if rivals.empty:
-        return f"No other rule stopped in all settings of your rule.{words}"
+        return f"No other rule stopped in all settings in which your rule did; {wrongly}.{cut_off}"
     best, least = f"the best of the papers' rules ({style.label(rivals.idxmin())})", rivals.min()
     over = f"over {len(values)} settings" if len(values) > 1 else "in the one setting"
     if budget:
-        return f"Your rule names a wrong arm in {means[OWN]:.1%} of the runs, and {best} in {least:.1%} (mean {over})."
-    wrong = ended.loc[ended["algorithm"] == OWN, "error_rate"].mean()
+        return (
+            f"Your rule names a wrong arm in {means[OWN]:.1%} of {runs} runs, and {best} in {least:.1%} (mean {over})."
+        )
     return (
         f"Your rule takes {np.exp(means[OWN]):,.0f} pulls, and {best} {np.exp(least):,.0f} (geometric mean {over} of"
-        f" the mean pulls); it names a wrong arm in {wrong:.1%} of its runs.{words}"
+        f" the mean pulls); {wrongly}.{cut_off}"
     )

@@ -318,7 +318,10 @@ def pilot(given, experiment):
         return plan_pilot(experiment)
     path = found(given.file, experiment.folder)
     if experiment.log.exists():
-        raise ValueError("The experiment has measurements, but a pilot comes first: undo takes back the last file.")
+        raise ValueError(
+            "A pilot comes before all other measurements, and this experiment already has some: "
+            "undo takes back the last file."
+        )
     sample = experiment.read(path)
     if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):
         raise ValueError(f"{doubt} Nothing was taken: correct the file, or add --sure")
@@ -344,7 +347,7 @@ def plan_pilot(experiment):
         raise ValueError(
             f"There are measurements already: hand them over with pilot {PILOT}."
             if not experiment.log.exists()
-            else "The experiment has measurements already, but a pilot comes first: use ask."
+            else "A pilot comes before all other measurements, and this experiment already has some: use ask."
         )
     K = len(experiment.names)
     times = max(2, ceil(pilot_size(FACTOR, SHARE * experiment.settings["delta"], n_arms=K) / K))

@@ -274,7 +274,7 @@ def standings(
     own = None if told["items"] is not None else lab.names
     names = list(own or range(len(items)) if names is None else names)
     if len(names) != len(items):
-        raise ValueError(f"names must be one for each of the {len(items)} items; got {len(names)}")
+        raise ValueError(f"there must be one name for each of the {len(items)} items; got {len(names)} names")
     sample, ended = total([nothing(len(arms)), *lab.log]), lab.result is not None
     table = _compare(arms, sample, items, sigma, delta, u, names, lab.result.recommendation if ended else None)
     leader = int(lab.result.recommendation if ended else argmax(table["estimate"].to_numpy()))

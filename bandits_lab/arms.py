@@ -247,7 +247,6 @@ def _check_slopes(path, names):
         typed = f'"{",".join(own[name] for name in names)}"'
         column = f"column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
         raise ValueError(
-            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: name a column in the option "
-            f"numbers if equal steps have equal effects (--numbers {typed}), and in the option codes if the numbers "
-            f"stand for categories (--codes {typed})"
+            f"{column} of {path} hold{'s' * (len(names) == 1)} a few whole numbers: write --numbers {typed} if equal "
+            f"steps have equal effects, or --codes {typed} if the numbers stand for categories"
         )

@@ -320,7 +320,7 @@ class Lab(Drive):
         labels = () if names is None else tuple(positions(names))
         super().__init__(algorithm, identify(algorithm)._replace(names=labels, unit=_one_line(unit)))
         if labels and self._missing is not None and len(labels) != self._K:
-            raise ValueError(f"names must be one for each of the {self._K} arms; got {len(labels)}")
+            raise ValueError(f"there must be one name for each of the {self._K} arms; got {len(labels)} names")
         if isinstance(log, str | os.PathLike):
             for message in replay(self, logs.read(log), log):
                 warnings.warn(message, ReplayWarning, stacklevel=2)
@@ -566,7 +566,7 @@ class Lab(Drive):
         Warns
         -----
         UserWarning
-            If the rule promises no confidence that could stand.
+            If no guarantee covers what the rule does from now on.
 
         Notes
         -----
@@ -593,7 +593,7 @@ class Lab(Drive):
         self._warn_unproved(found)
 
     def close(self, reason: str = "") -> None:
-        """Close the open request with the pulls that were told, because the others can never be made.
+        """Close the open request with the pulls told so far, when the others can never be made.
 
         Parameters
         ----------
@@ -609,7 +609,7 @@ class Lab(Drive):
         Warns
         -----
         UserWarning
-            If the rule promises no confidence that could stand.
+            If no guarantee covers what the rule does from now on.
 
         Notes
         -----

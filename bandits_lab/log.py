@@ -149,7 +149,9 @@ def standing(entries):
         last = left[len(left) - e.undone :] if e.undone < len(left) else []
         differ = [row[1:] for row in _turned(last)] != [row[1:] for row in e.changed]
         if differ and not any(x.changed_since for x in last):
-            raise ValueError(f"line {e.changed[0].line}: takes back rows that are not in the last {e.undone} entries")
+            raise ValueError(
+                f"line {e.changed[0].line}: the entry takes back rows that are not in the last {e.undone} entries"
+            )
         del left[len(left) - e.undone :]
     return left
 
@@ -360,7 +362,8 @@ def _blocks(lines, start, whole):
         if ENTRY.fullmatch(line):
             if stray is not None:
                 raise ValueError(
-                    f"line {stray + 1}: {lines[stray]!r} is in no entry: one begins with '# entry', an id and a time"
+                    f"line {stray + 1}: {lines[stray]!r} belongs to no entry: an entry begins with '# entry', an id "
+                    "and a time"
                 )
             if block:
                 blocks.append(block)

@@ -268,8 +268,8 @@ def surplus_rows(sample):
     raw = raw_rows(sample)
     if several := next((row for row in raw if row.count > 1), None):
         raise ValueError(
-            f"there are more measurements than were asked for, and a sum of {several.count} among them, which can only "
-            "be used whole: tell single rewards, or leave the surplus out"
+            f"there are more measurements than were asked for, and {several.count} of them come as one sum, which "
+            "cannot be split: tell single rewards, or leave the surplus out"
         )
     return tuple(Row(0, 0, row.arm, 0, row.count, row.sum, row.squares) for row in raw)
 

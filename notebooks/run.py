@@ -49,10 +49,13 @@ for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIM
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every kernel prints a debugger's warning
 
+import numpy as np  # after the threads, which it reads
+
 from bandits_companion import claims_table, forked_kernels, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
-from bandits_lib.figures import parameters  # after the threads: NumPy reads them
-from bandits_lib.files import atomic_write
+from bandits_lib import instances
+from bandits_lib.figures import parameters
+from bandits_lib.files import atomic_write, locked
 from bandits_lib.simulate import own_rule
 
 KERNEL = {
@@ -245,11 +248,28 @@ def own(place: str, given: dict, names: list[str]) -> bool:
     if unknown := [key for key in given if known and not any(key in of_notebook for of_notebook in known.values())]:
         raise ValueError(f"no notebook that plays {rule.place} has a parameter {unknown[0]}")
     folder = ROOT / "build" / "own"
-    shutil.rmtree(folder, ignore_errors=True)
     given = {"n_jobs": 1, **given, "own": place, "out": "../build/own"}
     jobs = {name: {key: value for key, value in given.items() if key in known[name]} for name in known}
     for name, job in jobs.items():
         check_parameters(name, job)
+    if "runs" in given:
+        say_what_runs_leaves(list(jobs), given)
+    example = {name: {"delta": 0.05, "budget": 100}[name] for name in rule.given}
+    try:
+        rule._replace(given=example).begun(instances.benchmark(2), np.random.default_rng(0))
+    except RuntimeError as error:
+        raise ValueError(error) from error
+    folder.parent.mkdir(exist_ok=True)
+    try:
+        with locked(folder, patience=0):
+            return play_own(place, jobs, asked, left_out, folder)
+    except TimeoutError:
+        raise ValueError(f"another run.py own is writing {folder.relative_to(ROOT)}: wait until it has ended") from None
+
+
+def play_own(place: str, jobs: dict, asked: dict, left_out: dict, folder: Path) -> bool:
+    """Execute the notebooks with the rule, and write the page and the sentences."""
+    shutil.rmtree(folder, ignore_errors=True)
     played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
     failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)

@@ -315,7 +315,7 @@ def test_the_budget_is_never_exceeded(make, problem, budget):
 @pytest.mark.parametrize("budget", [0, -1, 10.5, np.nan, np.inf, "many", None, True])
 @each_with_a_budget
 def test_a_budget_that_is_none_is_refused(make, problem, budget):
-    with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* raise it"):
+    with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* got "):
         next(fresh(partial(make, budget), problem))
 
 
@@ -438,6 +438,8 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("lazy_track_and_stop", "update", 0),
         ("lazy_track_and_stop", "update", 2.5),
         ("lazy_track_and_stop", "update", [1, 2.5]),
+        ("lazy_track_and_stop", "update", ["a"]),
+        ("lazy_track_and_stop", "update", None),
         ("lazy_track_and_stop", "update", [0, 4]),
         ("lazy_track_and_stop", "initial", "first"),
         ("lazy_track_and_stop", "initial", "random"),

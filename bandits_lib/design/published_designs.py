@@ -142,7 +142,7 @@ def wynn_design(arms: np.ndarray, *, tol: float = 1e-3) -> Design:
     """
     arms = check_arms(arms)
     if not 0 < tol < 1:
-        raise ValueError(f"tol must lie in (0, 1); got {tol}: 1e-3 certifies the value to 0.1 %")
+        raise ValueError(f"tol must lie in (0, 1); got {tol}: try 1e-3, which certifies the value to 0.1 %")
     return _wynn_design(arms, float(tol))
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from bandits_lib.figures.style import cut_off, drawn, look
+from bandits_lib.figures.style import OWN, cut_off, drawn, look
 
 
 def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
     """Draw the mean pulls of each rule as one bar per row, with its 95 % interval; the paler part is burn-in.
 
-    A rule of which runs were cut off has a hollow arrow at the end of the other bars.
+    A rule of which runs were cut off has a hollow arrow at the right end of the axes instead.
 
     Parameters
     ----------
@@ -43,13 +43,15 @@ def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
         if np.isnan(e["mean"]):
-            cut_off(ax, row, estimates, e, name, unit)
+            cut_off(ax, row, e, name, upwards=False)
             continue
         bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
         ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
         ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
         spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
-        ax.errorbar(e["mean"] / unit, row, xerr=spread, color="0.1", lw=1, marker="")
+        ax.errorbar(
+            e["mean"] / unit, row, xerr=spread, color="0.1" if look(name).colour != OWN[0] else "0.6", lw=1, marker=""
+        )
     ax.set(yticks=rows, yticklabels=[look(name).label for name in estimates.index], xlim=(0, None))
     ax.set_xlabel(f"pulls / $10^{{{round(np.log10(unit))}}}$")
     ax.grid(axis="y", visible=False)

@@ -20,7 +20,7 @@ PALETTE = sns.color_palette("colorblind", 10).as_hex()
 APART = 0.08  # distance of the first and the last rule from their setting, in distances of settings
 MARKERS = "os^DvXPp<>8Hdh*"
 OWN = ("#000000", "#bf00e6", "#0000e6")  # for rules of a reader's own: far from all below, and dark on white
-ARROW = [(-0.2, 0), (-0.2, 0.6), (-0.5, 0.6), (0, 1), (0.5, 0.6), (0.2, 0.6), (0.2, 0), (-0.2, 0)]
+ARROW = [(-0.2, -1), (-0.2, -0.4), (-0.5, -0.4), (0, 0), (0.5, -0.4), (0.2, -0.4), (0.2, -1), (-0.2, -1)]
 UPWARDS, RIGHTWARDS = Outline(ARROW), Outline([(y, x) for x, y in ARROW])
 
 
@@ -201,8 +201,7 @@ def use() -> None:
 def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     """Draw pulls against a setting, one line per algorithm with its 95 % interval, on a logarithmic axis of pulls.
 
-    If runs were cut off, a hollow arrow points upwards from the mean of the pulls that were made or, if that is lower,
-    from the highest interval.
+    If runs were cut off, the mean is unknown: a hollow arrow stands at the top of the axes instead.
 
     Parameters
     ----------
@@ -233,24 +232,23 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
         for _, row in points[points["mean"].isna()].reset_index(x).iterrows():
-            cut_off(ax, row[x], estimates, row, name)
+            cut_off(ax, row[x], row, name)
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
 
 
-def cut_off(ax, place, estimates, row, name, unit=None):
-    """Draw an arrow: the mean pulls of an algorithm are above `least`, because runs were cut off."""
-    highest = estimates.loc[estimates["mean"].notna(), "high"].max()
-    least = np.nanmin([row["low"] or np.nan, highest])
-    at, outline, where = (place, least), UPWARDS, {"xytext": (0, 13), "ha": "center", "va": "bottom"}
-    if unit is not None:
-        at, outline, where = (least / unit, place), RIGHTWARDS, {"xytext": (-3, 0), "ha": "right", "va": "center"}
-    else:
+def cut_off(ax, place, row, name, upwards=True):
+    """Draw an arrow at the end of the axis of pulls for an algorithm whose mean is unknown: runs were cut off."""
+    colour, words = look(name).colour, f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
+    if upwards:
+        at, outline, where = (place, 1), UPWARDS, {"xytext": (0, -12), "ha": "center", "va": "top"}
         ax.margins(y=0.2)  # for the words
-    color = look(name).colour
-    ax.plot(*([value] for value in at), ls="none", marker=outline, ms=14, mfc="none", mec=color, clip_on=False)
-    words = f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
-    ax.annotate(words, at, textcoords="offset points", fontsize=7, color=color, **where)
+    else:
+        at, outline, where = (1, place), RIGHTWARDS, {"xytext": (-13, 0), "ha": "right", "va": "center"}
+    axes = ax.get_xaxis_transform() if upwards else ax.get_yaxis_transform()
+    arrow = {"ls": "none", "marker": outline, "ms": 20, "mfc": "none", "mec": colour, "clip_on": False}
+    ax.plot([at[0]], [at[1]], transform=axes, **arrow)
+    ax.annotate(words, at, xycoords=axes, textcoords="offset points", fontsize=7, color=colour, **where)
 
 
 def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:

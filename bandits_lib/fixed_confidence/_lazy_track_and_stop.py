@@ -230,7 +230,9 @@ def _times(update):
         check_option("update", update, ("doubling",))
         return lambda t: 1 << (t - 1).bit_length()
     several = not isinstance(update, Real)
-    if any(isinstance(s, bool) or s < 1 or s % 1 != 0 for s in (update if several else [update])):
+    each = update if np.iterable(update) else [update]
+    numbers = [isinstance(s, int | float | np.number) and not isinstance(s, bool) for s in each]
+    if not all(numbers) or any(s < 1 or s % 1 != 0 for s in each):
         wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such numbers"
         raise ValueError(f"update must be {wanted}; got {update!r}")
     if several:

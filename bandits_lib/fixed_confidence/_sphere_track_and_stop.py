@@ -148,7 +148,7 @@ def _check_blocks(state):
     """Refuse pulls from a log that are not whole blocks, because |S| is compared with a boundary for whole blocks."""
     if state.now.astray or (state.counts != state.counts[0]).any():
         raise ValueError(
-            f"pulls must come in blocks of one of each arm, in turn; the replayed log holds other pulls, with counts "
+            f"each block of pulls must hold every arm once, in order; the replayed log holds other pulls, with counts "
             f"{state.counts.tolist()}: start a new experiment"
         )
 

@@ -40,7 +40,7 @@ def choose_folder():
         if new:
             forget(root)
         return folder
-    raise OSError("compiled kernels need a folder that can be written: set NUMBA_CACHE_DIR to one")
+    raise OSError("compiled kernels need a writable folder: set NUMBA_CACHE_DIR to the path of one")
 
 
 def roots():

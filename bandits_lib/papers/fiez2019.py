@@ -299,8 +299,8 @@ def click_through(
     others = np.flatnonzero(linear_algebra.along(arms[best] - arms, theta) >= min_gap)
     if len(others) < n - 1 or n < len(theta):
         raise ValueError(
-            f"n = {n} arms need {n - 1} records with a gap of {min_gap} or more, and must span {len(theta)} dimensions;"
-            f" features hold {len(others)} such records: lower min_gap, or choose an n that meets both conditions"
+            f"n = {n} needs {n - 1} records with a gap of at least {min_gap}, and features hold {len(others)};"
+            f" the arms must also span {len(theta)} dimensions: lower min_gap, or choose another n"
         )
     for _ in range(1_000):
         chosen = arms[np.append(best, rng.choice(others, n - 1, replace=False))]

@@ -73,17 +73,13 @@ class OwnRule(NamedTuple):
 
     def __call__(self, problem, rng):
         """Run the rule, and check its requests and its answer."""
-        function, start, reply, empty = self.function, perf_counter(), None, 0
-        names = inspect.signature(function).parameters
-        told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
-        algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
-        if not isinstance(algorithm, Generator):
-            raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
+        algorithm, start, reply, empty, pulled = self.begun(problem, rng), perf_counter(), None, 0, False
         while True:
             request = self._step(lambda reply=reply: algorithm.send(reply))
             if isinstance(request, _End):
-                return self._answer(request.value, problem)
+                return self._answer(request.value, problem, pulled)
             empty = 0 if isinstance(request, Loop) or self._batch(request, problem).any() else empty + 1
+            pulled = pulled or empty == 0
             if empty >= EMPTY:
                 raise RuntimeError(f"{self.place} asked for no pull {EMPTY:,} times in a row, and would never stop")
             if perf_counter() - start > self.max_seconds:
@@ -99,6 +95,15 @@ class OwnRule(NamedTuple):
                 told = self.given["budget"]
                 raise RuntimeError(f"{self.place} asked for more pulls than its budget of {told:,}") from None
 
+    def begun(self, problem, rng):
+        """Return the generator of the reader's function, which knows what its arguments name."""
+        function, names = self.function, inspect.signature(self.function).parameters
+        told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
+        algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
+        if not isinstance(algorithm, Generator):
+            raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
+        return algorithm
+
     def _step(self, step):
         """Return the next request of the rule or its end, or raise its own error in one sentence."""
         try:
@@ -108,7 +113,7 @@ class OwnRule(NamedTuple):
         except Exception as error:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
             line = f" in line {frames[-1].lineno}" if frames else ""
-            raise RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {error}") from error
+            raise RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {_one_line(error)}") from error
 
     def _batch(self, request, problem):
         try:
@@ -119,7 +124,7 @@ class OwnRule(NamedTuple):
                 f" {len(problem.arms)} arms, non-negative integers ({len(problem.arms)},), or a Loop"
             ) from error
 
-    def _answer(self, result, problem):
+    def _answer(self, result, problem, pulled):
         said = result.recommendation if isinstance(result, Result) else None
         if not isinstance(result, Result):
             raise RuntimeError(f"{self.place} returned {_short(result)}; it must return Result(<row of an item>)")
@@ -127,6 +132,8 @@ class OwnRule(NamedTuple):
             raise RuntimeError(
                 f"{self.place} recommended {_short(said)}; it must be the row of an item, 0 to {len(problem.items) - 1}"
             )
+        if not pulled:
+            raise RuntimeError(f"{self.place} answered without a pull: it must `yield` the pulls that it asks for")
         return result
 
 
@@ -206,6 +213,8 @@ def played(
 ) -> pd.DataFrame | None:
     """Return the runs of a reader's rule on the problems of a figure, or None without a rule.
 
+    The arms, and items that are not the arms, have another order in each run, because some papers put the best first.
+
     Parameters
     ----------
     place : str
@@ -259,9 +268,20 @@ def played(
         values = {name: value(setting) if callable(value) else value for name, value in told.items()}
         given = rule.given | {name: value for name, value in values.items() if name in rule.given}
         mine: dict[str, Any] = {OWN: rule._replace(given=given)}
-        alone = make if by is None else {setting: make}
+        made = functools.partial(_reordered, make)
+        alone = made if by is None else {setting: made}
         tables.append(monte_carlo(mine, alone, by=by, max_pulls=values.get("budget", limit), **options))
     return pd.concat(tables, ignore_index=True)
+
+
+def _reordered(make, rng):
+    """Return the problem of a run with its arms in a random order, and its items too if they are not the arms."""
+    problem = make(rng) if callable(make) else make
+    arms = rng.permutation(len(problem.arms))
+    items = None if problem.items is problem.arms else problem.items[rng.permutation(len(problem.items))]
+    truth = {"theta": problem.theta} if problem.theta is not None else {"means": problem.means[arms]}
+    noise = {"sigma": problem.sigma[arms], "link": problem.link, "noise": problem.noise}
+    return LinearBandit(problem.arms[arms], items, **truth, **noise)
 
 
 def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:
@@ -315,7 +335,7 @@ def _module(file, source):
     try:
         exec(compile(source, file, "exec"), vars(module))
     except Exception as error:
-        raise ValueError(f"{file} cannot be run: {type(error).__name__}: {error}") from error
+        raise ValueError(f"{file} cannot be run: {type(error).__name__}: {_one_line(error)}") from error
     return module
 
 
@@ -353,6 +373,10 @@ def _check_arguments(rule, parameters):
         )
     if "arms" not in parameters:
         raise ValueError(f"{rule.place} has no argument `arms`; it has {', '.join(parameters) or 'none'}")
+
+
+def _one_line(error):
+    return " ".join(str(error).split())
 
 
 def _short(value):

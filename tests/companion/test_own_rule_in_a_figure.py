@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 from bandits_companion import notebook_runs
 from bandits_lib.figures import bars
 from bandits_lib.figures.style import look
+from bandits_lib.files import locked
 from bandits_lib.simulate.own_rule import OWN
 from bandits_lib.simulate.profiles import performance_profile, probability_of_improvement
 
@@ -37,7 +38,7 @@ def executed(name, values):
 
 
 def test_figure_1a_holds_a_rule_that_is_wrong_and_no_claim_counts_it(tmp_path):
-    (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(len(arms) - 1)"))
+    (tmp_path / "my_rule.py").write_text(RULE.replace("return Result(leader)", "return Result(int(np.argmin(values)))"))
     executed("fiez2019_5a_benchmark", TINY | {"out": str(tmp_path), "own": str(tmp_path / "my_rule.py:mine")})
     figures = tmp_path / "figures"
     drawn = pd.read_csv(figures / "fiez2019" / "fig_1a.csv")
@@ -136,6 +137,18 @@ def mine(arms, *, delta, budget):
 """
 
 
+PLAIN = """from bandits_lib import Result
+
+
+def plain(arms, *, delta):
+    return Result(0)
+
+
+def fails(arms, *, delta):
+    raise ValueError("one\\ntwo")
+"""
+
+
 def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project, monkeypatch, capsys):
     """One figure is drawn; in one the rule asks for more than its budget; one ranks items; one compares no rules."""
     (project / "my_rule.py").write_text(BOTH)  # seen from the current folder
@@ -178,14 +191,28 @@ def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project
         ),
         (["my_rule.py:mine", "--notebooks", "toy2019_z"], "run.py: no notebook toy2019_z; there are"),
         (["my_rule.py:mine", "-p", "rums", "4"], "run.py: no notebook that plays my_rule.py:mine has a parameter rums"),
+        (["plain.py:plain"], "run.py: plain.py:plain is not a generator: it must `yield` the pulls that it asks for"),
+        (["plain.py:fails"], "run.py: plain.py:fails raised ValueError in line 9: one two"),
         (["my_rule.py:mine", "-p", "runs", "0.5"], "run.py: toy2019_a_budget: runs = 0.5 is not a whole number"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_played(project, monkeypatch, arguments, message):
     (project / "my_rule.py").write_text(BOTH)
+    (project / "plain.py").write_text(PLAIN)
     with pytest.raises(SystemExit) as end:
         main(monkeypatch, *arguments)
     assert str(end.value.code).startswith(message) and not (project / "build").exists()
+
+
+def test_a_second_command_leaves_the_figures_of_the_first_alone(project, monkeypatch):
+    (project / "my_rule.py").write_text(BOTH)
+    kept = project / "build" / "own" / "figures" / "kept.png"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    with locked(project / "build" / "own"), pytest.raises(SystemExit) as end:
+        main(monkeypatch, "my_rule.py:mine")
+    assert end.value.code == "run.py: another run.py own is writing build/own: wait until it has ended"
+    assert kept.exists()
 
 
 def estimates_of(*rows):
@@ -204,11 +231,11 @@ def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=False)
     assert said == (
         "Your rule takes 100 pulls, and the best of the papers' rules (RAGE) 200 (geometric mean over 2 settings of the"
-        " mean pulls); it names a wrong arm in 20.0% of its runs."
+        " mean pulls); it names a wrong arm in 4 of 20 runs."
     )
     said = notebook_runs.sentence_of(estimates_of(*rows), budget=True)
     assert said == (
-        "Your rule names a wrong arm in 20.0% of the runs, and the best of the papers' rules (RAGE) in 0.0% (mean over"
+        "Your rule names a wrong arm in 20.0% of 20 runs, and the best of the papers' rules (RAGE) in 0.0% (mean over"
         " 2 settings)."
     )
     said = notebook_runs.sentence_of(estimates_of(rows[2], rows[5]).drop(columns="d"), budget=False)
@@ -217,15 +244,24 @@ def test_a_sentence_names_the_best_of_the_rules_that_are_no_yardsticks():
 
 def test_settings_with_runs_that_were_cut_off_enter_no_mean_of_a_sentence():
     rage = [(d, "rage", 10, 100.0, 0.0, 0) for d in (5, 9)]
-    cut = (9, OWN, 10, np.nan, np.nan, 7)
+    cut = (9, OWN, 10, np.nan, 1 / 3, 7)
     said = notebook_runs.sentence_of(estimates_of(*rage, (5, OWN, 10, 50, 0.0, 0), cut), budget=False)
     assert (
         said.startswith("Your rule takes 50 pulls, and the best of the papers' rules (RAGE)")
         and "in the one setting" in said
     )
-    assert said.endswith(" In other settings it was cut off in 7 of 20 runs.")
+    assert said.endswith("; it names a wrong arm in 1 of 13 runs that ended. It was cut off in 7 of 20 runs.")
     said = notebook_runs.sentence_of(estimates_of(*rage, cut), budget=False)
-    assert said == "Your rule was cut off in 7 of 10 runs."
+    assert said == "Your rule was cut off in 7 of 10 runs; it names a wrong arm in 1 of 3 runs that ended."
+    said = notebook_runs.sentence_of(estimates_of(*rage, (9, OWN, 10, np.nan, np.nan, 10)), budget=False)
+    assert said == "Your rule was cut off in 10 of 10 runs."
+
+
+def test_runs_that_two_panels_share_are_counted_once():
+    rows = [(5, "rage", 10, 100, 0.0, 0), (5, OWN, 10, 50, 0.1, 0), (9, "rage", 10, 1, 0.0, 0), (9, OWN, 10, 2, 0.0, 0)]
+    panels = [estimates_of(*rows).assign(options=panel) for panel in ("text", "certified")]
+    estimates = pd.concat(panels)[["options", *estimates_of().columns]]
+    assert notebook_runs.sentence_of(estimates, budget=False).endswith("it names a wrong arm in 1 of 20 runs.")
 
 
 def headless(folder, *parameters):

@@ -135,7 +135,7 @@ def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys)
     head = logs.arguments(folder / "log.csv")
     assert head["sigma"] == settings["pilot"]["bound"] and head["delta"] == pytest.approx(0.045)
     assert told(folder)[0] == times * K
-    assert "a pilot comes first" in run(capsys, "pilot", "pilot.csv", code=2)
+    assert "A pilot comes before all other measurements" in run(capsys, "pilot", "pilot.csv", code=2)
     assert "sigma is unknown again" in run(capsys, "undo", "wrong cuvettes")
     assert not (folder / "log.csv").exists() and (folder / "log_1.csv").exists()
     assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["pilot"] is None
@@ -224,11 +224,11 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
     rows = [f"{k};{k % 3};{k // 3}" for k in range(9)]
     Path("few.csv").write_text("\n".join(["vial;dose;batch no", *rows]))
     refused = run(capsys, "import", "few.csv", code=2)
-    assert "columns 'dose', 'batch no'" in refused.lower() and "option numbers" in refused and "option codes" in refused
+    assert "columns 'dose', 'batch no'" in refused.lower() and "--numbers" in refused and "--codes" in refused
     said = run(capsys, "import", "few.csv", "--numbers", "dose", "--codes", "batch no", "--squares", "dose")
-    assert '(--numbers "dose,batch no")' in refused
+    assert '--numbers "dose,batch no" ' in refused
     Path("warm.csv").write_text(Path("few.csv").read_text().replace("dose", "Temperature (°C)"), encoding="utf-8")
-    assert '--numbers "Temperature (°C)")' in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
+    assert '--numbers "Temperature (°C)" ' in run(capsys, "import", "warm.csv", "--codes", "batch no", code=2)
     assert "dose: numbers, 0 to 2" in said and "batch no: words: 0, 1, 2" in said and "a parabola in dose" in said
 
 

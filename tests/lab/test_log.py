@@ -626,7 +626,9 @@ def test_rows_that_are_in_no_entry_are_named_by_their_line(tmp_path):
     before = path.read_text()
     path.write_text(before + "1,0,0,1,0.5,0.25\n" + logs.text(logs.entry(1, sample([0, 0, 1]))))
     line = before.count("\n") + 1
-    with pytest.raises(ValueError, match=f"line {line}: '1,0,0,1,0.5,0.25' is in no entry: one begins with '# entry'"):
+    with pytest.raises(
+        ValueError, match=f"line {line}: '1,0,0,1,0.5,0.25' belongs to no entry: an entry begins with '# entry'"
+    ):
         Lab(patient(ARMS), path)
     path.write_text(re.sub("# end .*\n", "", before, count=1))  # by hand: the entry ends where the next one begins
     with pytest.warns(ReplayWarning, match=r"the entry in line \d+ was changed"):
@@ -654,7 +656,7 @@ def test_the_names_of_the_arms_are_kept_and_checked(tmp_path):
             Lab(patient(ARMS), names=wrong).save(path)
     with pytest.raises(ValueError, match="rewards are in 'mV' in the log and in 'V' here"):
         Lab(patient(ARMS), path, unit="V")
-    with pytest.raises(ValueError, match="names must be one for each of the 3 arms; got 2"):
+    with pytest.raises(ValueError, match="there must be one name for each of the 3 arms; got 2"):
         Lab(patient(ARMS), names=["a", "b"])
     with pytest.raises(ValueError, match="names must differ"):
         Lab(patient(ARMS), names=["a", "b", "a"])

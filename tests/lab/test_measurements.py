@@ -273,7 +273,7 @@ def test_what_another_column_tells_counts(tmp_path):
         (
             TABLE,
             {},
-            r"column .supplier. .* a few .* have equal effects \(--numbers \"supplier\"\), .* \(--codes \"supplier\"\)",
+            r"column .supplier. .* a few .*: write --numbers \"supplier\" if equal .*, or --codes \"supplier\" if",
         ),
         (TABLE, {"codes": ["price"]}, "no column 'price'; its columns are solvent, dose, supplier"),
         (TABLE, {"numbers": 3}, "columns must be given by their names; got 3"),
@@ -336,7 +336,7 @@ def test_the_names_of_arms_may_stand_in_any_column(tmp_path):
 
 def test_all_columns_that_may_be_codes_are_named_at_once(tmp_path):
     rows = "".join(f"{k};{k % 3};{k // 3}\n" for k in range(9))
-    with pytest.raises(ValueError, match="columns 'dose', 'batch' of .* option numbers"):
+    with pytest.raises(ValueError, match="columns 'dose', 'batch' of .* --numbers"):
         read_arms(write(tmp_path, f"vial;dose;batch\n{rows}"))
 
 

@@ -90,7 +90,7 @@ def test_a_log_with_other_requests_is_replayed_as_it_was(make, problem, tmp_path
                 as_elsewhere(lab, lab._request)
             lab.tell(exact(problem, lab.ask()))
     except ValueError as error:
-        assert problem is contract.SPHERE and "pulls must come in blocks of one of each arm" in str(error)
+        assert problem is contract.SPHERE and "each block of pulls must hold every arm once" in str(error)
         return
     assert problem is not contract.SPHERE
     lab.save(tmp_path / "log.csv")

@@ -124,6 +124,9 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
     "body, message",
     [
         ("    return Result(0)\n", "my_rule.py:mine is not a generator: it must `yield` the pulls"),
+        ("    yield [0, 0, 0]\n    return Result(0)\n", "my_rule.py:mine answered without a pull: it must `yield`"),
+        ("    yield\n", "asked for NoneType None; it must yield"),
+        ('    raise ValueError("one\\n\\n two")\n    yield\n', "raised ValueError in line 7: one two$"),
         ("    yield 3\n", r"asked for int 3; it must yield how often to pull each of the 3 arms, .* \(3,\)"),
         ("    yield [0.5, 1, 1]\n", r"asked for list \[0.5, 1, 1\]; it must yield"),
         ("    yield [1, 1]\n", r"asked for list \[1, 1\]; it must yield"),
@@ -171,10 +174,28 @@ def test_a_rule_is_played_on_the_streams_of_the_others_and_told_what_the_figure_
     told, how = {"delta": lambda d: d / 10, "sigma": 0.5}, {"by": "d", "runs": 2, "streams": "own", "seed": 4}
     rows = own_rule.played("my_rule.py:mine", SIZES, told, **how)
     assert capsys.readouterr().out.splitlines() == 2 * ["0.2 0.5 None"] + 2 * ["0.3 0.5 None"]
-    others = monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.2, budget=1)}, SIZES, **how)
     assert rows["algorithm"].unique() == [own_rule.OWN]
-    same = ["d", "run", "pulls", "recommendation"]
-    pd.testing.assert_frame_equal(rows[same], others[same])
+    shown = monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.2, budget=1)}, SIZES, **how)
+    same = ["d", "run", "pulls"]
+    pd.testing.assert_frame_equal(rows[same], shown[same])
+
+
+@pytest.mark.parametrize("items", [None, 1.5 * np.eye(12)[:5]])
+@pytest.mark.parametrize("means", [False, True])
+def test_no_row_is_known_to_be_the_best(written, items, means):
+    """The order of the arms is drawn for each run; which arm is the best, and with which noise, stays the same."""
+    if means and items is not None:
+        pytest.skip("items have no means of their own")
+    written("def first(arms, items, *, delta):\n    yield np.arange(len(arms)) + 1\n    return Result(0)\n")
+    truth = {"means": np.arange(12.0)[::-1]} if means else {"theta": np.arange(12.0)[::-1]}
+    problem = LinearBandit(np.eye(12), items, sigma=np.arange(12), **truth)
+    rows = own_rule.played("my_rule.py:first", problem, {"delta": 0.1}, runs=60)
+    assert 0 < rows["correct"].sum() < 25 and (rows["pulls"] == 78).all()
+    drawn = own_rule._reordered(problem, np.random.default_rng(0))
+    order = drawn.arms.argmax(axis=1)
+    assert (order != np.arange(12)).any() and (drawn.sigma == problem.sigma[order]).all()
+    assert (drawn.means == problem.means[order]).all() and sorted(drawn.gaps) == sorted(problem.gaps)
+    assert (drawn.items is drawn.arms) == (items is None)
 
 
 def test_a_run_is_cut_off_at_the_limit_or_at_twenty_times_the_longest_of_the_others(written, monkeypatch):

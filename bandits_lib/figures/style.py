@@ -232,17 +232,22 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread[0] = np.minimum(spread[0], mean * (1 - 1e-3))  # a logarithmic axis ends above 0
         ax.errorbar(at, mean, yerr=np.where(np.isnan(mean), 0, spread), **drawn(name))
         for _, row in points[points["mean"].isna()].reset_index(x).iterrows():
-            cut_off(ax, row[x], row, name)
+            edge = {at.min(): "left", at.max(): "right"} if len(at) > 1 else {}
+            cut_off(ax, row[x], row, name, edge.get(row[x], "center"))
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
     return ax
 
 
-def cut_off(ax, place, row, name, upwards=True):
-    """Draw an arrow at the end of the axis of pulls for an algorithm whose mean is unknown: runs were cut off."""
+def cut_off(ax, place, row, name, side="center", upwards=True):
+    """Draw an arrow at the end of the axis of pulls for an algorithm whose mean is unknown: runs were cut off.
+
+    `side` is the side of the words that stands at `place`: words at the first setting begin there.
+    """
     colour, words = look(name).colour, f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
     if upwards:
-        at, outline, where = (place, 1), UPWARDS, {"xytext": (0, -12), "ha": "center", "va": "top"}
-        ax.margins(y=0.2)  # for the words
+        words = words.replace("cut off ", "cut off\n")
+        at, outline, where = (place, 1), UPWARDS, {"xytext": (0, -12), "ha": side, "va": "top"}
+        ax.margins(y=0.25)  # for the words
     else:
         at, outline, where = (1, place), RIGHTWARDS, {"xytext": (-13, 0), "ha": "right", "va": "center"}
     axes = ax.get_xaxis_transform() if upwards else ax.get_yaxis_transform()

@@ -175,7 +175,7 @@ def test_runs_that_were_cut_off_are_a_hollow_arrow_and_enter_no_mean(made):
     rage, own = (container.lines[0].get_ydata() for container in ax.containers)
     assert rage.tolist() == [2000] and np.isnan(own).all()
     assert arrows(ax) == [([5, 1], style.UPWARDS, style.look("own").colour)]
-    assert [text.get_text() for text in ax.texts] == ["cut off 1/2"]
+    assert [text.get_text() for text in ax.texts] == ["cut off\n1/2"]
     assert ax.get_legend_handles_labels()[1] == ["RAGE", "your rule"]
     plt.close(fig)
 
@@ -183,7 +183,7 @@ def test_runs_that_were_cut_off_are_a_hollow_arrow_and_enter_no_mean(made):
 def test_a_rule_that_was_cut_off_before_its_first_pull_has_an_arrow_too():
     fig, ax = plt.subplots()
     style.sample_complexity(ax, estimates_of(rage=[1000, 3000], own=[-0, -0]), "d")
-    assert len(arrows(ax)) == 1 and ax.texts[0].get_text() == "cut off 2/2"
+    assert len(arrows(ax)) == 1 and ax.texts[0].get_text() == "cut off\n2/2"
     plt.close(fig)
 
 

@@ -91,7 +91,8 @@ def measured(
     entry = entries[id]
     for name, control in (("loser", loser), ("winner", winner)):
         if bool(getattr(entry, name)) != (control is not None):
-            raise ValueError(f"claim {id} has {'no' if control is None else 'an unnamed'} {name}: claims.yaml names it")
+            fault = f"no {name}, but claims.yaml names one" if control is None else f"a {name} without a name"
+            raise ValueError(f"claim {id} has {fault}: pass {name}= exactly if the entry in claims.yaml names it")
     if not isnan(entry.rule.printed):
         half = entry.factor * max(entry.error, printed_error)
         entry = entry._replace(rule=entry.rule._replace(half=half))
@@ -194,7 +195,8 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     Raises
     ------
     ValueError
-        If there are no claims, two notebooks or an id used twice, or if the claims differ from those of claims.yaml.
+        If there are no claims, if they are of two notebooks, if an id is used twice, or if the claims differ from those
+        of claims.yaml.
 
     Examples
     --------
@@ -220,10 +222,10 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
 
 
 def _check_complete(ids, entries, left_out):
-    """Refuse entries that were not measured, and what was measured or left out of none."""
+    """Refuse entries without a measured claim, and ids, measured or left out, without an entry."""
     if unmeasured := [id for id in entries if id not in ids | left_out]:
-        raise ValueError(f"claims.yaml has what was not measured: {', '.join(unmeasured)}")
+        raise ValueError(f"claims.yaml has claims that were neither measured nor left out: {', '.join(unmeasured)}")
     if unknown := sorted((ids | left_out) - set(entries)):
         raise ValueError(f"claims.yaml lacks {', '.join(unknown)}")
     if both := sorted(left_out & ids):
-        raise ValueError(f"measured and left out: {', '.join(both)}")
+        raise ValueError(f"claims must not be both measured and left out: {', '.join(both)}")

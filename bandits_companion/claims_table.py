@@ -150,7 +150,9 @@ def _check_letters(row):
     for prefix, any_letter in (("", judged), ("loser_", row["loser"]), ("winner_", row["winner"])):
         known, found = row[f"{prefix}letter"], _letter(row, prefix) if any_letter else ""
         if known != found:
-            raise ValueError(f"claim {row['id']} says {prefix}{known}, but its numbers say {found}: it is computed")
+            raise ValueError(
+                f"claim {row['id']} says {prefix}{known}, but its numbers say {found}: run its notebook again"
+            )
 
 
 def _letter(row, prefix="", margin=1.0):
@@ -242,7 +244,7 @@ def _outcome(rows, margin=1.0):
 
 
 def _doubt(rows, margin):
-    """Return why what holds is only not contradicted: slack, samples, or a loser that does not fail; or nothing."""
+    """Return why a sentence that holds is only not contradicted (slack, samples, a loser that does not fail), or ""."""
     if slack := next((row["slack"] for row in rows if row["slack"]), ""):
         return slack
     if sampled := max((row["sampled"] for row in rows), default=0):

@@ -41,7 +41,7 @@ def read(path: str | PathLike, ids: Collection[str], errata: pd.DataFrame) -> pd
     Raises
     ------
     ValueError
-        If nothing is said of an item, or a paper, kind, id or place does not exist; it names all faults.
+        If nothing is said of an item, or a paper, kind, id or place does not exist; the message names all faults.
 
     Examples
     --------

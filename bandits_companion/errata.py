@@ -13,7 +13,7 @@ from bandits_lib.files import atomic_write
 
 KINDS = {  # in the order of the page
     "error": "Errors: false as printed",
-    "gap in a proof": "Gaps in proofs: true, or true with the correction given here",
+    "gap in a proof": "Gaps in proofs: the statements are true, some only with the correction given here",
     "misprint": "Misprints",
     "remark": "Remarks: on statements that are true, or true in part",
 }
@@ -70,11 +70,11 @@ def _faults(entry):
         yield f"paper is {entry.get('paper')!r}"
     said = [name for name in ("quote", "paraphrase") if entry.get(name)]
     if len(said) != 1:
-        yield f"one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
+        yield f"it must have one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
     if entry.get("kind") not in KINDS:
         yield f"kind must be one of {', '.join(KINDS)}; it is {entry.get('kind')!r}"
     if not {"proof", "run"} & set(entry):
-        yield "neither proof nor run"
+        yield "it has neither proof nor run"
 
 
 def quotes(errata):

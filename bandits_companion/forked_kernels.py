@@ -1,6 +1,7 @@
 """Kernels of notebooks, forked on Linux from one process that has imported and loaded what they use.
 
-A new kernel takes five seconds to its first cell, for imports and compiled kernels. Elsewhere each is launched anew.
+A new kernel needs five seconds before its first cell, for imports and compiled kernels. On other systems each kernel is
+launched anew.
 """
 
 import atexit
@@ -19,7 +20,7 @@ MODULES = os.environ.get("PYTHONPATH")  # a fork has the modules that were found
 
 
 def fork_kernels():
-    """Let every Python kernel that this process starts from now on be a fork; without effect but on Linux."""
+    """Let every Python kernel that this process starts from now on be a fork; this has an effect on Linux only."""
     if sys.platform != "linux":  # forks of processes that have used Apple's frameworks crash
         return
     forkserver.set_forkserver_preload(["__main__", "bandits_companion.preloaded_kernel"])
@@ -85,7 +86,7 @@ def _serve(arguments, folder, environment, silent):
     if silent:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     Thread(target=_end_with_parent, daemon=True).start()
-    # the kernel's own watch over its parent would end it: that is the fork server
+    # without this argument the kernel would watch its parent, which is the fork server, and end itself
     launch_new_instance([*arguments, "--IPKernelApp.parent_handle=1"])
     atexit._run_exitfuncs()  # multiprocessing leaves them out
 

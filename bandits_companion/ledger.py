@@ -216,7 +216,7 @@ def of_figure(found):
 
 
 def _held(found):
-    """For each kind, how many of some sentences hold, and how many were run."""
+    """Return for each kind how many of the sentences hold, and how many were run."""
     return [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
 
 
@@ -230,12 +230,12 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     claims, errata : DataFrame
         Claims as `ledger.read` returns them, and errata as `errata.read` does.
     details : bool, default True
-        Whether to tell below each table all that was measured. Without it, the cells have formulas as a whole.
+        Whether everything that was measured follows below each table. If not, formulas in the cells are not cut.
 
     Returns
     -------
     str
-        The page. Every sentence has an anchor, and no cell is wider than 80 characters but for whole formulas.
+        The page. Every sentence has an anchor, and no cell is wider than 80 characters, except for whole formulas.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Run(NamedTuple):
 def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
 
-    With `said`, {figure: sentence}, it holds these alone, by number; `left_out` is as `failed`, of what was not run."""
+    With `said`, {figure: sentence}, the page has these figures alone, by number; `left_out` are notebooks not run."""
     page, failed, found = Path(page), dict(failed), figures(run)
     if said is not None:
         found = sorted((pair for pair in found if named(pair[1]) in said), key=_in_papers_order)

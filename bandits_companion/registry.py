@@ -104,14 +104,14 @@ def _nested_faults(given):
             continue
         for name, fields in nested.items():
             if not NAME.fullmatch(str(name)) or not isinstance(fields or {}, dict):
-                yield f"{field} has {name!r}: a name of letters and digits, and a mapping of fields"
+                yield f"{field} has {name!r}: it must be a name of letters and digits, with a mapping of fields"
             else:
                 yield from (f"{name}: {fault}" for fault in _unknown(fields or {}, allowed))
 
 
 def _unknown(given, known):
     if unknown := [str(name) for name in given if name not in known]:
-        yield f"unknown fields {', '.join(unknown)}; there are {', '.join(known)}"
+        yield f"unknown fields {', '.join(unknown)}; the known fields are {', '.join(known)}"
 
 
 def _faults(paper, given):
@@ -129,7 +129,7 @@ def _faults(paper, given):
         yield f"why must explain letters, {', '.join(LETTERS)}; it is {given.get('why')!r}"
     if not given.get("quote"):
         if set(kinds) - {"printed"} or given.get("kind") != "other":
-            yield "a finding, which quotes nothing, has the kind other and at most a printed number"
+            yield "a finding, which quotes nothing, must have the kind other, and no rule except printed"
         return
     if len(kinds) != 1:
         yield f"one of {', '.join(RULES)} is needed; there are {len(kinds)}"
@@ -140,7 +140,7 @@ def _faults(paper, given):
         yield f"edge must be one of {', '.join(EDGES)}; it is {given.get('edge')!r}"
     if paper in CONTROLLED and given["kind"] != "other" and not {"printed", "slack"} & set(given):
         if missing := [name for name in ("loser", "winner") if not given.get(name)]:
-            yield f"{' and '.join(missing)} missing, or slack: why there is none"
+            yield f"{' and '.join(missing)} missing: name each, or say in slack why there is none"
     yield from _faults_of_rule(kinds[0], given)
 
 
@@ -150,19 +150,19 @@ def _faults_of_rule(kind, given):
     if kind == "holds":
         yield from _faults_of_holds(what, given.get("edge"), given.get("margin"))
     elif "margin" in given:
-        yield "a margin belongs to holds"
+        yield "margin is allowed only with holds"
     if kind == "graded" and what not in ("large", "small"):
         yield f"graded must be large or small; it is {what!r}"
     if kind == "closeness" and what not in [*RULER]:
         yield f"closeness must be one of {', '.join(RULER)}; it is {what!r}"
     if kind in ("graded", "closeness") and given.get("edge") != "grade":
-        yield "a graded word and a closeness stand with edge: grade"
+        yield "graded and closeness are allowed only with edge: grade"
     if "side" in given and given["side"] not in (("below", "both", "some") if kind == "closeness" else ("some",)):
-        yield f"side must be some, or, of a closeness, below or both; it is {given['side']!r}"
+        yield f"side must be some (with closeness also below or both); it is {given['side']!r}"
     if kind == "printed":
         yield from _faults_of_printed(what)
         if given.get("edge") != "paper":
-            yield "a printed number has edge: paper"
+            yield "printed is allowed only with edge: paper"
 
 
 def _faults_of_holds(holds, edge, margin):
@@ -171,13 +171,14 @@ def _faults_of_holds(holds, edge, margin):
         return
     ends = [end for end in holds if isfinite(end)]
     if edge == "words" and (not ends or set(ends) - {0, 0.5, 1}):
-        yield f"words have the edge 0 or 1, or, of most, a half; holds is {holds!r}"
+        yield f"with edge: words, holds must end at 0 or 1 (at 0.5 for the word most); it is {holds!r}"
     if margin is not None:
         kind, value = next(iter(margin.items())) if isinstance(margin, dict) and margin else (margin, None)
         if kind not in [*MARGINS] or (value is not None and value not in MARGINS[kind]):
             yield f"margin must be one of {MARGINS}; it is {margin!r}"
         elif (1 if kind == "ratio" else 0) not in holds:
-            yield f"a margin of {kind} lies about {1 if kind == 'ratio' else 0}, which is no edge of holds {holds!r}"
+            middle = 1 if kind == "ratio" else 0
+            yield f"a margin of {kind} lies about {middle}, which must be an end of holds; holds is {holds!r}"
 
 
 def _faults_of_printed(printed):

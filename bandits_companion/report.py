@@ -245,7 +245,7 @@ def _tie(outcomes):
 
 
 def _others(source, wanted, outcomes):
-    """Yield the sentences, or with an @ readings, that a pattern names and that have another outcome."""
+    """Yield the sentences (or readings, if the pattern has an @) that a pattern names and that have another outcome."""
     known = {id: outcome for id, outcome in source.outcomes.items() if ("@" in id) == ("@" in wanted)}
     named = {id: outcome for id, outcome in known.items() if fnmatchcase(id, wanted)}
     yield from (f"{id} is {outcome}" for id, outcome in named.items() if outcome not in outcomes)
@@ -258,7 +258,7 @@ def _within(source, about):
     low, high, name = about.split()
     row = _claim(source, name)
     if not float(low) <= row["low"] <= row["high"] <= float(high):
-        raise ValueError(f"these words are tied to {low} to {high}, but {row['id']} is {measured(row)}")
+        raise ValueError(f"these words are for values from {low} to {high}, but {row['id']} is {measured(row)}")
     return ""
 
 
@@ -446,7 +446,7 @@ def save(out: str | PathLike, figures: str | PathLike = "../figures", notebooks:
     Raises
     ------
     ValueError
-        If templates have faults; it names all of them, and the templates without faults are written.
+        If templates have faults; the message names all of them, and the templates without faults are written.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def check_committed():
         "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", ":(exclude)README.md"
     )
     if changed is None:
-        raise ValueError("verdicts are written from a git checkout only: here is none")
+        raise ValueError("verdicts are written from a git checkout only, and this folder is not one")
     if changed:
         files = ", ".join(line[3:] for line in changed.splitlines()[:5])
         raise ValueError(f"verdicts are written from committed code only, and {files} changed: commit, or give --seed")
@@ -145,7 +145,7 @@ def runs_of(paper: str, log: str | PathLike) -> str:
     """Return in a sentence how many sealed runs of a paper were begun, stopped and continued, and ended."""
     runs = read_log(log)
     runs = runs[runs["paper"] == paper]
-    same = ["commit", "seed", "state"]  # begun anew with what the run before has, which had not ended
+    same = ["commit", "seed", "state"]  # begun again with the values of the run before, which had not ended
     again = int(((runs[same] == runs[same].shift()).all(axis=1) & (runs["state"] == "begun")).sum())
     begun, ended = ((runs["state"] == state).sum() for state in ("begun", "ended"))
     continued = f", {again} continued after a stop" if again else ""
@@ -156,7 +156,7 @@ def runs_of(paper: str, log: str | PathLike) -> str:
 
 
 def about(figures):
-    """Return {notebook: (seed, library hash, notebook hash)} of the json files beside its figures; refuse two."""
+    """Return {notebook: (seed, library hash, notebook hash)} of the json files of its figures; refuse two values."""
     found: dict[str, tuple] = {}
     for file in sorted(Path(figures).glob("*/*.json")):
         told_here = json.loads(file.read_text(encoding="utf-8"))
@@ -176,7 +176,9 @@ def keep_explored(figures, out, sealed):
     if unknown := [file.stem for file in files if file.stem not in of]:
         raise ValueError(f"no json says with which seed {', '.join(unknown)} was run")
     if confirmed := [file.stem for file in files if of[file.stem][0] in sealed]:
-        raise ValueError(f"{', '.join(confirmed)} was run with a sealed seed, and did not explore")
+        raise ValueError(
+            f"{', '.join(confirmed)} was run with a sealed seed: only claims of other seeds are kept as explored"
+        )
     for file in files:
         seed, library, notebook = of[file.stem]
         kept = pd.read_csv(file, dtype=str, keep_default_na=False).assign(seed=seed, library=library, notebook=notebook)
@@ -276,7 +278,7 @@ def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv
 
 
 def _sentences_of(claims):
-    """{id of a sentence: its place, quotation, rule and outcome}; also of the second edition's columns."""
+    """{id of a sentence: its place, quotation, rule and outcome}; claims may have the columns of the second edition."""
     if "letter" in claims:
         outcomes = sentences(claims)["outcome"].to_dict()
         rows = claims[claims["quote"] != ""].to_dict("records")

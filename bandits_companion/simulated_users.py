@@ -61,10 +61,10 @@ def world(rng, size=0.2, least=0.2, curved=0.0, odd=0.0, noise="gaussian", level
 
 
 PLATE = 50  # pulls in a row of a file that has more than SINGLE pulls
-PLATES = 20  # rows of an arm in one file, at most: larger plates then
+PLATES = 20  # rows of an arm in one file, at most; for more pulls the plates are larger
 SINGLE = 200  # up to so many pulls a row is one pull
 PATIENCE = 5_000  # steps after which an experiment is given up
-MOST = 500_000  # single pulls of a request for which it is given up
+MOST = 500_000  # an experiment is given up if one request has more single pulls
 
 
 class Bench:
@@ -511,13 +511,13 @@ def in_series(bench, arm, alike=0.2):
 
 
 def in_groups(arm, size):
-    """Return, for arms in order, the first pull of each pull's group of so many successive ones of its arm."""
+    """Return for each pull the first pull of its group: `size` successive pulls of one arm; `arm` is sorted."""
     i = np.arange(len(arm))
     return i - (i - np.searchsorted(arm, arm)) % size
 
 
 def favouring(noise):
-    """Return a nature in which the noise of the second best arm is another."""
+    """Return a nature in which the second best arm has different noise."""
     return lambda bench, arm: np.where(arm == bench.second, steady(bench, arm, noise), steady(bench, arm))
 
 
@@ -554,7 +554,7 @@ REFUSED, UNSEEN = ("refused",), "LinearityWarning: whether"
 DAY_SAID = DRIFT_SAID + LINEARITY_SAID  # days of the arms look like means that are not linear
 GAUSSIAN = "None means unknown Gaussian noise that is the same for all arms"  # rage
 GIVEN_THE_PAST = "with means x'theta in [0, 1] given the past"  # bounded_rage
-PHASE_SHARES = "An offset shared by all rewards of a phase breaks the guarantee"  # bounded_rage
+PHASE_SHARES = "An offset that all rewards of a phase share breaks the guarantee"  # bounded_rage
 NOT_BY_REWARD = "Whether a pull is missing must not depend on its reward"  # Lab.close
 NO_PROGRAM = "one reading was entered as several replicates, or that results were left out or repeated"
 NO_LEVEL = "A random order protects the comparison of arms only if the features have a column of ones"  # the notebook

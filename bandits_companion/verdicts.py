@@ -76,7 +76,7 @@ class Rule(NamedTuple):
 
 
 def letter(rule: Rule, interval: Sequence[float], margin: float = 1.0) -> str:
-    """Return the letter of a statement; `margin` times as wide are all margins of ties and of closeness."""
+    """Return the letter of a statement; all margins of ties and closeness are made `margin` times as wide."""
     found = _letter(rule, interval, margin)
     return "U" if found == "F" and rule.side == "some" else found
 
@@ -187,7 +187,7 @@ def detects(rule: Rule, interval: Sequence[float]) -> float:
 def of_kind(letters: Mapping[tuple[str, str], str]) -> str:
     """Return the letter of one kind of readings from {(part, reading): letter}: the worst part of each reading.
 
-    Several readings: their letter if it is one, "D" if some hold and some do not, and otherwise the worst.
+    Of several readings, return the common letter, or "D" if some hold and some do not, or else the worst letter.
     """
     readings: dict[str, str] = {}
     for (_, reading), found in letters.items():

@@ -57,16 +57,16 @@ DOUBTS = {"were told before": "If these are new measurements", "Is it a typing e
 SHOWN = 50  # arms on the screen; files hold all arms
 
 STEPS = """an experiment, step by step:
-  import arms.csv     read the arms: a csv with one row for each arm, whose first column is its name
-  pilot               only if you want a plan and do not know sigma: write pilot.csv; then give: pilot pilot.csv
+  import arms.csv     read the arms: a csv with one row for each arm; the first column is the name of the arm
+  pilot               only if you want a plan and do not know sigma: write pilot.csv; fill it, then run: pilot pilot.csv
   plan --gap G        say how many measurements to expect, if G is the smallest difference that matters to you
   ask                 say what to measure now; write the rewards into to_measure.csv, one row per measurement
-  tell to_measure.csv hand over the results, all or some of them; it says what comes next, or the answer
+  tell to_measure.csv hand over all or some of the results, and read what comes next, or the answer
   standings           say which arm leads, and which may still be the best
   report              write everything on one page, report.html
   undo "reason"       take back the last file
 
-Every command works in the current folder, or in that of --folder. COMMAND --help lists its options."""
+Every command works in the current folder, or in the folder given with --folder. COMMAND --help lists its options."""
 
 
 class Experiment:
@@ -160,7 +160,7 @@ class Experiment:
 
     @property
     def delta(self):
-        """Return the part of delta that the bound on sigma leaves."""
+        """Return delta without the share that is spent on the bound on sigma."""
         return self.settings["delta"] - (self.settings["pilot"] or {"delta": 0.0})["delta"]
 
     def rule(self):
@@ -226,8 +226,9 @@ def import_(given, folder):
     with locked(experiment.path(SETTINGS)):
         if experiment.log.exists():
             raise ValueError(
-                f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another one with "
-                "--folder NAME, and tell it the files of this experiment, measured_1.csv and so on."
+                f"The experiment in {folder.resolve()} has measurements and stays as it is: begin another "
+                "experiment with --folder NAME, and hand over the files of this one to it with the command tell: "
+                "measured_1.csv and so on."
             )
         settings = {
             "arms": source.name,
@@ -251,7 +252,7 @@ def import_(given, folder):
         home = experiment.path(source.name)
         tried = Experiment(source.parent, settings)
         if len(tried.names) == 1:
-            raise ValueError(f"{source} has only one arm: give at least two, with a row for each.")
+            raise ValueError(f"{source} has only one arm: give at least two arms, each in a row of its own.")
         if not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")):
             print("Compiling the numerical kernels, once: a minute, or several on a slow machine.", file=sys.stderr)
         Lab(tried.rule(), names=tried.names)  # refuses wrong arms and settings before anything is written
@@ -287,13 +288,16 @@ def understood(experiment):
     parts += [f"a constant for each {name}" for name in words]
     print(f"Assumed: the mean reward is a sum of {', '.join(parts)}; nothing else matters.")
     if straight:
-        print(f"If a number may have its best value in between, import again with --squares {','.join(straight)!r}")
+        print(
+            "If the best value of a number may lie inside its range, import again with "
+            f"--squares {','.join(straight)!r}"
+        )
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")
     arm, reward = experiment.columns
     print(
         f"Files of measurements have the columns {arm!r} and {reward!r}{told['unit'] and ' in ' + told['unit']} "
-        "(--reward-column NAME for another)."
+        "(to name another column of results, import again with --reward-column NAME)."
     )
     noise = f"sigma is {experiment.measure(told['sigma'])}" if told["sigma"] else "sigma is unknown"
     spent = f"{told['budget']} may be spent" if told["cost"] else f"{told['budget']} measurements may be made"
@@ -372,11 +376,11 @@ def plan_(given, experiment):
     gap = positive("gap", given.gap) or experiment.settings["gap"]
     sigma = positive("sigma", given.sigma) or experiment.sigma
     if gap is None:
-        raise ValueError("A plan needs --gap G, the smallest lead of the best that matters to you.")
+        raise ValueError("A plan needs the smallest lead of the best arm that matters to you: give it as --gap G.")
     if sigma is None:
         raise ValueError(
-            "A plan needs the noise: give a guess as --sigma S (the standard deviation of one measurement about its "
-            "mean, which only the plan uses), or make a pilot first."
+            "A plan needs sigma, the standard deviation of one measurement about its mean: give a guess as --sigma S, "
+            "which only the plan uses, or make a pilot first."
         )
     planned = simulated(experiment, gap, sigma, given.runs)
     own = "gse" if experiment.settings["budget"] else "rage"
@@ -384,8 +388,9 @@ def plan_(given, experiment):
     print(rounded(planned).to_string())
     best = planned.table.loc[own]
     print(
-        f"Recommended, and what ask uses: {own}, about {best['pulls']:,.0f} measurements in {best['requests']:.0f} "
-        f"request{'s' * (round(best['requests']) != 1)}, nine in ten times at most {best['nine_in_ten']:,.0f}."
+        f"Recommended: {own}, which the command ask uses. It takes about {best['pulls']:,.0f} measurements in "
+        f"{best['requests']:.0f} request{'s' * (round(best['requests']) != 1)}, and in nine of ten experiments at most "
+        f"{best['nine_in_ten']:,.0f}."
     )
     with locked(experiment.path(SETTINGS)):
         Experiment(experiment.folder).write(gap=gap, planned=float(planned.table["pulls"].min()))
@@ -441,7 +446,7 @@ def warn_of_the_first(experiment, asked):
         warnings.warn(
             f"the first request is {asked:,} measurements, but a plan for --gap {told['gap']:g} needs "
             f"{told['planned']:,.0f} in all. Are gap, largest gap and sigma in the unit of the rewards? If not, "
-            "import the arms again with other values: nothing is measured yet",
+            "import the arms again with other values, which is possible as long as nothing is measured",
             stacklevel=2,
         )
 
@@ -493,11 +498,11 @@ def answer(experiment, lab):
     ends = [f"the highest {own[key]}" for key in numbers if best[key] == described[key].max()]
     ends += [f"the lowest {own[key]}" for key in numbers if best[key] == described[key].min()]
     if told["budget"]:
-        said += " A budget promises no probability: standings says how far the others may be ahead."
+        said += " With a budget the rule promises no probability: standings says how far the others may be ahead."
     else:
         wrong = f"more than {experiment.measure(told['accept'])} behind the best" if told["accept"] else "wrong"
         said += f" It is {wrong} with probability at most {told['delta']:g} if the assumed model is right."
-    return f"{said} It has {' and '.join(ends)} of all: a better one may lie beyond." if ends else said
+    return f"{said} It has {' and '.join(ends)} of all arms: a better arm may lie beyond." if ends else said
 
 
 def tell(given, experiment):
@@ -520,7 +525,7 @@ def tell(given, experiment):
 def is_recorded(experiment, lab, path, sure):
     """Return whether the rows of a file are the last ones in the log, because a tell was interrupted or repeated.
 
-    Chance may explain why a few rewards are the same again, but not in a form that is older than the log.
+    A few rewards may be equal by chance, so `told_before` tests the rows of a form that is newer than the log.
     """
     if not last_marks(lab) or marks(experiment, path) != last_marks(lab):
         return False
@@ -602,7 +607,7 @@ def standings(given, experiment):
 
 
 def known_now(experiment, lab) -> Standings:
-    """Return the standings; if sigma is unknown, the first request bounds it."""
+    """Return the standings; if sigma is unknown, a bound on it comes from the first request."""
     known = lab.standings(sigma=None if experiment.sigma else FIRST)
     if known.proved:  # the test of the rule is stronger than the intervals
         known.table["in_play"] = np.arange(len(known.table)) == known.leader
@@ -715,11 +720,11 @@ def parser():
     new.add_argument("--delta", type=number, default=0.05, help="largest probability of a wrong answer (0.05)")
     new.add_argument("--budget", type=int, help="number of measurements, or with --cost their total cost")
     new.add_argument("--sigma", type=number, help="standard deviation of one measurement, if you know it")
-    new.add_argument("--gap", type=number, help="smallest lead of the best that matters, for plan")
+    new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you; plan uses it")
     new.add_argument(
         "--largest-gap",
         type=number,
-        help="largest difference you expect; the first request is made to find half of it",
+        help="largest difference you expect; the first request is large enough to find half of it",
     )
     new.add_argument(
         "--accept",
@@ -736,19 +741,21 @@ def parser():
     new.add_argument("--cost", default="", help="column with the cost of a measurement")
     new.add_argument("--arm-column", default="", help="column with the name of the arm (default: the first)")
     new.add_argument("--reward-column", default="", help="column with the result in your files (default: reward)")
-    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate")
+    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate")
 
     new = command("pilot", pilot, "estimate sigma: without a file, write pilot.csv; with the file, read the results")
     new.add_argument("file", nargs="?")
     new.add_argument("--sure", action="store_true", help="take the file although rewards lie far from the others")
 
     new = command("plan", plan_, "say how many measurements to expect")
-    new.add_argument("--gap", type=number, help="smallest lead of the best that matters to you")
+    new.add_argument("--gap", type=number, help="smallest lead of the best arm that matters to you")
     new.add_argument("--sigma", type=number, help="a guess of the noise, used only for the plan")
     new.add_argument("--runs", type=int, default=100, help="number of simulated experiments (100)")
 
     new = command("ask", ask, f"say what to measure now, and write {FORM}")
-    new.add_argument("--plate", type=int, choices=tuple(ROWS), help="wells of a plate; later commands use it too")
+    new.add_argument(
+        "--plate", type=int, choices=tuple(ROWS), help="number of wells of a plate; later commands use it too"
+    )
 
     new = command("tell", tell, "hand over a csv with some or all of the measurements asked for")
     new.add_argument("file")

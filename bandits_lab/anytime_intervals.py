@@ -50,7 +50,7 @@ def from_rule(experiment, **here):
     found |= {key: value for key, value in here.items() if value is not None}
     found["sigma"] = FIRST if found["sigma"] is None else found["sigma"]
     if found["arms"] is None:
-        raise ValueError(f"{experiment.rule} was told no arms: give them to standings")
+        raise ValueError(f"standings need the arms, but {experiment.rule} was given none: pass arms= to standings")
     largest = ", the largest of the arms'" if np.ndim(found["sigma"]) else ""
     return found | {"source": source + largest}
 
@@ -131,14 +131,17 @@ def _lead(known):
     if low > 0:
         return f"{between}, so it is proved to be the best"
     if high < 0:
-        return f"{between}, so another is better"
+        return f"{between}, so another item is better"
     if known.proved:
         ahead = np.sort(known.table["behind"].to_numpy())[1]
         return (
             f"it is about {ahead:.3g} ahead of the next. The intervals hold simultaneously and at all times, so they "
             "are wider than those of the rule's own test, which has proved the answer"
         )
-    return f"{between}, so these measurements alone do not prove it: another may be better, by {-low:.4g} at most"
+    return (
+        f"{between}, so these measurements alone do not prove that it is the best: another item may be better, by "
+        f"{-low:.4g} at most"
+    )
 
 
 def _limits(shown):
@@ -189,9 +192,11 @@ def _threshold(arms, counts, sigma, delta, u):
 
 
 def _bounded_by_first_request(lab, told):
-    """Return a bound on sigma, its source, and the part of delta that the bound leaves."""
+    """Return a bound on sigma, its source, and delta without the share that is spent on the bound."""
     if told["sigma"] != FIRST:
-        raise ValueError(f"sigma must be a number, one for each arm, or {FIRST!r}; got {told['sigma']!r}")
+        raise ValueError(
+            f"sigma must be a number, a list of one number for each arm, or {FIRST!r}; got {told['sigma']!r}"
+        )
     first = [sample for sample, request in zip(lab.log, lab.requests, strict=True) if request == 1]
     share = SHARE * check_delta(told["delta"])
     try:
@@ -226,8 +231,8 @@ def standings(
         Items, one per row; by default those of the rule, or the arms.
     sigma : float or (K,) array_like or "first request", optional
         Standard deviation of the noise, or an upper bound on it; the largest of several values counts. The default is
-        the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. With "first request", the default of a rule without
-        sigma, the replicates of the first request bound sigma as in `sigma_upper`, with a tenth of delta.
+        the rule's sigma or sigma_max, and 0.5 for `bounded_rage`. "first request", the default if the rule has no
+        sigma, means the bound of `sigma_upper` from the replicates of the first request, with a tenth of delta.
     delta : float, optional
         Error probability; by default that of the rule, or 0.05 for rules with a budget.
     u : float, default 1.0
@@ -248,8 +253,9 @@ def standings(
 
     Notes
     -----
-    All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta. The ends of `lead` are
-    the smallest ends of the leads over single items. For a logistic model every arm is its own item, and sigma is 0.5.
+    All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta. The lower end
+    of `lead` is the smallest lower end of the leads over single items, and the upper end is the smallest upper end. For
+    a logistic model every arm is its own item, and sigma is 0.5.
 
     References
     ----------

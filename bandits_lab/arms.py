@@ -13,9 +13,9 @@ import pandas as pd
 
 from bandits_lab.measurements import MISSING, UNIT, Numbers, label, spelled, table
 
-FEW = 6  # for at most so many arms, most arms may have a word of their own
-SHARE = 0.75  # for more arms, a column with more different words per arm holds names
-MANY_CODES = 20  # a column with more different whole numbers holds no codes
+FEW = 6  # with at most so many arms, most arms may have a word of their own
+SHARE = 0.75  # with more arms, a column holds names if its different words exceed this share of the arms
+MANY_CODES = 20  # a column with more different whole numbers than this holds no codes
 SCALED = " (scaled)"
 
 
@@ -27,7 +27,11 @@ def check_cells(path, columns, rows):
     for line, row in rows:
         for name in columns:
             if row[name].lower() in MISSING:
-                way_out = "" if name == columns[0] else ": fill it, or leave the column out (option ignore)"
+                way_out = (
+                    ""
+                    if name == columns[0]
+                    else ": fill it, or leave the column out with --ignore (in Python: ignore=)"
+                )
                 raise ValueError(f"line {line} of {path}: {name} is {row[name] or 'empty'}{way_out}")
     for (before, _), (line, row) in _twice(rows, lambda row: row[columns[0]]):
         raise ValueError(
@@ -36,7 +40,7 @@ def check_cells(path, columns, rows):
 
 
 def check_words(path, rows, name, said):
-    """Refuse words that differ only in capitals or blanks and, if not `said` to be codes, units and names of arms."""
+    """Refuse words that differ only in capitals or blanks; if not `said` to be codes, also units and names of arms."""
     words: dict[str, int] = {}
     for line, row in rows:
         words.setdefault(row[name], line)
@@ -52,13 +56,13 @@ def check_words(path, rows, name, said):
     if len(units) == len(words) > 1:
         raise ValueError(
             f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
-            f"first line ('{name} [{units[0]}]') and the numbers alone below, or name the column in the option codes "
-            "if they are words"
+            f"first line ('{name} [{units[0]}]') and the numbers alone below; or, if they are "
+            "words, name the column with --codes (in Python: codes=)"
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(
-            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms: leave it "
-            "out (option ignore), or name it in the option codes"
+            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms, as if it held "
+            "names: leave it out with --ignore (in Python: ignore=), or name it with --codes (in Python: codes=)"
         )
 
 
@@ -153,8 +157,8 @@ def read_arms(
     Raises
     ------
     ValueError
-        For an empty cell, equal names, arms or words that are alike, words that look like names or numbers, and a
-        column of a few whole numbers that is neither in `numbers` nor in `codes`. The message names the line.
+        For an empty cell, two equal names, two arms or words that are alike, words that look like names or numbers, and
+        a column of a few whole numbers that is neither in `numbers` nor in `codes`. The message names the line.
 
     Notes
     -----
@@ -219,7 +223,9 @@ def _numbers(path, rows, name, read):
             errors.append(error)
     if errors and (values or any(read.nearly(row[name]) for _, row in rows)):
         unit = ", and the unit into the first line" if any(UNIT.fullmatch(row[name]) for _, row in rows) else ""
-        raise ValueError(f"{errors[0]}{unit}; or name {name!r} in the option codes if it holds words")
+        raise ValueError(
+            f"{errors[0]}{unit}; or, if column {name!r} holds words, name it with --codes (in Python: codes=)"
+        )
     return None if errors else values
 
 

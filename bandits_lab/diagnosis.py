@@ -97,7 +97,7 @@ def detectable(df, noise_df, level):
 
 WIDTH, MARGIN = 100, 12  # characters of the printed text
 FEW = 4  # arms that a text names
-WAY_OUT = "give the rule a floor= (a share of every batch for all arms)"
+WAY_OUT = "pass floor= to the rule (the share of every batch that is spread over all arms)"
 MISSING = "Add the missing features (squares, products), or take np.eye(K) as arms, which assumes nothing."
 
 
@@ -257,16 +257,16 @@ def diagnose(
     Raises
     ------
     ValueError
-        For bad arguments; for a sample with another number of arms, without pulls, or with sums that are not finite;
-        and for another number of names.
+        For bad arguments; for a sample that has no pulls, sums that are not finite, or not K arms; and for names that
+        are not K.
 
     Notes
     -----
-    The F test is exact for Gaussian noise and counts fixed beforehand. With counts that a rule chose from earlier
-    rewards, it rejected a true linear model in 4.1 to 5.0 % (`rage`) and 4.3 to 5.1 % (`lazy_track_and_stop`) of 4,000
-    simulated experiments on each of three instances, at the level 0.05 (standard error 0.3 %). The test cannot find a
-    misfit that is linear on the arms pulled, or a misfit of an arm with leverage 1. Optimal designs pull few more arms
-    than dimensions; the option `floor` of the rules gives every arm a share.
+    The F test is exact for Gaussian noise and counts fixed beforehand. We also simulated counts that a rule chose from
+    earlier rewards, 4,000 experiments on each of three instances. At the level 0.05 the test rejected a true linear
+    model in 4.1 to 5.0 % of them with `rage`, and in 4.3 to 5.1 % with `lazy_track_and_stop` (standard error 0.3 %).
+    The test cannot find a misfit that is linear on the arms pulled, or a misfit of an arm with leverage 1. Optimal
+    designs pull few more arms than dimensions; the option `floor` of the rules gives every arm a share.
 
     References
     ----------
@@ -320,7 +320,7 @@ def _checked(sample, names, K):
     if not counts.any() or (counts < 0).any():
         raise ValueError(f"counts must be positive for some arm and negative for none; got {counts}")
     if names is not None and len(names) != K:
-        raise ValueError(f"names must be one per arm, {K}; got {len(names)}")
+        raise ValueError(f"there must be one name for each of the {K} arms; got {len(names)} names")
     labels = pd.Index(range(K) if names is None else names, name="arm")
     return Sample(counts, sums.astype(float), squares.astype(float)), labels
 
@@ -428,14 +428,15 @@ def _unseen(kinds, kind, sample, names):
         measured = int(np.count_nonzero(merged.counts))
         return (
             "whether rewards are linear in the features cannot be seen: a linear fit goes through the means of "
-            f"{measured} arms, as many as were measured, whatever they are. The answer is only as sure as that "
-            "assumption"
+            f"all {measured} measured arms, whatever these means are. The answer is only as sure as the assumption "
+            "that rewards are linear"
         )
     one = len(blind) == 1
     return (
         f"whether rewards are linear in the features cannot be seen for arm{_listed(names[blind])}: "
-        f"{'it was' if one else 'each was'} never measured, or the linear fit goes through its mean whatever that is. "
-        f"That {'it is' if one else 'these are'} not the best is only as sure as that assumption"
+        f"{'it was' if one else 'each was'} never measured, or the linear fit goes through its mean, whatever the mean "
+        f"is. That {'it is' if one else 'these are'} not the best is only as sure as the assumption that rewards are "
+        "linear"
     )
 
 
@@ -450,8 +451,9 @@ def _hardly_seen(found, answer, names):
         return ""
     return (
         f"whether rewards are linear in the features can hardly be seen for arm{_listed(names[faint])}: they were "
-        f"measured too rarely. If one of them were better than the fit says by {TWICE:g} times its distance from the "
-        "answer, or the answer worse by as many times its lead, the test would miss it with a probability above 0.2. "
+        f"measured too rarely. Suppose that one of them is better than its fitted value by {TWICE:g} times its "
+        f"distance from the answer, or that the answer is worse than its fitted value by {TWICE:g} times its lead: the "
+        "test would miss this with a probability above 0.2. "
         "The answer is only as sure as the model"
     )
 

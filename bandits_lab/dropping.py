@@ -68,7 +68,7 @@ def following(algorithm, reply, without=None):
 
 
 def left_out(request, had, gone, arms=None, may=None):
-    """Return a request (K,) without dropped arms; other arms replace them where the rest measures fewer dimensions.
+    """Return a request (K,) without dropped arms; other arms replace them if the rest spans fewer dimensions.
 
     had : (K,) pulls told in answer to it; arms : (K, d), or None if unknown; may : rows that may be pulled
     """
@@ -180,8 +180,9 @@ def check_left(lab, gone):
     given, found = lab._fresh.arguments, lab._after
     if found.how == "restart" and lab._request > 1 and any(request == 1 for request, _ in lab._drops):
         raise ValueError(
-            f"an arm was dropped while {lab.experiment.rule} began, which set the constant of its threshold; another "
-            "drop would change that constant. Begin another experiment, with history=(arms, total(lab.log))"
+            f"an arm was dropped in the first request of {lab.experiment.rule}, which set the constant of its "
+            "threshold; another drop would change that constant. Begin another experiment, with "
+            "history=(arms, total(lab.log))"
         )
     arms = np.asarray(given.get("arms", np.ones((0, 1))), dtype=float)
     left = np.setdiff1d(np.arange(len(arms)), gone)
@@ -203,7 +204,7 @@ def _what_stands(lab, gone, active, kept, level):
     """Return why an experiment cannot go on, and what is known."""
     rule, delta = lab.experiment.rule, lab._fresh.arguments.get("delta")
     apart = "items in play from the threshold" if level else "the items in play from each other"
-    comparable = f"; the arms left compare items {_listed(kept)} with each other" if 1 < len(kept) < len(active) else ""
+    comparable = f"; with the arms left, items {_listed(kept)} can be compared" if 1 < len(kept) < len(active) else ""
     error = "" if delta is None else ", whose probability of error is added to that of this one"
     return (
         f"arms {_listed(gone)} cannot be dropped here: without them no measurement distinguishes {apart}. Known so "

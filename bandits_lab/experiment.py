@@ -4,8 +4,8 @@ Numbers are written to 17 digits and compared within a tolerance, because the la
 rounded numbers. Two arrays are the same if no entry differs by more than 1e-12 of the largest entry of its column (each
 feature has its own unit) or 1e-15 of the largest entry of all (rounding errors in a column that should be zero).
 Arrays, lists and data frames of the same numbers are the same. Functions of this project are compared by name, a user's
-function by its source, its defaults and the values that it refers to. An argument that the log does not name may have
-its default here. An argument that the rule no longer has may have its value in GONE in the log.
+function by its source, its defaults and the values that it refers to. If the log does not name an argument, its
+value here must be the default. If the rule no longer has an argument, its value in the log must be that in GONE.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def _labels_differ(logged, here):
     clauses, one, other = [], logged.names, here.names
     if one and other and one != other:
         k = next((k for k, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-        clauses += [f"it names {len(one)} arms in the log and {len(other)} here"] if k is None else []
+        clauses += [f"{len(one)} arms have names in the log and {len(other)} here"] if k is None else []
         clauses += [] if k is None else [f"arm {k} is {one[k]!r} in the log and {other[k]!r} here"]
     if logged.unit and here.unit and logged.unit != here.unit:
         clauses.append(f"rewards are in {logged.unit!r} in the log and in {here.unit!r} here")

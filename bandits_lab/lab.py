@@ -125,7 +125,9 @@ class _Story:
         if row is not None:
             verb = "answers" if row.count > 0 else "makes"
             at = self.lab._request
-            raise ValueError(f"line {row.line}: {verb} request {row.request} where the algorithm is at request {at}")
+            raise ValueError(
+                f"line {row.line}: the row {verb} request {row.request}, but the algorithm is at request {at}"
+            )
 
     def _outlive(self, entry):
         """Keep the rewards that were told after the algorithm was done."""
@@ -160,7 +162,7 @@ class _Story:
             return ""
         return (
             f"its end, {self.log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
-            "Tell the measurements again that ask() still wants; the next save turns the end into a remark"
+            "Tell again the measurements that are still wanted, see ask(); the next save turns the end into a remark"
         )
 
     def _differs(self):
@@ -169,8 +171,8 @@ class _Story:
         (request, apart, pulls), *later = self.differing
         more = f", and {len(later)} later requests differ too" if later else ""
         return (
-            f"the log holds another request {request} than the algorithm computes here ({apart} of its {pulls} "
-            f"measurements differ{more}). The requests and rewards in the log count, and the rule fits those. "
+            f"request {request} in the log differs from the one that the algorithm computes here ({apart} of its "
+            f"{pulls} measurements differ{more}). The requests and rewards in the log count, and the rule fits those. "
             f"Likely causes: {logs.MACHINE}"
         )
 
@@ -282,7 +284,7 @@ class Lab(Drive):
     ------
     ValueError
         For an algorithm that is not a fresh rule, a log of another experiment (the message says what differs), a row
-        that cannot be right (with its line number), and pulls that the rule cannot use instead of those it asks for.
+        that cannot be right (with its line number), and pulls other than those asked for, if the rule cannot use them.
     FileNotFoundError
         If there is no file at the path.
 
@@ -362,8 +364,8 @@ class Lab(Drive):
         Raises
         ------
         ValueError
-            For pulls that were not asked for and numbers that cannot be rewards; nothing is changed. For rewards that
-            the algorithm refuses; they are not in the log, from which you can make the Lab again.
+            If pulls were not asked for, or if numbers cannot be rewards; nothing is changed. Also if the algorithm
+            refuses the rewards; the log does not contain them, and you can make the Lab again from the log.
 
         Warns
         -----
@@ -487,7 +489,7 @@ class Lab(Drive):
         )
 
     def _look(self, above=1):
-        """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear; `above`: callers."""
+        """Warn if the rewards contradict the rule's sigma, drift, or at the end are not linear, `above` callers up."""
         if message := self._watch.message():
             warnings.warn(message, SigmaWarning, stacklevel=2 + above)
         if message := self._watch.drift():
@@ -755,10 +757,10 @@ class Lab(Drive):
         first, others = self._missing.sum(), following(unroll(self._fresh.again(scale=None)), None).sum()
         if first > MANY * others:
             warnings.warn(
-                f"the first request asks for {first:,} measurements, and for {others:,} with scale=None: "
+                f"the first request asks for {first:,} measurements, but would ask for {others:,} with scale=None: "
                 f"{self.experiment.rule} begins with an accuracy of scale / 2 = {scale / 2:g} "
                 "units of reward, which is small compared with the noise. Are rewards in percent, or in mV? Pass the "
-                "largest lead that you expect as scale=..., or scale=None, so that the noise decides",
+                "largest lead that you expect as scale=..., or scale=None, which sets the accuracy from the noise",
                 stacklevel=3,
             )
 

@@ -115,7 +115,7 @@ def new(told=(), **more):
 
 
 def entry(request, sample=None, asked=None, done=False, **more):
-    """Return the Entry of a Sample that answers a request, with the next request or the end; request 0: none yet."""
+    """Return the Entry of a Sample that answers a request, with the next request or the end; 0: no request yet."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
     asked = () if asked is None else changes(request + 1, asked)
@@ -331,7 +331,7 @@ def parse(data):
     opened = any(map(ENTRY.fullmatch, lines))
     if not opened and (first.startswith(BEGINNING) or BEGINNING.startswith(first) and not any(lines[1:])):
         if at is None or at + 1 == len(lines) and not whole and COLUMNS.startswith(lines[at]) and lines[at] != COLUMNS:
-            raise CutShort("line 1: the first save was cut short, and nothing was in it: the next save writes it anew")
+            raise CutShort("line 1: the first save was cut short before any entry: the next save writes the file anew")
     if not first.startswith(HEAD):
         raise ValueError(f"line 1: this is not a log of bandits_lab; it begins with {first[:60]!r}")
     if not first.startswith(BEGINNING):
@@ -440,7 +440,8 @@ def _continued(path, data, experiment, texts):
         pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
-            "measurements, and others than this Lab was told. Open it with "
-            f"Lab(algorithm, {str(path)!r}) and tell it the measurements that are missing there, or {ANOTHER}"
+            "measurements, and not the same entries as this Lab. Open the file with "
+            f"Lab(algorithm, {str(path)!r}), and tell that Lab the measurements that are missing in the file; "
+            f"or {ANOTHER}"
         )
     return log

@@ -344,8 +344,8 @@ def read_measurements(
     for where, raw in _rows(path, names, columns, unit):
         if wanted is not None and sample.counts[raw.arm] + raw.count > wanted[raw.arm]:
             raise ValueError(
-                f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: take "
-                "the first n of each arm, in the order of time. Was this file told before?"
+                f"{where}: more measurements of {names[raw.arm]} than the {wanted[raw.arm]} that were asked for: keep "
+                "only as many of each arm as were asked for, the earliest first. Was this file told before?"
             )
         _add(sample, raw)
         rows.append(raw)
@@ -418,7 +418,9 @@ def _row(row, numeric, position, numbers, where):
     count = numbers.whole(row["count"], "count", where)
     total, square = read
     if count == 0 and (total or square):
-        raise ValueError(f"{where}: count must be at least 1, or sum and squares 0; got {row['count']}")
+        raise ValueError(
+            f"{where}: count is {row['count']}, but sum or squares is not 0: give the number of measurements"
+        )
     if count and square < total**2 / count * (1 - 1e-9):
         raise ValueError(
             f"{where}: squares is {square:g}, below sum^2 / count = {total**2 / count:g}: give the sum of the "
@@ -479,7 +481,7 @@ def far_off(rows, before, names=None):
 # --- rows that were told before
 
 CHANCE = 1e-3  # probability of a false warning, for each file
-LEAST = 3  # pulls that the rows that agree must have
+LEAST = 3  # rows that agree must have at least so many pulls together
 COARSE = 0.1  # rows that agree with a larger probability are compared by order only
 RUN = 6  # rows of the shortest file that is compared by order
 TENS = 10.0 ** np.arange(16)

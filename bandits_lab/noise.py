@@ -41,13 +41,13 @@ LOW, LOW_LEVEL, LOW_DF = 0.7, 1e-3, 10
 TOO_SMALL = (
     "{scatter}. With noise so large, the answer may be wrong with a larger probability than delta. Likely causes: "
     "rewards in another unit than {name} (mV told as V), sums or squares rounded before they were told, or a {name} "
-    "chosen too small. Correct the rewards, or begin a new experiment with a larger {name}, "
-    "which a pilot bounds (`sigma_upper`)"
+    "chosen too small. Correct the rewards, or begin a new experiment with a larger {name}; "
+    "`sigma_upper` computes a bound from a pilot"
 )
 TOO_LARGE = (
     "{scatter}. {wasted} Likely causes: rewards in another unit than sigma (V told as mV), values copied as "
     "replicates, squares computed from means, or a sigma chosen large for safety. To save measurements, begin a new "
-    "experiment with a smaller sigma, which a pilot bounds (`sigma_upper`)"
+    "experiment with a smaller sigma; `sigma_upper` computes a bound from a pilot"
 )
 EQUAL = (
     "Replicates that are all equal say nothing about the noise, so they cannot show whether sigma is right. The answer "
@@ -62,9 +62,9 @@ BINARY = (
 DRIFT_DF, DRIFT_SLACK = 30, 6.0  # replicates needed to bound the noise, and the slack in deviations of the bound
 DRIFT = (
     "the means of the same arms, told at different times, differ {ratio:.3g} times as much as their noise explains. "
-    "Likely causes: a day, batch or operator effect, a drift, or another unit. The rule takes it for a difference "
-    "between arms, and its answer may be wrong with a larger probability than promised. Measure all arms of a request "
-    "on the same day in random order, or, if one day is not enough, the same share of each arm on each day"
+    "Likely causes: a day, batch or operator effect, a drift, or another unit. The rule takes such a change for a "
+    "difference between arms, and its answer may be wrong with a larger probability than promised. Measure all arms of "
+    "a request on the same day in random order, or, if one day is not enough, the same share of each arm on each day"
 )
 
 
@@ -324,7 +324,7 @@ def pilot_size(factor: float, delta: float, *, n_arms: int = 1, chance: float = 
             f"chance must lie strictly between 0 and 1; got {chance!r}: give the probability that the pilot suffices"
         )
     if not (isinstance(factor, int | float | np.number) and 1 < factor < np.inf):
-        raise ValueError(f"factor must be above 1 (the bound over the true sigma); got {factor!r}: try 1.2")
+        raise ValueError(f"factor, the bound divided by the true sigma, must be above 1; got {factor!r}: try 1.2")
     if not isinstance(n_arms, int | np.integer) or n_arms < 1:
         raise ValueError(f"n_arms must be a whole number of at least 1; got {n_arms!r}")
 

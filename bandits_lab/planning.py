@@ -67,7 +67,7 @@ def rules_for(**wanted: Any) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row per rule, in which the rule to try first is at the top. The columns are given ("confidence" or "budget"),
+        A row per rule, with the rule to try first in the first row. The columns are given ("confidence" or "budget"),
         asks ("batches", or "pull by pull" if each result decides about the next pull), items (whether items may differ
         from the arms), level_sets, noise (which of several sigma the rule uses: the "largest", their "ratios", or
         "each", given or estimated; rules for "0/1 rewards" need no sigma), needs (required arguments besides arms and
@@ -216,7 +216,7 @@ def requests(problem, run):
 def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
     """Return the pulls at which runs are cut off: None for a rule in batches, whose time does not grow with its pulls.
 
-    A short trial decides, and warns of a rule that takes long; `expected` is the pulls of a pull-by-pull rule.
+    A short trial decides this, and warns if the runs will take long; `expected` is the pulls of a pull-by-pull rule.
     """
     loops: list = []
     for pulls in (WARM, TRIAL):
@@ -231,7 +231,7 @@ def limit(name, make, problem, expected, runs, n_jobs, max_pulls):
     if seconds > PATIENCE:
         warnings.warn(
             f"{name} will take about {_duration(seconds)} ({runs} runs of about {expected:,.0f} measurements). To save "
-            "time, pass fewer runs=, a smaller max_pulls=, more processes n_jobs=, or leave it out of rules=",
+            "time, pass fewer runs=, a smaller max_pulls= or more processes n_jobs=, or leave this rule out of rules=",
             stacklevel=3,
         )
     return max_pulls if loops else None
@@ -358,7 +358,8 @@ def notes(plan):
     if "rage" in plan.table.index and plan.table.loc["rage", "requests"] == 1 and largest > 1:
         yield (
             "rage ends in its first request, which is made for an accuracy of half a unit of reward. That may be more "
-            f"than is needed: pass the largest difference that you expect as scale (here {largest:.4g}), or None."
+            "accurate than is needed: pass the largest difference that you expect as scale= (here "
+            f"{largest:.4g}), or scale=None."
         )
 
 

@@ -87,7 +87,7 @@ def plates(
 
 
 def read_plates(readings, layout, names=None, *, K=None):
-    """Return the readings of a layout, a table or csv with plate, well and reward, as a Sample; leave out gaps."""
+    """Return a Sample of readings, a table or csv with columns plate, well and reward; empty rewards are left out."""
     if names is None and K is None:
         raise ValueError("names and K are both missing: give the names of the arms, or K, their number")
     names = _labels(names, K if names is None else len(names))
@@ -153,7 +153,7 @@ def _placed(source, columns, name):
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; {', '.join(missing)} is missing")
     plate = pd.to_numeric(found["plate"], errors="coerce")
     if len(wrong := found["plate"][~((plate % 1 == 0) & (plate.abs() < LARGEST))]):
-        raise ValueError(f"plate must be a whole number in the {name}; got {wrong.iloc[0]}: leave out totals")
+        raise ValueError(f"plate must be a whole number in the {name}; got {wrong.iloc[0]}: leave out rows of totals")
     well = found["well"].astype(str).str.strip().str.upper().str.replace(r"^([A-Z]+)0+(?=\d)", r"\1", regex=True)
     index = pd.MultiIndex.from_arrays([plate.astype(int), well], names=["plate", "well"])
     placed = found.set_axis(index)

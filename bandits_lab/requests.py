@@ -231,7 +231,7 @@ class Stock:
                 continue
             piece = (-row.count, 0 - row.sum, 0 - row.squares)
             if piece not in pieces:
-                raise ValueError(f"line {row.line}: takes out earlier measurements that are not there")
+                raise ValueError(f"line {row.line}: the row takes back measurements that no earlier row has")
             pieces.remove(piece)
 
     def fitting(self, missing):

@@ -24,7 +24,7 @@ def check_matrix(name, rows):
     try:
         rows = np.ascontiguousarray(rows, dtype=float)
     except (TypeError, ValueError) as error:
-        own = f": give its {name}.features" if hasattr(rows, "features") else ""
+        own = f": pass {name}.features" if hasattr(rows, "features") else ""
         raise ValueError(f"{name} must be a matrix of numbers; got {type(rows).__name__} ({error}){own}") from None
     if rows.ndim != 2:
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
@@ -45,7 +45,7 @@ def _check_sizes(name, rows):
     extreme = (longest > LARGEST) | ((longest < 1 / LARGEST) & (longest > 0))
     if extreme.any():
         i = int(np.argmax(extreme))
-        raise ValueError(f"{name} must hold numbers that can be squared; row {i} is {rows[i]}: rescale it")
+        raise ValueError(f"{name} must not be too large or too small to be squared; row {i} is {rows[i]}: rescale it")
 
 
 def check_arms(arms):
@@ -66,10 +66,10 @@ def _check_units(arms):
     rank, scaled = (basis(rows).shape[1] for rows in (arms, arms / np.where(sizes > 0, sizes, 1.0)))
     if rank != scaled:
         raise ValueError(
-            f"arms have features in units so different that rounding errors hide what they measure (rank {rank} of "
-            f"{scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as column {small}. Divide "
-            "every column of numbers by half its range, after subtracting its middle if there is a column of ones, as "
-            "bandits_lab.arms.read_arms does. The answers do not change"
+            f"arms have features in units so different that rounding errors hide what they measure (the computed rank "
+            f"is {rank} instead of {scaled}): column {large} is {sizes[large] / sizes[small]:.2g} times as large as "
+            f"column {small}. Divide every column of numbers by half its range (if there is a column of ones, first "
+            "subtract the middle of the range), as bandits_lab.arms.read_arms does. The answers do not change"
         )
 
 
@@ -136,9 +136,9 @@ def check_span(directions, arms, name, scale=None):
 
 def check_ridge(arms, ridge, name="ridge"):
     """Refuse arms whose rewards a ridge would hide, because the ridge would then decide which arm is best."""
-    # A hidden arm is the only one that measures some direction, and is at most a tenth as long as the longest arm. One
-    # pull of it adds at most a tenth of the ridge to A, or the arm is at most a millionth as long as the longest one,
-    # and one pull adds less than the rounding errors of the others.
+    # A hidden arm is the only one that measures some direction, and is at most a tenth as long as the longest arm. In
+    # addition, either one pull of it adds at most a tenth of the ridge to A, or it is at most a millionth as long as
+    # the longest arm, so that one pull of it adds less than the rounding errors of the other arms.
     lengths = np.linalg.norm(arms, axis=1)
     relative = lengths / lengths.max()
     short = (relative <= SHORT * (1 + 1e-9)) & ((lengths**2 <= HIDDEN * ridge) | (relative <= FAR))
@@ -161,7 +161,7 @@ def check_told(asked, sample, arms, directions):
     try:
         check_span(directions, arms[pulled] if len(pulled) else np.zeros((1, arms.shape[1])), "what is compared")
     except ValueError as error:
-        raise ValueError(f"{told} are not what this rule asks for here and cannot stand in for it: {error}") from None
+        raise ValueError(f"{told} cannot replace the pulls that this rule asks for here: {error}") from None
     return False
 
 

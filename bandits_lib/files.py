@@ -16,7 +16,10 @@ from filelock import lock_descriptor
 
 PATIENCE = 10.0  # seconds to wait for another writer, which usually needs milliseconds
 FULL = "free some space and save again; what was saved before is still there"
-NO_LOCKS = "the disk of {folder} has no locks, and two writers could overwrite each other: save {name} on another disk"
+NO_LOCKS = (
+    "the disk of {folder} cannot lock files, so two writers could overwrite each other's data: save {name} on another "
+    "disk"
+)
 CLOSED = "{refused} may not be written: make it and its folder writable, or save {name} elsewhere"
 SENTENCES = {
     errno.ENOSPC: f"the disk of {{path}} is full: {FULL}",
@@ -30,7 +33,7 @@ SENTENCES = {
 
 
 def atomic_write(path: str | os.PathLike, content: str | bytes, *, parents: bool = False) -> None:
-    """Replace a file at once: even after a kill it holds the old or the new content. `parents` makes its folders."""
+    """Replace a file at once: even after a kill it holds the old or the new content. `parents`: make its folders."""
     path = Path(os.path.realpath(path))
     if parents:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +105,7 @@ def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # where an open file cannot be removed, it stays, but no longer locks
+        with suppress(OSError):  # a system that cannot remove an open file keeps it, without a lock
             os.unlink(beside)
         os.close(file)
 

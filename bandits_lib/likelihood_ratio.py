@@ -19,7 +19,7 @@ Departures and readings:
   and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws
   arms.
 - If a replayed log holds other pulls, A_0 and c are computed from spanning arms among these. A history enters A and b
-  at once; c is then the smaller of two eigenvalues: for A_0 among the measured features, and for A_0 among the arms.
+  at once; c is then the smaller of two eigenvalues: A_0 is chosen among the measured features, or among the arms.
 - All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
   Half that squared distance bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull
   costs O(d^2).
@@ -122,8 +122,8 @@ def reopening(arms, items, history):
         asked[first] = 1
         if len(first) < len(axes.T):
             raise ValueError(
-                "history leaves a direction too uncertain to begin with, and no arm measures that direction now: leave "
-                "out the measurements of features outside the span of the arms"
+                "history leaves a direction too uncertain for the rule to begin, and no arm measures that direction "
+                "now: leave out the measurements of features outside the span of the arms"
             )
     return Opening(inside, product(items - items[0], axes), first, asked, c, axes), earlier
 
@@ -218,7 +218,7 @@ def begin(start, sample, stopping, trace=0, earlier=None):
         information, response = information + earlier.information, response + earlier.response
         if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
             raise ValueError(
-                f"pulls of arms {np.flatnonzero(sample.counts)} cannot stand in for those of arms {start.first}: a "
+                f"pulls of arms {np.flatnonzero(sample.counts)} cannot replace those of arms {start.first}: a "
                 f"direction stays too uncertain. Pull arms {start.first}"
             )
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
@@ -329,7 +329,7 @@ def compare(items, one, other, theta, inverse, y):
 
 @inlined
 def toward(items, one, other, theta, inverse, y, direction):
-    """Return as `compare`; set `direction` to inverse y, so that theta - gap / square direction is the nearest tie."""
+    """Return what `compare` returns; put inverse y into `direction`. Nearest tie: theta - gap / square direction."""
     gap, square = compare(items, one, other, theta, inverse, y)
     times_vector(inverse, y, direction)
     return gap, square
@@ -422,7 +422,7 @@ def explored(evidence):
 
 @kernel
 def threshold(evidence):
-    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t, as `stopped` first tries the last."""
+    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t: `stopped` tries the last one first."""
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
     u, log_confidence = rule.u, rule.log_confidence
     if rule.power == 2:

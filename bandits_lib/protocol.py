@@ -113,7 +113,7 @@ class Trace(NamedTuple):
 
     pulls: int  # pulls so far
     counts: np.ndarray  # (K,) pulls of each arm so far
-    statistic: float  # of the stopping rule, in units of that rule; it stops when this exceeds the threshold
+    statistic: float  # of the stopping rule, in units of that rule, which stops when this exceeds the threshold
     threshold: float
     leader: int  # row of the leading item; on the sphere a unit vector
 
@@ -261,8 +261,8 @@ class Row(NamedTuple):
 # --- how a rule goes on after an arm is dropped, and what remains of its guarantee
 #
 # Every line assumes that a drop or a closed request has nothing to do with the rewards: a bottle broke, a page was
-# taken down. Then the pulls of a phase count as planned in advance, and so does what can be pulled from then on. An
-# arm that is dropped because it did badly, or a reading that is missing because it was too high, voids all of them.
+# taken down. Then the pulls of a phase, and the arms that can be pulled later, count as planned in advance. If an arm
+# is dropped because it did badly, or a reading is missing because it was too high, no guarantee remains.
 
 
 class After(NamedTuple):
@@ -286,9 +286,9 @@ STOPPING = After(
 )
 ENDS = After(
     "as if",
-    "stands: the widths of all pulls made decide when the rule ends, and their number does not depend on rewards",
+    "stands: the widths of all pulls made decide when the rule ends; the number of pulls does not depend on rewards",
 )
-ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can stand in for another there")
+ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can replace another there")
 ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the dropped arm for ever")
 SPENT = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
 UNKNOWN = After("without", "whether its guarantee stands is not known, because its @rule names no guarantee")
@@ -364,7 +364,7 @@ class Rule(Generator[Any, Any, Any]):
         return self.function(*bound.args, **bound.kwargs)
 
     def _copied(self, value):
-        """Return a copy of an argument, of a random generator as it was at the call; return arrays themselves."""
+        """Return a copy of an argument, but an array itself, and a random generator in its state at the call."""
         if isinstance(value, np.ndarray):
             return value
         found = copy.deepcopy(value)
@@ -420,8 +420,8 @@ def rule(
     row : Row, optional
         Line of the rule in the table in docs/rules.md.
     guarantee : After or callable, optional
-        What remains of the guarantee when an arm is dropped or a request is closed early, or a function of the rule's
-        arguments (dict) and the number of the request that returns this. By default it is unknown.
+        What remains of the guarantee when an arm is dropped or a request is closed early, or a function that returns
+        this, given the rule's arguments (dict) and the number of the request. By default it is unknown.
     gone : dict, optional
         Arguments that the rule no longer has, which an old log may hold, with the only values that are still accepted.
     check : callable, optional

@@ -39,7 +39,7 @@ def mean_and_error(values):
 
 
 def rules(sd):
-    """What is compared: `sd` (K,) the true standard deviations."""
+    """Return the rules that are compared; `sd` (K,) are the true standard deviations."""
     bounds = {"sigma_min": sd.min(), "sigma_max": sd.max(), "burn_in": sd}
     return {
         "rage, sigma .5": lambda p: rage(p.arms, delta=0.05, sigma=0.5),
@@ -52,7 +52,7 @@ def rules(sd):
 
 
 def visitors(n=200):
-    """Also with the guess 1/2 throughout: the same proof at the price of sigma = .5."""
+    """Compare visitors, also for the guess 1/2 in every phase: the same proof at the price of sigma = .5."""
     yield ["shop, delta .05", f"{'rule':>34}", "visitors in the mean", "batches", "wrong"]
     for name, theta in SHOPS.items():
         shop = LinearBandit(PAGES, theta=theta, noise="bernoulli")
@@ -102,7 +102,7 @@ def until_the_best_is_out(problem, delta, most, rng):
 
 
 def level_of_single_bets(n=4000):
-    """One phase, two arms of one rate, one bet: how often it comes to 1 / level, for the lead that does most."""
+    """For one phase and two equal arms: how often one bet reaches 1 / level, at the lead with the most cases."""
     levels = 0.5, 0.2, 0.05
     yield ["rate", "pulls of each", *(f"level {level}" for level in levels)]
     for rate in (0.5, 0.1, 0.02):
@@ -112,7 +112,7 @@ def level_of_single_bets(n=4000):
 
 
 def single_bets(rate, pulls, n):
-    """(n, J) logarithms of what bets against the first of two equal arms come to, guesses from as many pulls before."""
+    """Return the log wealth (n, J) of bets against the first of two equal arms; guesses: as many earlier pulls."""
     world, counts, rng = (
         LinearBandit(np.eye(2), theta=[rate] * 2, noise="bernoulli"),
         np.full(2, pulls),

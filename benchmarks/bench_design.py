@@ -192,7 +192,7 @@ def compare(full):
 
 
 def frank_wolfe_row():
-    """The library's own replication of the papers' solver, for what it costs."""
+    """The library's own replication of the papers' solver, to show what it costs."""
     print("\nfrank_wolfe_design, all pairs")
     sets = {"n=200 d=10": sphere(200, 10), "benchmark d=10": soare(10), "n=1000 d=20": sphere(1000, 20)}
     for name, arms in sets.items():

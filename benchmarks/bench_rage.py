@@ -134,7 +134,7 @@ def against_pulls():
 
 
 def against_the_size_of_one_batch():
-    """The world alone: time to draw a batch on 1,000 arms, flat in its pulls."""
+    """The world alone: time to draw a batch on 1,000 arms, which does not grow with its pulls."""
     yield ["pulls of the batch", "microseconds"]
     problem, rng = many_arms(1_000), np.random.default_rng(0)
     for pulls in (10**3, 10**5, 10**7, 10**9, 10**12):

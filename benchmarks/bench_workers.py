@@ -1,9 +1,9 @@
-"""More workers: the same runs in this process, in two, and on a dask cluster here; what a run costs, what limits more.
+"""Play the same runs in one process, in several and on a local dask cluster: what a run costs, what limits workers.
 
 python benchmarks/bench_workers.py [--workers 1 2] [--on-paper 8 64 1000]
 
-Measured are the first two tables, with as many dask workers as `--workers` says, each a process of its own, and as many
-processes beside them. The last is computed from them: of n runs on w workers the last is done after
+The first two tables are measured, with as many dask workers as `--workers` says (each is a process), and also with as
+many processes without dask. The third is computed from these two: of n runs on w workers, the last run ends after
 
     start of a setting + the largest of: n runs / w;  the longest run;  n times what client and scheduler do for one.
 
@@ -33,7 +33,7 @@ def benchmark(rng):
     return instances.benchmark(10)
 
 
-KINDS = {  # milliseconds a run, and the better part of a second
+KINDS = {  # a run takes milliseconds, or the better part of a second
     "GSE on 64 arms": ({"gse": lambda p, rng: gse(p.arms, budget=1_280)}, random_sphere, 6_000),
     "RAGE and LinGapE, 1a": (
         {
@@ -75,7 +75,7 @@ def beside_processes(workers, seen):
 def parts(kind, seen):
     """Milliseconds of a run, of the longest, of client and scheduler for one; bytes to and fro; seconds of a setting.
 
-    What client and scheduler do for a run does not depend on how long it takes: it is told by the kind with most runs.
+    The time of client and scheduler for a run does not depend on its length: it is taken from the kind with most runs.
     """
     rules, make, _ = KINDS[kind]
     each = seen[kind]["alone"][2].groupby("run")["seconds"].sum()

@@ -84,7 +84,7 @@ def table(names, instances, cells):
 
 
 def compare(rows, number, chosen, jobs):
-    """Solve, execute, print as results come in; {name: differences} of instances, {name: [(compared, differing)]}.
+    """Solve, execute and print; return {name: differences} of instances, and {name: [(compared, differing)]} of cells.
 
     chosen : pairs of a name and a notebook.
     """

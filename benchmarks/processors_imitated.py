@@ -32,7 +32,8 @@ def imitations():
 
     NumPy's own vectorised loops can be switched off (exp, log, power and the order of ties in an unstable argsort
     change), so can fused multiply-add in the C library (exp, sin, pow), and numba can compile for no processor in
-    particular. These come with the first kernels; "without-avx" is all that an old processor lacks, but for numba.
+    particular. Each of these is combined with the first kernels; "without-avx" is all that an old processor lacks,
+    except in numba.
     """
     rows = {name: {"OPENBLAS_CORETYPE": name} for name in kernels()}
     first = rows[kernels()[0]]

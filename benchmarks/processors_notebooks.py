@@ -18,7 +18,7 @@ LONGEST_DIFF = 12  # lines shown of a cell that differs
 
 
 def names():
-    """Of the committed notebooks."""
+    """Return the names of the committed notebooks."""
     return sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 
 
@@ -62,7 +62,7 @@ def compare(name, folder):
 
 
 def code_cells(path):
-    """Of a notebook file."""
+    """Return the cells of code of a notebook file."""
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 

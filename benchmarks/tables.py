@@ -1,4 +1,4 @@
-"""Tables of the benchmarks, printed row by row: who waits sees each as soon as it is measured."""
+"""Tables of the benchmarks, printed row by row, each row as soon as it is measured."""
 
 from numbers import Integral
 

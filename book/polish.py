@@ -108,7 +108,7 @@ def first_panel(picture):
 
 
 def white(filled, at, step=1, stop=None):
-    """Return the first line without ink from `at` on, in the direction of `step`; `stop`, or the end, without any."""
+    """Return the first line without ink from `at` on, in the direction of `step`; `stop` or the end if none."""
     stop = len(filled) if stop is None else stop
     lines = range(min(at, len(filled)), stop, step)
     return int(next((k for k in lines if k == len(filled) or not filled[k]), stop))

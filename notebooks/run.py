@@ -291,7 +291,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     """Return the entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
     entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
     if missing := set(known_names()) ^ set(entries):
-        raise ValueError(f"paper.yaml and the notebooks differ in {', '.join(sorted(missing))}")
+        raise ValueError(f"paper.yaml must have one entry for each notebook; correct {', '.join(sorted(missing))}")
     plan = {
         name: entries[name]
         for name in known_names()
@@ -368,7 +368,8 @@ def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> Non
     total = duration(sum(entry["minutes"] for entry in plan.values()))
     said = ", ".join(f"{paper} {seed}" for paper, seed in seeds.items())
     print(
-        f"About {total}, measured on 2 cores; here {joblib.cpu_count()}. Seeds: {said}. {figures.relative_to(ROOT)}/:"
+        f"About {total}, measured on 2 cores (here {joblib.cpu_count()} cores). "
+        f"Seeds: {said}. {figures.relative_to(ROOT)}/:"
     )
     for name, entry in plan.items():
         print(f"  {name:<40} {duration(entry['minutes']):>12}  {' '.join(entry['figures'])}")

@@ -440,7 +440,7 @@ def test_what_is_wrong_with_a_disk_is_said_in_one_sentence(tmp_path, monkeypatch
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK])
 def test_a_disk_without_locks_is_named(tmp_path, monkeypatch, number):
     monkeypatch.setattr(files, "lock_descriptor", refusing(number))
-    with pytest.raises(OSError, match="has no locks, and two writers could overwrite each other"):
+    with pytest.raises(OSError, match="cannot lock files, so two writers could overwrite each other's data"):
         atomic_write(tmp_path / "a.csv", "text")
 
 

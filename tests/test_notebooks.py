@@ -589,7 +589,12 @@ def test_wrong_names_and_values_are_refused(refusal, arguments, message):
     [
         ("paper.yaml", "runs: 4", "rums: 4", "toy2020_1 has no parameter 'rums'"),
         ("paper.yaml", "1.0e-3", "1e-3", "delta = '1e-3' is not a number (YAML reads 1e-3 as a string: write 0.001)"),
-        ("paper.yaml", "toy2020_1:", "toy2020_2:", "paper.yaml and the notebooks differ in toy2020_1, toy2020_2"),
+        (
+            "paper.yaml",
+            "toy2020_1:",
+            "toy2020_2:",
+            "paper.yaml must have one entry for each notebook; correct toy2020_1, toy2020_2",
+        ),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = 1 / 20", "`delta = 1 / 20` is not `name = literal`"),
         ("toy2020_1.ipynb", "delta = 0.05", "delta = [1, ", "`delta = [1,` is not `name = literal`"),
         ("toy2020_1.ipynb", '"parameters"', '"parameter"', "toy2020_1 has no parameter 'n_jobs'; it has none"),

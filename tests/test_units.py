@@ -19,7 +19,9 @@ def scaled(column):
 
 @pytest.mark.parametrize("arms", [RAW, np.column_stack([np.ones(5), YEARS, YEARS**2]), 1e-9 * RAW])
 def test_units_that_hide_a_dimension_are_refused(arms):
-    with pytest.raises(ValueError, match=r"units so different .*rank \d of \d\): column \d is .* times as large"):
+    with pytest.raises(
+        ValueError, match=r"units so different .*rank is \d instead of \d\): column \d is .* times as large"
+    ):
         rage(arms, delta=0.05).send(None)
 
 

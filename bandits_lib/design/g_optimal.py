@@ -169,8 +169,8 @@ def solve_g(arms, tol):
     weights, value, rank, sweeps = solve(arms, tol)
     if not value <= (1 + tol) * rank:
         warnings.warn(
-            f"design certified to a relative gap of {value / rank - 1:.2g} only, not to tol={tol}; its "
-            "value and lower bound hold",
+            f"the design is certified only to a relative gap of {value / rank - 1:.2g}, which is above tol={tol}; "
+            "its value and lower bound are still valid",
             RuntimeWarning,
             stacklevel=4,
         )

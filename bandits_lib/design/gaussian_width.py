@@ -72,7 +72,10 @@ def width_design(arms: np.ndarray, items: np.ndarray, *, draws: int = 1024, rng:
     arms, items = check_arms(arms), check_matrix("items", items)
     check_same_dimension("items", items, arms)
     if (items == items[0]).all():
-        raise ValueError(f"items must hold two distinct rows but all {len(items)} are equal: no pair to compare")
+        raise ValueError(
+            f"items must hold two distinct rows, or there is nothing to compare; got {len(items)} row(s), all "
+            "equal: add another item"
+        )
     space = span(arms)
     points = points_in(space, items)
     return solve_width(space.arms, points, batch(draws, points.shape[1], rng), most=200)

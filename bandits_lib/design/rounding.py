@@ -240,7 +240,9 @@ def floored(
 def check_floor(floor):
     """Return the share that is spread evenly as a float in [0, 1), or refuse it."""
     if not isinstance(floor, int | float | np.number) or not 0 <= floor < 1:
-        raise ValueError(f"floor must lie in [0, 1) (share of pulls that all arms get evenly); got {floor!r}: try 0.1")
+        raise ValueError(
+            f"floor must lie in [0, 1) (share of pulls, divided evenly among all arms); got {floor!r}: try 0.1"
+        )
     return float(floor)
 
 

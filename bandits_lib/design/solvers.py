@@ -168,7 +168,10 @@ def problem(arms, directions, sigma):
     if name == "items":
         vectors = vectors - vectors[0]
         if not vectors.any():
-            raise ValueError(f"items must hold two distinct rows but all {len(vectors)} are equal: no pair to compare")
+            raise ValueError(
+                f"items must hold two distinct rows, or there is nothing to compare; got {len(vectors)} row(s), all "
+                "equal: add another item"
+            )
     check_some_nonzero(name, vectors)
     return arms, vectors, name, check_sigma(sigma, len(arms))
 

@@ -97,8 +97,8 @@ def solve_xy(arms, directions, tol):
     value = value_of(arms, weights, directions)
     if not value <= (1 + tol) * bound:
         warnings.warn(
-            f"design certified to a relative gap of {value / bound - 1:.2g} only, not to tol={tol}; its "
-            "value and lower bound hold",
+            f"the design is certified only to a relative gap of {value / bound - 1:.2g}, which is above tol={tol}; "
+            "its value and lower bound are still valid",
             RuntimeWarning,
             stacklevel=4,
         )

@@ -97,7 +97,7 @@ def _yaml(text):
 
 
 def _fault_of_list(name, value, default):
-    """Return what is wrong with a list, or None; its elements must be like the default's, inner lists as long."""
+    """Return what is wrong with a list, or None; its elements must be like the default's, inner lists equally long."""
     if not isinstance(value, list):
         number = type(value) in (int, float) and not isinstance(default[0], list)
         return "is not a list" + (f": write '[{value!r}]'" if number else "")

@@ -283,7 +283,7 @@ def _draw_ellipse(ax, arms, weights, theta, radius, colour):
 
 
 def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
-    """Return sliders that change one arm, theta, the confidence and the pulls, above the picture of these.
+    """Return a picture with sliders above it, which change one arm, theta, the confidence and the pulls.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def _size(numbers):
     return unit * ceil(largest / unit)
 
 
-# --- labels beside points that do not overlap, from sizes in points of type, without a canvas
+# --- labels beside points, placed without overlap from their sizes in points of type, without a canvas
 
 
 def write(ax, arms, weights, reach):
@@ -392,7 +392,7 @@ def write(ax, arms, weights, reach):
 
 
 def groups(points, near):
-    """Return as lists the rows of points (n, 2) that lie within `near` of the first of their group."""
+    """Return lists of rows of points (n, 2); each list has a first point and points within `near` of it."""
     found: list[list[int]] = []
     for k, point in enumerate(points):
         home = next((group for group in found if np.hypot(*(points[group[0]] - point)) <= near), None)
@@ -404,7 +404,7 @@ def groups(points, near):
 
 
 def places(points, texts, side, fontsize):
-    """Return lower left corners (n, 2) of texts beside points (n, 2), outward first, in points of type, in a square."""
+    """Return lower left corners (n, 2) of texts beside points (n, 2) in a square; places farther outward come first."""
     boxes: list[tuple[float, float, float, float]] = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
     corners = []
     units = DIRECTIONS / np.hypot(*DIRECTIONS.T)[:, None]

@@ -238,22 +238,45 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
     return ax
 
 
-def cut_off(ax, place, row, name, side="center", upwards=True):
-    """Draw an arrow at the end of the axis of pulls for an algorithm whose mean is unknown: runs were cut off.
+def cut_off(ax: Axes, place: float, row: pd.Series, name: str, side: str = "center", *, upwards: bool = True) -> None:
+    """Draw an arrow at the end of the axis of pulls for a rule whose mean is unknown, because runs were cut off.
 
-    `side` is the side of the words that stands at `place`: words at the first setting begin there.
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    place : float
+        Place on the other axis.
+    row : pandas.Series
+        Row of a `summary`, which has the numbers of runs and of those that were cut off.
+    name : str
+        Name of the rule.
+    side : {"center", "left", "right"}
+        Side of the words that is at `place`: at the first setting, the words begin there.
+    upwards : bool, default True
+        Whether the axis of pulls is the vertical one.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> ax = plt.subplots()[1]
+    >>> cut_off(ax, 2, pd.Series({"runs": 10, "not_stopped": 4}), "rage")
+    >>> ax.texts[0].get_text().split()
+    ['cut', 'off', '4/10']
     """
     colour, words = look(name).colour, f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
+    arrow: dict[str, Any] = {"ls": "none", "ms": 20, "mfc": "none", "mec": colour, "clip_on": False}
+    text: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "color": colour}
     if upwards:
-        words = words.replace("cut off ", "cut off\n")
-        at, outline, where = (place, 1), UPWARDS, {"xytext": (0, -12), "ha": side, "va": "top"}
         ax.margins(y=0.25)  # for the words
+        along, at, arrow["marker"] = ax.get_xaxis_transform(), (place, 1.0), UPWARDS
+        words, text = words.replace("off ", "off\n"), text | {"xytext": (0, -12), "ha": side, "va": "top"}
     else:
-        at, outline, where = (1, place), RIGHTWARDS, {"xytext": (-13, 0), "ha": "right", "va": "center"}
-    axes = ax.get_xaxis_transform() if upwards else ax.get_yaxis_transform()
-    arrow = {"ls": "none", "marker": outline, "ms": 20, "mfc": "none", "mec": colour, "clip_on": False}
-    ax.plot([at[0]], [at[1]], transform=axes, **arrow)
-    ax.annotate(words, at, xycoords=axes, textcoords="offset points", fontsize=7, color=colour, **where)
+        along, at, arrow["marker"] = ax.get_yaxis_transform(), (1.0, place), RIGHTWARDS
+        text |= {"xytext": (-13, 0), "ha": "right", "va": "center"}
+    ax.plot([at[0]], [at[1]], transform=along, **arrow)
+    ax.annotate(words, at, xycoords=along, **text)
 
 
 def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:

@@ -70,7 +70,7 @@ def gse(
     arms : (K, d) array_like
         Arms that can be pulled; identical ones are allowed.
     budget, sigma : int, and float or (K,) array_like
-        Number of pulls, and standard deviation of the noise. If each arm has its own, the largest counts.
+        Number of pulls, and standard deviation of the noise. If each arm has its own, the largest is used.
     cost : (K,) array_like, optional
         Cost of one pull of each arm; `budget` is then the total cost allowed, and the design must be "certified".
     model : {"linear", "logistic"}

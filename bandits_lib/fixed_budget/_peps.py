@@ -142,7 +142,7 @@ def peps(
         Arms that can be pulled, and items that are ranked, by default the arms.
     budget, sigma : int, and float or (K,) array_like
         Number of pulls, at least the rank of the arms, and standard deviation of the noise. If each arm has its own,
-        the largest counts.
+        the largest is used.
     tries : int
         Number of samples drawn in search of another answer, before the nearest tie is taken.
     trace : int
@@ -172,7 +172,9 @@ def peps(
     arms, sigma = check_noisy(arms, sigma)
     items = check_items(items, arms, distinct=False)
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 0:
-        raise ValueError(f"tries must be an integer of at least 0 (samples for another answer); got {tries}: try 100")
+        raise ValueError(
+            f"tries must be an integer of at least 0 (samples drawn to find another answer); got {tries}: try 100"
+        )
     space = span(arms)
     rank = space.arms.shape[1]
     budget = check_budget(budget, rank, "one pull for each dimension that the arms span")

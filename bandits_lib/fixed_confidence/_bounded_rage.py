@@ -129,7 +129,8 @@ def bounded_rage(
     ----------
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, with means x'theta in [0, 1] given the past, and items that are ranked, by default the
-        arms. An offset shared by all rewards of a phase breaks the guarantee; `bandits_lab.plates` spreads arms evenly.
+        arms. An offset that all rewards of a phase share breaks the guarantee. `bandits_lab.plates` spreads every arm
+        evenly over the plates.
     delta : float
         Error probability allowed, in (0, 1).
     growth : float

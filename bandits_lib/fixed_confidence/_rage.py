@@ -69,7 +69,7 @@ def rage(
         Arms that can be pulled, and items that are ranked, by default the arms.
     delta, sigma : float, and float or (K,) array_like
         Error probability allowed, in (0, 1), and standard deviation of the noise. If each arm has its own, the largest
-        counts. In `rage` and `xy_static`, None means unknown Gaussian noise that is the same for all arms.
+        is used. In `rage` and `xy_static`, None means unknown Gaussian noise that is the same for all arms.
     scale : float or None
         Phase t compares items to an accuracy of scale / 2^t, in units of reward; the paper's 1 suits rewards in
         [-1, 1]. With None, the first phase has as few pulls as rounding allows; each later phase is twice as accurate.

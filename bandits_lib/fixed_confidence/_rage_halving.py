@@ -24,7 +24,10 @@ from bandits_lib.numerics.least_squares import behind, weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
 
-ON_IT = "cannot be told from the threshold", "The value of an item must not equal the threshold; move the threshold"
+ON_IT = (
+    "cannot be distinguished from the threshold",
+    "The value of an item must not equal the threshold; move the threshold",
+)
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
@@ -81,7 +84,8 @@ def _checked_items(items, arms, objective, threshold):
     zero = np.flatnonzero(~items.any(axis=1))
     if threshold == 0 and len(zero):
         raise ValueError(
-            f"threshold 0 is the value of item {zero[0]}, the zero vector: drop that item, or move the threshold"
+            f"threshold must not be 0, which is the value of item {zero[0]}, the zero vector: drop that item, or move "
+            "the threshold"
         )
     return items, float(threshold)
 

@@ -73,7 +73,7 @@ def sphere_track_and_stop(
     epsilon, delta : float
         Accepted regret |theta| - theta'recommendation, in units of reward, and error probability allowed, in (0, 1).
     sigma : float or (d,) array_like
-        Standard deviation of the noise; if each coordinate has its own, the largest counts.
+        Standard deviation of the noise; if each coordinate has its own, the largest is used.
     stop : {"direct", "safe", "paper"}
         Stopping rule; see the head of this file.
     share : float, optional
@@ -108,7 +108,7 @@ def sphere_track_and_stop(
     """
     rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
-        raise ValueError(f"growth must be at least 0 and finite (share of the pulls so far in a batch); got {growth}")
+        raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
     now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, astray=0, length=0.0, boundary=np.inf)
     state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
     while True:

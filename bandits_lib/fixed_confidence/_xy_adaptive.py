@@ -42,7 +42,7 @@ CLOSE = 1e-6  # relative margin by which what a pull leaves must exceed the norm
 @cached
 def pull_greedily(arms, items, counts, limits):
     """Pull until the value is below `target` or `most` times; return counts, largest squared norm, n, whether below."""
-    identity, target, per_pull, most = limits  # identity : the pulls that it counts as before `counts` (K,), or 0
+    identity, target, per_pull, most = limits  # identity : pulls that the identity counts as, or 0 without it
     columns, n, below, many = transposed(arms), identity + int(counts.sum()), False, len(items) ** 2 > 2 * ALL
     end = n + most
     while True:

@@ -19,7 +19,7 @@ from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
 
-EQUAL = 30  # with sigma unknown, fewer equal replicates than this may be chance (an arm's first pull is none)
+EQUAL = 30  # with sigma unknown: fewer replicates may be equal by chance (an arm's first pull is no replicate)
 
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
@@ -132,7 +132,7 @@ def xy_static(
 
     def decide(fit, t, so_far):
         if fit.axes.shape[1] < rank:
-            return None, inf  # without a short arm, the difference that it measures may seem to be 0
+            return None, inf  # before a short arm is pulled, the difference that it measures may seem to be 0
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)

@@ -1,6 +1,7 @@
-"""Compute least squares from the counts and sums of arms, and eliminate items by its confidence widths.
+"""Compute least squares from the counts and sums of arms, and eliminate items by the confidence widths of the fit.
 
-If the pulled arms do not span R^d, this is the solution of smallest norm, in the span by the rank rule (`span`).
+If the pulled arms do not span R^d, the fit is the solution of smallest norm. It lies in the span of these arms, which
+is determined by the rank rule (`span`).
 """
 
 from typing import NamedTuple

@@ -3,10 +3,10 @@
 BLAS and LAPACK choose the order of their sums by processor. That changes the last bit, and where two arms tie, the last
 bit decides. Only the lower triangle of a symmetric matrix is read.
 
-Each independent row is the first of those farthest from the span of the previous ones, by the shared rule for ties.
-Principal axes whose eigenvalues differ by less than SAME of the largest are rows of their common projector, each minus
-its part in the span of the previous ones, so that they are a function of the matrix. The largest entry of each axis is
-positive.
+Independent rows are chosen one by one: the next is the row farthest from the span of the previous ones, by the shared
+rule for ties. Eigenvalues that differ by less than SAME of the largest count as equal. Their principal axes are rows of
+their common projector, each minus its part in the span of the previous ones, so that the axes depend on the matrix
+alone. The largest entry of each axis is positive.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Compute ridge regression on a finite set of arms pull by pull, for the rules that pull to a budget.
+"""Compute ridge regression on a finite set of arms pull by pull, for rules that pull until a budget is spent.
 
 With A = ridge I + sum xx' over the pulls, `gram` holds A^-1 X' (d, K). A pull costs O(Kd) by rank-one updates.
 """

@@ -101,7 +101,8 @@ class Span(NamedTuple):
         if distance[worst] > RANK_TOL * scale[worst]:
             raise ValueError(
                 f"{name} must lie in the span of the arms (rank {self.basis.shape[1]} in R^{self.basis.shape[0]}), but "
-                f"number {worst} is at distance {distance[worst]:.3g} from it: add arms that measure it, or drop it"
+                f"row {worst} is at distance {distance[worst]:.3g} from the span: add arms that measure it, or "
+                "drop the row"
             )
 
 

@@ -38,9 +38,9 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     as soon as the true best item leads. Frank-Wolfe designs are not pruned, because pruned designs leave some
     directions of experiment 1 unmeasured.
 
-    "azizi2022_code": GSE rounds the number of arms kept down, spends the remainder in the last stages, rounds every
-    share up and projects its earlier projection again, for which it needs `rng`. OD-LinBAI computes its design by away
-    steps. LinUCB has a regression for each arm, and UCB-GLM adds alpha times the squared norm. LinGapE solves for
+    "azizi2022_code": GSE rounds down the number of arms that it keeps, spends the remainder in the last stages, rounds
+    up every share and projects its earlier projection again, for which it needs `rng`. OD-LinBAI computes its design by
+    away steps. LinUCB has a regression for each arm, and UCB-GLM adds alpha times the squared norm. LinGapE solves for
     nonnegative weights, and BayesGap has variances instead of standard deviations.
 
     Parameters

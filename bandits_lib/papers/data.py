@@ -333,7 +333,7 @@ def _features(group, owner):
     for token in tokens:
         index, colon, value = token.partition(b":")
         if not colon or index not in (b"1", b"2", b"3", b"4", b"5", b"6"):
-            raise ValueError(f"{owner} has {_shown(token)} instead of a feature 1: to 6:")
+            raise ValueError(f"{owner} has {_shown(token)}, which is none of the features 1: to 6:")
         values[int(index) - 1] = float(value)  # float raises ValueError for text that is not a number
     if len(tokens) != FEATURES or not all(map(np.isfinite, values)):
         raise ValueError(f"{owner} must have the features 1 to 6, each once and finite; got {_shown(group)}")

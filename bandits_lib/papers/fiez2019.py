@@ -299,7 +299,7 @@ def click_through(
     others = np.flatnonzero(linear_algebra.along(arms[best] - arms, theta) >= min_gap)
     if len(others) < n - 1 or n < len(theta):
         raise ValueError(
-            f"n = {n} needs {n - 1} records with a gap of at least {min_gap}, and features hold {len(others)};"
+            f"n = {n} needs {n - 1} records with a gap of at least {min_gap}, and there are {len(others)};"
             f" the arms must also span {len(theta)} dimensions: lower min_gap, or choose another n"
         )
     for _ in range(1_000):

@@ -1,8 +1,10 @@
 """The many-arms experiment of jedra2020's published code, repeated with the random draws of that code.
 
 The code (github.com/jedray/LT-S, LAZY_TS.py and many_arms_example.py) sets NumPy's seed to 43 for every number of arms,
-draws 20 instances, and gives each run a seed. The threshold decides when a run stops, but no pull before that. So one
-path shows when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the code:
+draws 20 instances, and gives each run a seed. The threshold decides when a run stops, but not which arm is pulled
+before. So one path shows when the run stops under any threshold. Departures from `lazy_track_and_stop`, all as in the
+code:
+
 - A starts as the sum of A_0, which is drawn but not pulled; the estimate includes it, the statistic does not.
 - All arms are tracked until the first update (t = 2).
 - Frank-Wolfe starts from uniform weights.
@@ -28,7 +30,7 @@ def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: 
     averaging : bool, default True
         If true, track the sum of all allocations; if false, the current allocation.
     runs : int, default 20
-        Number of runs, the first of the 20 runs of a cell of jedra2020's Table 1.
+        Number of runs to return: the first ones of the 20 behind each cell of jedra2020's Table 1.
     delta : float, default 0.05
         Error probability allowed.
 

@@ -54,7 +54,7 @@ def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> 
 
 
 def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: int = 2000) -> LinearBandit:
-    """Return arms on the unit sphere (a tenth) and on that of radius 0.1, theta = (1, ..., 1): weltz2023 Figure 2.
+    """Return arms on two spheres, a tenth on radius 1, the rest on 0.1, with theta = (1, ..., 1): weltz2023 Figure 2.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def source_fingerprint() -> str:
 
 
 class _Description:
-    """The text of a value; it describes a function, class or module once, and later gives the number that it had."""
+    """The text of a value. A function, class or module is described at its first occurrence, later by its number."""
 
     def __init__(self, met=(), above=()):
         self.met = dict(met)  # id: (number, object); the object keeps its id from being used again
@@ -200,7 +200,7 @@ def _imported(code, namespace):
         if step.opname == "IMPORT_NAME":
             try:
                 found[step.argval] = __import__(step.argval, namespace, None, wanted.argval or (), level.argval)
-            except Exception:  # the function itself will raise it
+            except Exception:  # the function raises the same error when it is called
                 continue
     for item in code.co_consts:
         found |= _imported(item, namespace) if isinstance(item, types.CodeType) else {}

@@ -1,11 +1,11 @@
 """Estimate from Monte Carlo runs, with two-sided intervals: pulls, ratios, growth, accuracies, the worst setting.
 
-`mean_pulls`, `mean_ratio` and `mean_growth` have limits for logs of means from random weights of the runs and one
-unseen run (Rubin 1981; Gaffke 2005). The pulls of a rule that works in phases take only two or three values, of which
-one may be rare and large. Student's interval is then too short: for 20 equal values its width is zero. Here every run
-has an exponential weight (the Bayesian bootstrap), and one unseen run is added. It takes the value of the seen run that
-moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing was
-seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
+`mean_pulls`, `mean_ratio` and `mean_growth` compute limits for logs of means, with random weights for the runs and for
+one unseen run (Rubin 1981; Gaffke 2005). The pulls of a rule that works in phases take only two or three values, of
+which one may be rare and large. Student's interval is then too short: for 20 equal values its width is zero. Here every
+run has an exponential weight (the Bayesian bootstrap), and one unseen run is added. It takes the value of the seen run
+that moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing
+was seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
 halve the accuracy); the same holds for the smallest value. So n equal values v have the upper limit
 v (1 + (unseen - 1) (1 - 0.025^(1/n))), by Clopper and Pearson (1934). The limits are then stretched about the estimate
 by the ratio of Student's quantile to the normal one, which matters for 20 to 40 runs.
@@ -33,7 +33,7 @@ Unseen = float | Mapping[str, float]
 
 
 class Interval(tuple):
-    """Estimate, low and high, which unpack as three numbers; the worst of several settings keeps all of them.
+    """Estimate, low and high, which unpack as three numbers; the worst of several settings also keeps theirs.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Interval(tuple):
         Ends of its interval.
     **how
         `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
-        whether the interval shrinks as a factor (default False); `rate`, the power of the number of runs with which it
-        shrinks (default 0.5; 1 if only one value was seen); `error`, the standard error of the estimate without what
-        an unseen run might add (default nan, unknown).
+        whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of the number of runs
+        with which it shrinks (default 0.5; 1 if only one value was seen); `error`, the standard error of the estimate
+        without what an unseen run might add (default nan, unknown).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
         One interval per setting, at a level that holds for all of them together.
     worst : callable or str, default max
         Which value stands for all: max, min, another function that takes the argument `key` as they do, or "both" for a
-        claim that values on either side contradict.
+        claim of no difference, which larger and smaller values contradict.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
     Returns
     -------
     Interval
-        The worst estimate. The end that must pass for the statement to hold is that of unadjusted intervals, the other
-        one that of simultaneous intervals.
+        The worst estimate. The end that decides whether the statement holds is taken from unadjusted intervals, and the
+        other end from simultaneous intervals.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def pooled_ratio(
 
 
 def runs_needed(interval, decided):
-    """Return by what whole number the runs must be multiplied to decide if every estimate stays; inf if none does."""
+    """Return the multiple of the runs that would decide if every estimate stayed the same; inf if none would."""
     if decided(interval):
         return 1
 
@@ -543,13 +543,13 @@ def mean_ratio(
     Parameters
     ----------
     table : pandas.DataFrame
-        As for `mean_pulls`. Runs of equal number belong together; a run that one of the two lacks counts for the mean
-        of the other alone.
+        As for `mean_pulls`. Runs of equal number belong together; a run that only one of the two rules has counts for
+        the mean of this rule alone.
     first, second, by, worst, level : str, str, str or list of str, callable or str, float
         As for `accuracy_lead`, with a ratio for each setting and by default the largest.
     value, mean, unseen : optional
         As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
-        ratios; it suits pulls of which a few runs make most of the mean.
+        ratios; it suits pulls whose mean comes mostly from a few runs.
 
     Returns
     -------
@@ -659,7 +659,7 @@ def paired_ratio(
         pulls = pulls.reindex(columns=[first, second]).dropna()
         if pulls.empty:
             held = ", ".join(rows["algorithm"].unique())
-            raise ValueError(f"table has no run of both {first} and {second}; it holds {held}")
+            raise ValueError(f"table has no run in which {first} and {second} both appear; it holds {held}")
         mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), each)
         return Interval(*map(np.exp, (mean, low, high)), log=True)
 
@@ -727,7 +727,7 @@ def log_interval(
     mean: str,
     unseen: Unseen,
 ) -> Interval:
-    """Return an interval for a sum of weights and signs times the logs of the mean pulls, by `limits`.
+    """Return an interval for the sum of weight times sign times log mean pulls, as `limits` computes it.
 
     Parameters
     ----------

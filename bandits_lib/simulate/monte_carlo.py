@@ -178,7 +178,7 @@ class Checkpoint:
             self.path /= f"{identity}.jsonl"
 
     def read(self):
-        """Return {run: rows} of the finished runs, without a last line that a kill cut short; begin a missing file."""
+        """Return {run: rows} of the finished runs, without a last line that is incomplete; begin a missing file."""
         if not self.kept:
             return {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -390,8 +390,8 @@ def monte_carlo(
     checkpoint : path or str, optional
         A file to which finished runs are added; after an interruption they are not played again. Its first line is a
         hash of everything that decides the rows, the library's source included, but not of files that a rule reads. A
-        file with another hash is refused. In a folder (one that exists, a path that ends in /, or with `by`) the hash
-        names the file. "" or None keeps nothing.
+        file with another hash is refused. A path is a folder if it exists as one, if it ends in /, or if `by` is
+        given; the file in it is then named after the hash. With "" or None nothing is kept.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True

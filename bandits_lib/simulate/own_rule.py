@@ -12,11 +12,15 @@ import hashlib
 import importlib.util
 import inspect
 import linecache
+import signal
 import sys
 import sysconfig
+import threading
 import traceback
 import types
 from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -73,20 +77,16 @@ class OwnRule(NamedTuple):
 
     def __call__(self, problem, rng):
         """Run the rule, and check its requests and its answer."""
-        algorithm, start, reply, empty, pulled = self.begun(problem, rng), perf_counter(), None, 0, False
+        algorithm, reply, empty, pulled = self.begun(problem, rng), None, 0, False
+        end = perf_counter() + self.max_seconds
         while True:
-            request = self._step(lambda reply=reply: algorithm.send(reply))
+            request = self._step(lambda reply=reply: algorithm.send(reply), end)
             if isinstance(request, _End):
                 return self._answer(request.value, problem, pulled)
             empty = 0 if isinstance(request, Loop) or self._batch(request, problem).any() else empty + 1
             pulled = pulled or empty == 0
             if empty >= EMPTY:
                 raise RuntimeError(f"{self.place} asked for no pull {EMPTY:,} times in a row, and would never stop")
-            if perf_counter() - start > self.max_seconds:
-                raise RuntimeError(
-                    f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
-                    " pulls at a time, or give it more seconds (max_seconds)"
-                )
             try:
                 reply = yield request
             except GeneratorExit:  # `play` cuts a run off
@@ -96,7 +96,7 @@ class OwnRule(NamedTuple):
                 raise RuntimeError(f"{self.place} asked for more pulls than its budget of {told:,}") from None
 
     def begun(self, problem, rng):
-        """Return the generator of the reader's function, which knows what its arguments name."""
+        """Return the generator of the reader's function, called with the values that its arguments name."""
         function, names = self.function, inspect.signature(self.function).parameters
         told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
         algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
@@ -104,12 +104,18 @@ class OwnRule(NamedTuple):
             raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
         return algorithm
 
-    def _step(self, step):
+    def _step(self, step, end=inf):
         """Return the next request of the rule or its end, or raise its own error in one sentence."""
         try:
-            return step()
+            with _until(end):
+                return step()
         except StopIteration as stop:
             return _End(stop.value)
+        except _TooLongError:
+            raise RuntimeError(
+                f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
+                " pulls at a time, or give it more seconds (max_seconds)"
+            ) from None
         except Exception as error:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
             line = f" in line {frames[-1].lineno}" if frames else ""
@@ -135,6 +141,32 @@ class OwnRule(NamedTuple):
         if not pulled:
             raise RuntimeError(f"{self.place} answered without a pull: it must `yield` the pulls that it asks for")
         return result
+
+
+class _TooLongError(BaseException):  # which `except Exception` in a rule does not catch
+    """A run has taken all of its seconds."""
+
+
+@contextmanager
+def _until(end):
+    """Raise _TooLongError at `end`, also in a loop without requests; threads without signals notice it afterwards."""
+    left = end - perf_counter()
+    if left <= 0:
+        raise _TooLongError
+    if end == inf or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, left)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _too_long(*_):
+    raise _TooLongError
 
 
 class _End(NamedTuple):
@@ -182,7 +214,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
         raise ValueError(f'a rule is named "<file>.py:<function>", "my_rule.py:mine" for instance; got {place!r}')
     if not Path(file).is_file():
         near = ", ".join(sorted(path.name for path in Path(file).parent.glob("*.py"))) or "no Python file"
-        raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; beside it there is {near}")
+        raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; its folder has {near}")
     rule = OwnRule(Path(file).name, name, Path(file).read_text(encoding="utf-8"), dict(given), max_seconds)
     _check_imports(rule)
     found = getattr(_module(rule.file, rule.source), name, None)

@@ -1,4 +1,4 @@
-"""Simulate rules: `play` answers what an algorithm yields, and runs a pull-by-pull rule in a compiled loop.
+"""Simulate rules: `play` draws the rewards that an algorithm asks for, and runs a pull-by-pull rule in a compiled loop.
 
 If a function takes other functions as arguments, numba compiles it again in every process. `_loop` therefore takes
 none: it is copied for each rule, and `choose`, `update` and `draw` are global names of the copy. A copy with this

@@ -66,9 +66,10 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
 
     Notes
     -----
-    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The band has percentiles of bootstrap
-    samples. If all runs of an instance agree, a bootstrap sees no spread. So the band reaches at least from (1 - w) F
-    to F + w (1 - F), where w is Wilson's upper end for no success in all runs (stratified by Yan and Su 2010).
+    This is the run-score distribution of Agarwal et al. (2021, section 4.2). The ends of the band are percentiles of
+    bootstrap samples. If all runs of an instance agree, the bootstrap samples are equal and have no spread. Therefore
+    the band reaches at least from (1 - w) F to F + w (1 - F), where w is Wilson's upper end for no success in all
+    runs (stratified by Yan and Su 2010).
 
     Examples
     --------
@@ -142,7 +143,7 @@ def _rules(table):
     for name, rows in rules.items():
         if missing := everywhere - set(rows["instance"]):
             lacking = ", ".join(sorted(map(str, missing)))
-            raise ValueError(f"{name} has not played {lacking}: leave these instances out, or the rule")
+            raise ValueError(f"{name} has not played {lacking}: leave out these instances or the rule")
     return rules
 
 
@@ -154,7 +155,9 @@ def _scores(rows):
 def _wins(x, y, first, second):
     """Return (N, N): 1 where a run of the first rule is better than one of the second, 1/2 where they are level."""
     if len(x) != len(y):
-        raise ValueError(f"{first} has {len(x)} runs of an instance and {second} {len(y)}: give both as many runs")
+        raise ValueError(
+            f"{first} has {len(x)} runs of an instance and {second} {len(y)}: give both the same number of runs"
+        )
     return (x[:, None] < y) + 0.5 * (x[:, None] == y)
 
 

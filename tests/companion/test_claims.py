@@ -82,9 +82,9 @@ def test_what_is_not_in_the_file_and_what_is_no_interval_is_refused():
 @pytest.mark.parametrize("name", ["loser", "winner"])
 def test_a_loser_or_winner_is_measured_where_it_is_named_and_nowhere_else(name):
     named, other = ("plain.first", "plain.second") if name == "loser" else ("plain.second", "plain.first")
-    with pytest.raises(ValueError, match=f"{named} has no {name}: claims.yaml names it"):
+    with pytest.raises(ValueError, match=f"{named} has no {name}, but claims.yaml names one"):
         claims.measured(f"fiez2019_x/{named}", *NUMBERS[named])
-    with pytest.raises(ValueError, match=f"{other} has an unnamed {name}: claims.yaml names it"):
+    with pytest.raises(ValueError, match=f"{other} has a {name} without a name"):
         measured(other, **{name: of(1.0)})
 
 
@@ -171,7 +171,7 @@ def test_a_notebook_measures_what_the_file_has_and_nothing_else(written):
     ]
     assert shown["holds for"].tolist() == ["0 to 1", *["within 1.1"] * 2, "printed 100 ± 19.6", "", *["0 to 1"] * 2]
     kept = (written / "figures" / "claims" / "fiez2019_x.csv").read_text()
-    with pytest.raises(ValueError, match="what was not measured: fiez2019_x/plain.second$"):
+    with pytest.raises(ValueError, match="neither measured nor left out: fiez2019_x/plain.second$"):
         claims.save(all_measured()[:-1], ".")
     assert len(claims.save(all_measured()[:-1], ".", left_out=["fiez2019_x/plain.second"])) == 6
     for left_out, words in (
@@ -206,7 +206,7 @@ def test_what_was_saved_is_read_with_its_numbers():
 @pytest.mark.parametrize(
     ("name", "column", "typed", "words"),
     [
-        ("below", "letter", "H", "fiez2019_x/below says H, but its numbers say L: it is computed"),
+        ("below", "letter", "H", "fiez2019_x/below says H, but its numbers say L: run its notebook again"),
         ("below", "letter", "", "says , but its numbers say L"),
         ("cell", "letter", "C", "says C, but its numbers say T"),
         ("found", "letter", "H", "says H, but its numbers say : "),

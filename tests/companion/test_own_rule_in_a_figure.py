@@ -181,7 +181,7 @@ def test_one_command_draws_the_rule_in_every_figure_and_says_how_it_does(project
     [
         (
             ["your_rule.py:mine"],
-            "run.py: there is no file your_rule.py in the folder notebooks/; beside it there is no",
+            "run.py: there is no file your_rule.py in the folder notebooks/; its folder has no",
         ),
         (["my_rule.py:yours"], "run.py: my_rule.py has no function yours; it has mine"),
         (["my_rule.py"], 'run.py: a rule is named "<file>.py:<function>"'),
@@ -294,7 +294,7 @@ def test_the_command_plays_a_file_beside_the_notebook(tmp_path):
 def test_the_command_says_what_is_wrong_before_anything_is_played(tmp_path):
     done = headless(tmp_path, ("rule", "my_rule.py:mine"), *SMALL)
     assert done.returncode == 1
-    sentence = "ValueError: there is no file my_rule.py in the folder notebooks/; beside it there is example_rule.py"
+    sentence = "ValueError: there is no file my_rule.py in the folder notebooks/; its folder has example_rule.py"
     assert sentence in done.stdout
     assert not (tmp_path / "build" / "figures").exists()
 

@@ -121,7 +121,7 @@ def test_what_cannot_be_tested_is_kept_and_not_measured(tmp_path):
         ("fiez2019_x/a", HOLDS | {"kind": "code"}, "kind must be one of text, program, other; it is 'code'"),
         ("fiez2019_x/a", without(HOLDS, "place"), "place missing"),
         ("fiez2019_x/a", without(HOLDS, "quote"), "a finding, which quotes nothing"),
-        ("fiez2019_x/a", FINDING | {"kind": "text"}, "a finding, which quotes nothing, has the kind other"),
+        ("fiez2019_x/a", FINDING | {"kind": "text"}, "a finding, which quotes nothing, must have the kind other"),
         ("fiez2019_x/a", without(FINDING, "measures"), "measures missing"),
         ("fiez2019_x/a", without(HOLDS, "measures"), "measures missing"),
         ("fiez2019_x/a", without(HOLDS, "edge"), "edge must be one of words, paper, theory, grade; it is None"),
@@ -137,17 +137,17 @@ def test_what_cannot_be_tested_is_kept_and_not_measured(tmp_path):
         ("fiez2019_x/a", HOLDS | {"holds": 1}, "holds must be"),
         ("fiez2019_x/a", HOLDS | {"holds": [0, "1"]}, "holds must be"),
         ("fiez2019_x/a", HOLDS | {"holds": [0, float("nan")]}, "holds must be"),
-        ("fiez2019_x/a", HOLDS | {"holds": [0, 2]}, "words have the edge 0 or 1"),
-        ("fiez2019_x/a", HOLDS | {"holds": [-inf, inf]}, "words have the edge 0 or 1"),
+        ("fiez2019_x/a", HOLDS | {"holds": [0, 2]}, "holds must end at 0 or 1"),
+        ("fiez2019_x/a", HOLDS | {"holds": [-inf, inf]}, "holds must end at 0 or 1"),
         ("fiez2019_x/a", HOLDS | {"margin": "pulls"}, "margin must be one of"),
         ("fiez2019_x/a", HOLDS | {"margin": {}}, "margin must be one of"),
         ("fiez2019_x/a", HOLDS | {"margin": {"ratio": 2.0}}, "margin must be one of"),
         ("fiez2019_x/a", HOLDS | {"holds": [0, 2], "edge": "paper", "margin": "ratio"}, "lies about 1"),
         ("fiez2019_x/a", HOLDS | {"holds": [1, inf], "margin": "accuracy"}, "lies about 0"),
-        ("fiez2019_x/a", CLOSE | {"margin": "ratio"}, "a margin belongs to holds"),
+        ("fiez2019_x/a", CLOSE | {"margin": "ratio"}, "margin is allowed only with holds"),
         ("fiez2019_x/a", CLOSE | {"closeness": "near"}, "closeness must be one of ratio, accuracy, exponent"),
         ("fiez2019_x/a", CLOSE | {"closeness": ["ratio"]}, "closeness must be one of ratio, accuracy, exponent"),
-        ("fiez2019_x/a", CLOSE | {"side": "above"}, "side must be some, or, of a closeness, below or both"),
+        ("fiez2019_x/a", CLOSE | {"side": "above"}, "side must be some (with closeness also below or both)"),
         ("fiez2019_x/a", CLOSE | {"edge": "words"}, "with edge: grade"),
         ("fiez2019_x/a", LARGE | {"edge": "words"}, "with edge: grade"),
         ("fiez2019_x/a", LARGE | {"graded": "loose"}, "graded must be large or small; it is 'loose'"),
@@ -157,14 +157,14 @@ def test_what_cannot_be_tested_is_kept_and_not_measured(tmp_path):
         ("fiez2019_x/a", PRINTED | {"printed": {"value": 100}}, "printed must be"),
         ("fiez2019_x/a", PRINTED | {"printed": {"value": 0, "error": 1}}, "a value other than 0"),
         ("fiez2019_x/a", PRINTED | {"printed": {"value": 1, "error": -1}}, "an error of 0 or more"),
-        ("fiez2019_x/a", PRINTED | {"edge": "words"}, "a printed number has edge: paper"),
+        ("fiez2019_x/a", PRINTED | {"edge": "words"}, "printed is allowed only with edge: paper"),
         ("fiez2019_x/a", FINDING | {"holds": [0, 1]}, "a finding, which quotes nothing"),
         ("fiez2019_x/a", HOLDS | {"why": {"false": "x"}}, "why must explain letters"),
         ("fiez2019_x/a", HOLDS | {"why": "because"}, "why must explain letters"),
         ("fiez2019_x/a", HOLDS | {"parts": ["p"]}, "parts must be a mapping of names; it is ['p']"),
-        ("fiez2019_x/a", HOLDS | {"parts": {"p": "words"}}, "parts has 'p': a name of letters and digits, and a"),
-        ("fiez2019_x/a", HOLDS | {"parts": {"p.q": {}}}, "parts has 'p.q': a name of letters and digits"),
-        ("fiez2019_x/a", HOLDS | {"readings": {"sd .09": {}}}, "readings has 'sd .09': a name of letters and digits"),
+        ("fiez2019_x/a", HOLDS | {"parts": {"p": "words"}}, "parts has 'p': it must be a name of letters and digits"),
+        ("fiez2019_x/a", HOLDS | {"parts": {"p.q": {}}}, "parts has 'p.q': it must be a name of letters and digits"),
+        ("fiez2019_x/a", HOLDS | {"readings": {"sd .09": {}}}, "readings has 'sd .09': it must be a name of letters"),
         ("fiez2019_x/a", HOLDS | {"parts": {"p": {"quote": "x"}}}, "p: unknown fields quote"),
         ("fiez2019_x/a", WORDS | {"parts": {"p": {"untestable": "x"}}}, "p: unknown fields untestable"),
         ("fiez2019_x/a", HOLDS | {"readings": {"text": {"holds": [0, 1]}}}, "text: unknown fields holds"),
@@ -182,7 +182,7 @@ def test_a_paper_with_controls_needs_loser_and_winner_or_slack_of_every_sentence
     monkeypatch.setattr(registry, "CONTROLLED", ("fiez2019",))
     for given, missing in ((HOLDS, "loser and winner"), (CLOSE | {"winner": "B"}, "loser")):
         for reading in ({}, {"readings": {"program": {}}}):
-            with pytest.raises(ValueError, match=f"1 faults:\nfiez2019_x/a: {missing} missing, or slack"):
+            with pytest.raises(ValueError, match=f"1 faults:\nfiez2019_x/a: {missing} missing: name each"):
                 of(tmp_path, given | reading)
     for given in ({"loser": "A", "winner": "B"}, {"slack": "2.01"}, {"kind": "other"}):
         assert of(tmp_path, HOLDS | given)

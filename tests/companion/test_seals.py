@@ -238,7 +238,7 @@ def test_a_sealed_run_needs_committed_code(repository, tmp_path):
 
 def test_a_sealed_run_needs_a_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(seals, "git", partial(results.git, folder=tmp_path))
-    with pytest.raises(ValueError, match="from a git checkout only: here is none"):
+    with pytest.raises(ValueError, match="from a git checkout only, and this folder is not one"):
         seals.check_committed()
 
 

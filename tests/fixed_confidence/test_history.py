@@ -107,7 +107,7 @@ def test_what_is_no_history_is_refused(rule, history, words):
 
 def test_a_history_beside_a_direction_that_no_arm_measures_is_refused():
     flat = np.column_stack([ARMS[:, :2], np.zeros(5)])[[0, 1, 3]]
-    with pytest.raises(ValueError, match="leaves a direction too uncertain to begin with, and no arm measures that"):
+    with pytest.raises(ValueError, match="leaves a direction too uncertain for the rule to begin, and no arm measures"):
         next(fws(flat, delta=0.1, history=(np.eye(3), Sample(np.array([0, 0, 1]), np.zeros(3), np.ones(3)))))
 
 

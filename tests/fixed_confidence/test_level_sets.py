@@ -108,9 +108,9 @@ def test_an_item_on_the_threshold_is_refused_where_it_can_be_known():
     rules = {"rage": lambda p, rng: level_rage(p.arms, delta=0.1, threshold=0.75)}
     with pytest.raises(ValueError, match=r"threshold 0.75 is the value of item 1"):
         monte_carlo(rules, lambda rng: problem, runs=1, correct=correct_level(0.75))
-    with pytest.raises(ValueError, match="item 1 cannot be told from the threshold"):
+    with pytest.raises(ValueError, match="item 1 cannot be distinguished from the threshold"):
         play(level_rage(problem.arms, delta=0.1, threshold=0.75), problem, rng(0))
-    with pytest.raises(ValueError, match="threshold 0 is the value of item 0"):
+    with pytest.raises(ValueError, match="threshold must not be 0, which is the value of item 0"):
         next(level_rage(np.eye(2), np.array([[0.0, 0.0], [1.0, 0.0]]), delta=0.1, threshold=0))
 
 

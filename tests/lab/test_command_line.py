@@ -149,7 +149,7 @@ def test_the_plan_names_arms_the_unit_and_the_rule(folder, capsys):
     assert "--sigma" in run(capsys, "plan", "--gap", "12,5", code=2)
     said = run(capsys, "plan", "--gap", "12,5", "--sigma", "4", "--runs", "5")
     assert re.search(r"Supposed: Probe \d\d is best, the next is 12.5 mV behind; noise 4 mV", said)
-    assert "Recommended, and what ask uses: rage" in said and "pulls" not in said
+    assert "Recommended: rage, which the command ask uses" in said and "pulls" not in said
     assert json.loads((folder / "experiment.json").read_text(encoding="utf-8"))["gap"] == 12.5
 
 
@@ -511,7 +511,7 @@ def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):
         if "The answer is" in said:
             break
     assert f"The answer is {BEST} (Temperatur 60.0, Lösung Ölsäure)" in said
-    assert "the highest Temperatur of all: a better one may lie beyond" in said
+    assert "the highest Temperatur of all arms: a better arm may lie beyond" in said
     assert "can hardly be seen" not in run(capsys, "standings")
 
 

@@ -199,7 +199,7 @@ def test_one_arm_and_arms_that_are_the_same():
         ({"sigma": np.nan}, "sigma must be positive"),
         ({"sigma": [1.0, 2.0]}, "sigma must be one"),
         ({"level": 0.0}, "delta|level"),
-        ({"names": ["a"]}, "names must be one per arm"),
+        ({"names": ["a"]}, "there must be one name for each of the 5 arms; got 1 names"),
         ({"arms": np.full((5, 2), np.nan)}, "arms must be finite"),
     ],
 )

@@ -84,11 +84,11 @@ def test_what_the_lead_means_is_said():
     clear = ended(gse(np.eye(2), budget=2000, sigma=0.5), LinearBandit(np.eye(2), theta=[1, 0], sigma=0.5))
     close = ended(gse(np.eye(2), budget=20, sigma=0.5), LinearBandit(np.eye(2), theta=[0.01, 0], sigma=0.5))
     assert "so it is proved to be the best" in repr(clear.standings())
-    assert f"another may be better, by {-close.standings().lead[0]:.4g} at most" in repr(close.standings())
+    assert f"another item may be better, by {-close.standings().lead[0]:.4g} at most" in repr(close.standings())
     wrong = Lab(always_the_second())
     wrong.tell(Sample(np.array([500, 500]), np.array([500.0, 0.0]), np.array([600.0, 100.0])))
     assert wrong.standings().table["behind"][0] == pytest.approx(-1)
-    assert "so another is better" in repr(wrong.standings())
+    assert "so another item is better" in repr(wrong.standings())
     alone = Lab(od_linbai(np.ones((1, 1)), budget=5)).standings()
     assert alone.lead == (np.inf, np.inf) and "there is no other" in repr(alone)
 
@@ -137,12 +137,12 @@ def test_what_has_no_standings_is_refused():
         yield np.array([1, 1])
         return Result(0)
 
-    with pytest.raises(ValueError, match="was told no arms: give them to standings"):
+    with pytest.raises(ValueError, match="standings need the arms, but .*mine was given none"):
         Lab(mine()).standings()
     with pytest.raises(ValueError, match="sigma is not known yet, .* no arm was measured twice"):
         Lab(mine()).standings(arms=np.eye(2))
     assert Lab(mine()).standings(arms=np.eye(2), sigma=1.0).delta == 0.05
-    with pytest.raises(ValueError, match="one for each of the 4 items; got 2"):
+    with pytest.raises(ValueError, match="one name for each of the 4 items; got 2"):
         Lab(rage(ARMS, delta=0.05)).standings(names=["a", "b"])
     for options in ({"sigma": np.nan}, {"delta": 0.0}, {"u": -1.0}, {"arms": [[np.nan]]}):
         with pytest.raises(ValueError, match="must"):
@@ -213,5 +213,5 @@ def test_replicates_of_the_first_request_bound_an_unknown_sigma(made):
     assert "a bound from the first request, itself wrong with probability 0.01" in repr(known)
     if lab.experiment.rule == "rage":
         assert repr(lab.standings()) == repr(known)
-    with pytest.raises(ValueError, match="one for each arm, or 'first request'; got 'pilot'"):
+    with pytest.raises(ValueError, match="one number for each arm, or 'first request'; got 'pilot'"):
         lab.standings(sigma="pilot")

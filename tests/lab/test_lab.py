@@ -157,8 +157,8 @@ def test_a_log_of_another_experiment_is_refused(tmp_path, other):
         ("1,0,0,1,nan,1.0", "line 18: sums and squares must be finite"),
         ("1,0,0,1,x,1.0", "line 18: .* is not request,arm,asked,count,sum,squares"),
         ("1,0", "line 18: .* is not request,arm"),
-        ("2,0,0,1,1.0,1.0", "line 18: answers request 2 where the algorithm is at request 1"),
-        ("3,0,2,0,0,0", "line 18: makes request 3 where the algorithm is at request 1"),
+        ("2,0,0,1,1.0,1.0", "line 18: the row answers request 2, but the algorithm is at request 1"),
+        ("3,0,2,0,0,0", "line 18: the row makes request 3, but the algorithm is at request 1"),
         ("1,0,0,1,3.0,1.0", "line 18: squares of arm 0"),
         ("1,0,1,1,1.0,1.0", "line 18: one of asked and count must be positive"),
         ("1,0,0,-1,1.0,1.0", "line 18: one of asked and count must be positive"),
@@ -233,7 +233,7 @@ def first_request(unit, **options):
 
 
 def test_rewards_in_percent_are_noticed_before_the_first_measurement():
-    with pytest.warns(UserWarning, match="asks for 1[0-9],[0-9]{3} measurements, and for 80 with scale=None"):
+    with pytest.warns(UserWarning, match="asks for 1[0-9],[0-9]{3} measurements, but would ask for 80 with scale=None"):
         assert first_request(100.0) > 10_000
     with warnings.catch_warnings():
         warnings.simplefilter("error")

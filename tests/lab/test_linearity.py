@@ -128,7 +128,7 @@ def test_duplicated_arms_do_not_hide_that_a_fit_goes_through_all_means():
     problem = LinearBandit(arms, theta=[1.0, 2.0])
     assert diagnose(arms, problem.pull(np.array([9, 9, 9, 0]), RNG(0))).df == 1
     (text,) = said(lambda: one_batch(arms, [9, 9, 9, 0]), problem, RNG(0))
-    assert "the means of 2 arms" in text
+    assert "the means of all 2 measured arms" in text
     (text,) = said(lambda: one_batch(arms, [9, 9, 9, 9]), problem, RNG(0))
     assert "can hardly be seen" in text
 

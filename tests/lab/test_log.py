@@ -209,7 +209,7 @@ def test_a_kill_in_the_first_save_leaves_a_log_or_none(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["log.csv"]
     for end in range(0, whole.index(b"\n\n")):  # as another program may have left it
         (tmp_path / "log.csv").write_bytes(whole[:end])
-        said = "line 1: the first save was cut short, and nothing was in it: the next save writes it anew"
+        said = "line 1: the first save was cut short before any entry: the next save writes the file anew"
         with pytest.raises(ValueError, match=said):
             Lab(patient(ARMS), tmp_path / "log.csv")
         lab = half_way()
@@ -318,10 +318,10 @@ def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
     one.save(path)
     saved = path.read_bytes()
     with pytest.raises(
-        ValueError, match="left as it is: another Lab .* holds 4 measurements, and others than .* Open it with"
+        ValueError, match="left as it is: another Lab .* holds 4 measurements, and not the same .* Open the file with"
     ):
         other.save(path)
-    with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and others than"):
+    with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and not the same entries"):
         half_way().save(path)  # equal pulls, but other measurements
     assert path.read_bytes() == saved
     behind.save(path)  # the file has all of it and more

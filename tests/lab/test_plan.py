@@ -188,7 +188,7 @@ def test_a_unit_that_is_too_small_is_said():
         small.table.loc["rage", "requests"] == 1 and small.table.loc["rage", "pulls"] > right.table.loc["rage", "pulls"]
     )
     for shown in (repr(small), small._repr_html_(), small.alt):
-        assert "rage ends in its first request" in shown and "as scale (here 5), or None" in shown
+        assert "rage ends in its first request" in shown and "as scale= (here 5), or scale=None" in shown
     assert "first request" not in repr(right)
     assert "first request" not in repr(plan(np.eye(2), gap=5.0, budget=10, rules=["gse"], runs=3, **QUIET))
 

@@ -245,7 +245,7 @@ def test_an_arm_dropped_in_the_beginning_sets_the_threshold_once():
     lab.drop(3)
     lab.tell(WORLD.pull(lab.ask(), rng))
     lab.tell(WORLD.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match=r"dropped while lin_game began.*history=\(arms, total\(lab.log\)\)"):
+    with pytest.raises(ValueError, match=r"in the first request of lin_game.*history=\(arms, total\(lab.log\)\)"):
         lab.drop(4)
 
 
@@ -325,7 +325,7 @@ def test_a_drop_in_a_log_of_another_processor(name, tmp_path):
     lab._texts[-1] = log.text(log.entry(0, asked=moved))
     lab.tell(WORLD.pull(lab.ask(), rng))
     lab.drop(2)
-    with pytest.warns(ReplayWarning, match="another request 1"):
+    with pytest.warns(ReplayWarning, match="request 1 in the log differs"):
         again = reopened(lab, make, tmp_path)
     same(lab, again)
 
@@ -344,7 +344,7 @@ def test_a_plan_without_an_arm_that_another_processor_made(name, tmp_path):
     new = f"2,{arm},{asked + 7},0,0,0"
     step = step.replace(old, new) if old else step.replace("\n# end", f"\n{new}\n# end", 1)
     (tmp_path / "log.csv").write_text(before + mark + step)
-    with pytest.warns(ReplayWarning, match="another request 2 than"):
+    with pytest.warns(ReplayWarning, match="request 2 in the log differs"):
         other = Lab(make(), tmp_path / "log.csv")
     assert other.ask().tolist() == (lab.ask() + 7 * np.eye(7, dtype=int)[arm]).tolist()
     play_on(other, rng)
@@ -372,7 +372,7 @@ def test_items_that_can_never_be_told_apart_are_named_with_what_can_be_said():
     while lab.ask() is not None and lab.ask()[3]:
         lab.tell(world.pull(lab.ask(), rng))
     before = lab.ask().tolist()
-    with pytest.raises(ValueError, match="items 0, 1, 2 are in play; the arms left compare items 0, 1 with each other"):
+    with pytest.raises(ValueError, match="items 0, 1, 2 are in play; with the arms left, items 0, 1 can be compared"):
         lab.drop(2)
     with pytest.raises(ValueError, match=r"rage\(arms without 2, items=those, delta=0.1, ...\), whose probability of"):
         lab.drop(2)
@@ -393,7 +393,9 @@ def test_a_rule_that_eliminates_nothing_goes_by_what_the_intervals_prove(make, t
     world, rng = LinearBandit(np.eye(3), theta=[-3.0, 0.5, 0.0]), np.random.default_rng(0)
     lab = Lab(make())
     lab.tell(world.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match="distinguishes the items in play from.*items 0, 1, 2 are in play; the arms"):
+    with pytest.raises(
+        ValueError, match="distinguishes the items in play from.*items 0, 1, 2 are in play; with the arms left"
+    ):
         lab.drop(0)
     while not lab.log or lab.result is None and len(lab.log) < 90:
         lab.tell(world.pull(lab.ask(), rng))
@@ -525,7 +527,7 @@ STANDS = {  # drop, close, undo and tell_history at requests 1, 2, 3: s goes on,
 SAID = {  # what an error or a warning says
     "cannot go on without an arm": "g",  # the guarantee would fall
     "needs all measurements of this request": "g",
-    "cannot stand in for": "f",  # too few pulls to estimate
+    "cannot replace": "f",  # too few pulls to estimate
     "nothing was told": "n",
     "come first": "l",  # too late
     "the algorithm is done": "d",
@@ -600,7 +602,7 @@ def test_what_a_rule_cannot_use_does_not_close_a_request():
     few = np.eye(7, dtype=int)[lab.ask().argmax()]
     lab.tell(WORLD.pull(few, np.random.default_rng(0)))
     before = lab.ask().tolist()
-    with pytest.raises(ValueError, match="cannot stand in for it"):
+    with pytest.raises(ValueError, match="cannot replace the pulls"):
         lab.close()
     assert lab.ask().tolist() == before
     play_on(lab, np.random.default_rng(0))
@@ -706,7 +708,7 @@ def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path
     lab.save(tmp_path / "log.csv")
     text = (tmp_path / "log.csv").read_text()
     (tmp_path / "log.csv").write_text(text.replace("0,0,0,-1,-1,-1", "0,0,0,-1,-2,-4"))
-    with pytest.raises(ValueError, match=r"log.csv, line \d+: takes out earlier measurements that are not there"):
+    with pytest.raises(ValueError, match=r"log.csv, line \d+: the row takes back measurements that no earlier row has"):
         Lab(patient(np.eye(3)), tmp_path / "log.csv")
 
 
@@ -755,7 +757,7 @@ def test_older_versions_refuse_every_new_row():
         ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 1 entries"),
         ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 9 entries"),
         ("# dropped arms 2\n", "rows must follow"),
-        ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2 where the algorithm is at request 1"),
+        ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2, but the algorithm is at request 1"),
         ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),
         ("1,0,-1,0,0,0\n", "one of asked and count must be positive"),
         ("0,0,1,0,0,0\n", "one of asked and count must be positive"),
@@ -830,7 +832,7 @@ def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, nam
             else:
                 continue
         except ValueError as error:
-            assert re.search("dropped|nothing|done|stand in|needs all|threshold", str(error)) and repr(lab) == before
+            assert re.search("dropped|nothing|done|replace|needs all|threshold", str(error)) and repr(lab) == before
         else:
             stack.append(before)
     lab.save(path)
@@ -919,7 +921,7 @@ def test_surplus_rewards_wait_for_later_requests_in_their_order(tmp_path):
     sample = read_measurements(path, [0, 1])
     with pytest.raises(ValueError, match="leave the surplus out"):
         lab.tell(sample)
-    with pytest.raises(ValueError, match="a sum of"):
+    with pytest.raises(ValueError, match="come as one sum"):
         lab.tell(Sample(*map(np.asarray, sample)), keep=True)
     lab.tell(sample, keep=True)
     first = lab.log[0]

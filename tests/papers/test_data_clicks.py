@@ -56,7 +56,7 @@ BAD = {
     "twice": (line("109498", 0).replace(" 3:", " 2:", 1), "line 1: the user must have the features 1 to 6, each once"),
     "feature 7": (
         line("109498", 0).replace(" 3:0.1", " 7:0.1"),
-        "line 1: article '109498' has '7:0.100000' instead of a feature",
+        "line 1: article '109498' has '7:0.100000', which is none of the features",
     ),
     "no number": (line("109498", 0).replace("0.200000", "x", 1), "line 1: could not convert string to float"),
     "not finite": (line("109498", 0).replace("0.200000", "nan", 1), "line 1: the user must have .* each once and fin"),
@@ -144,7 +144,7 @@ def test_click_through_needs_enough_records(stand_in):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="n must be an integer"):
         instances.click_through(features, theta, rng, n=1)
-    with pytest.raises(ValueError, match="features hold 0"):
+    with pytest.raises(ValueError, match="there are 0"):
         instances.click_through(features, theta, rng, min_gap=0.5)
     with pytest.raises(ValueError, match="must also span 25 dimensions"):
         instances.click_through(features, theta, rng, n=20)

@@ -435,7 +435,7 @@ def test_paired_ratio_recovers_what_was_put_in():
     estimate, low, high = paired_ratio(frame, "a", "b", by="d")
     assert low < 1 / 3 * 1.05 < high and high - low < 0.1 and estimate >= 1 / 3 * 0.95
     assert paired_ratio(frame.rename(columns={"pulls": "error"}), "a", "b", by="d", value="error")[0] == estimate
-    with pytest.raises(ValueError, match="no run of both a and c"):
+    with pytest.raises(ValueError, match="no run in which a and c both appear"):
         paired_ratio(frame, "a", "c", by="d")
 
 

@@ -90,7 +90,7 @@ def test_compiled_loops_may_stand_in_the_file(written):
     "place, text, message",
     [
         ("my_rule.py", "", r'a rule is named "<file>.py:<function>", .* got \'my_rule.py\''),
-        ("your_rule.py:mine", "", "there is no file your_rule.py in the folder .*; beside it there is my_rule.py"),
+        ("your_rule.py:mine", "", "there is no file your_rule.py in the folder .*; its folder has my_rule.py"),
         ("my_rule.py:mine", "def other(arms):\n" + BODY, "my_rule.py has no function mine; it has other"),
         ("my_rule.py:mine", "mine = 5\n", "my_rule.py has no function mine; it has none"),
         ("my_rule.py:mine", "def mine(arms:\n", "my_rule.py is not valid Python, line 6"),
@@ -139,6 +139,7 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
         ("    1 / 0\n    yield\n", "raised ZeroDivisionError in line 7: division by zero"),
         ("    while True:\n        yield [0, 0, 0]\n", "asked for no pull 1,000 times in a row, and would never stop"),
         ("    while True:\n        yield [1, 0, 0]\n", "was still going after 0.2 seconds of one run"),
+        ("    while True:\n        pass\n    yield\n", "was still going after 0.2 seconds of one run"),
     ],
 )
 def test_what_goes_wrong_in_a_run_is_told_in_one_sentence(written, body, message):

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 import types
 from collections.abc import Generator
 from functools import partial
@@ -315,8 +316,11 @@ def test_the_budget_is_never_exceeded(make, problem, budget):
 @pytest.mark.parametrize("budget", [0, -1, 10.5, np.nan, np.inf, "many", None, True])
 @each_with_a_budget
 def test_a_budget_that_is_none_is_refused(make, problem, budget):
-    with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* got "):
+    with pytest.raises(ValueError, match="budget must be a whole number of pulls, at least .* got ") as error:
         next(fresh(partial(make, budget), problem))
+    least = int(re.search(r"at least (\d+) here", str(error.value))[1])
+    too_small = isinstance(budget, int | float) and budget is not True and budget < least
+    assert str(error.value).endswith(": raise it") == too_small
 
 
 @each_with_a_budget

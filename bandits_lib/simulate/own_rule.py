@@ -131,16 +131,23 @@ class OwnRule(NamedTuple):
             ) from error
 
     def _answer(self, result, problem, pulled):
-        said = result.recommendation if isinstance(result, Result) else None
+        """Return the result with the row of an item; a rule without `items` answers with the row of an arm."""
         if not isinstance(result, Result):
             raise RuntimeError(f"{self.place} returned {_short(result)}; it must return Result(<row of an item>)")
-        if not isinstance(said, int | np.integer) or isinstance(said, bool) or not 0 <= said < len(problem.items):
+        said, rows = result.recommendation, problem.items if self.takes_items() else problem.arms
+        if not isinstance(said, int | np.integer) or isinstance(said, bool) or not 0 <= said < len(rows):
             raise RuntimeError(
-                f"{self.place} recommended {_short(said)}; it must be the row of an item, 0 to {len(problem.items) - 1}"
+                f"{self.place} recommended {_short(said)}; it must be the row of"
+                f" {'an item' if rows is problem.items else 'an arm'}, 0 to {len(rows) - 1}"
             )
         if not pulled:
             raise RuntimeError(f"{self.place} answered without a pull: it must `yield` the pulls that it asks for")
-        return result
+        if rows is problem.items:
+            return result
+        same = np.flatnonzero((problem.items == rows[said]).all(axis=1))
+        if not len(same):
+            raise RuntimeError(f"{self.place} recommended arm {said}, which is no item: give it an argument `items`")
+        return result._replace(recommendation=int(same[0]))
 
 
 class _TooLongError(BaseException):  # which `except Exception` in a rule does not catch

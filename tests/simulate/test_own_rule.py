@@ -196,6 +196,18 @@ def test_no_row_is_known_to_be_the_best(written, items, means):
     assert (drawn.items is drawn.arms) == (items is None)
 
 
+def test_an_arm_is_the_answer_of_a_rule_that_knows_no_items(written):
+    """Items may be the arms without a repeated one, as in weltz2023's code; another arm is no answer."""
+    written("def mine(arms, *, delta):\n" + BODY)
+    arms = np.vstack([np.eye(3), np.eye(3)[:1]])
+    for theta in np.eye(3):
+        problem = LinearBandit(arms, np.eye(3), theta=theta, sigma=0.0)
+        assert own_rule.played("my_rule.py:mine", problem, {"delta": 0.1}, runs=12)["correct"].all()
+    few = LinearBandit(np.eye(3), np.eye(3)[:2], theta=[0.0, 0.0, 1.0], sigma=0.0)
+    with pytest.raises(RuntimeError, match="recommended arm 2, which is no item: give it an argument `items`"):
+        monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.1)}, few, runs=1)
+
+
 def test_a_run_is_cut_off_at_the_limit_or_at_twenty_times_the_longest_of_the_others(written, monkeypatch):
     written("def mine(arms, *, delta):\n    while True:\n        yield [1] * len(arms)\n")
     monkeypatch.setattr(own_rule, "LIMIT", 700)

@@ -370,13 +370,14 @@ def sentence_of(estimates, budget):
     estimates = estimates.assign(cut=cut, setting=setting)
     mine = estimates[estimates["algorithm"] == OWN]
     once = mine.drop_duplicates(estimates.columns.difference(["options", "setting"]))  # panels may share runs
-    runs, stopped = (int(number) for number in (once["runs"].sum(), (once["runs"] - once["cut"]).sum()))
-    wrong = (once["error_rate"] * (once["runs"] - once["cut"])).sum()
+    left = once["runs"] - once["cut"]
+    runs, stopped, wrong = int(once["runs"].sum()), int(left.sum()), (once["error_rate"] * left).sum()
     wrongly = f"it names a wrong arm in {wrong:.0f} of {stopped} runs" + " that ended" * (stopped < runs)
-    cut_off = f" It was cut off in {runs - stopped} of {runs} runs." if stopped < runs else ""
+    was_cut_off = f"was cut off in {runs - stopped} of {runs} runs"
+    cut_off = f" It {was_cut_off}." if stopped < runs else ""
     ended = estimates[estimates["setting"].isin(mine.loc[mine["cut"] == 0, "setting"])]
     if ended.empty:
-        return f"Your rule was cut off in {runs - stopped} of {runs} runs" + (f"; {wrongly}." if stopped else ".")
+        return f"Your rule {was_cut_off}" + (f"; {wrongly}." if stopped else ".")
     values = ended.pivot(index="setting", columns="algorithm", values="error_rate" if budget else "mean")
     means = (values if budget else np.log(values)).mean(skipna=False)
     rivals = means[[name for name in means.index if name != OWN and not YARDSTICK.search(name)]].dropna()

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -176,9 +177,10 @@ def test_a_rule_is_played_on_the_streams_of_the_others_and_told_what_the_figure_
     rows = own_rule.played("my_rule.py:mine", SIZES, told, **how)
     assert capsys.readouterr().out.splitlines() == 2 * ["0.2 0.5 None"] + 2 * ["0.3 0.5 None"]
     assert rows["algorithm"].unique() == [own_rule.OWN]
-    shown = monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.2, budget=1)}, SIZES, **how)
-    same = ["d", "run", "pulls"]
-    pd.testing.assert_frame_equal(rows[same], shown[same])
+    drawn = {d: partial(own_rule._reordered, problem) for d, problem in SIZES.items()}
+    others = monte_carlo({"mine": own_rule.load("my_rule.py:mine", delta=0.2, budget=1)}, drawn, **how)
+    same = ["d", "run", "pulls", "correct", "recommendation"]
+    pd.testing.assert_frame_equal(rows[same], others[same])
 
 
 @pytest.mark.parametrize("items, means", [(None, False), (None, True), (1.5 * np.eye(12)[:5], False)])

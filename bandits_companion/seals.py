@@ -105,14 +105,27 @@ def end(papers, seeds, log, claims):
 
 
 def stamp(paper, notebooks, figures, names):
-    """Add the hash of the fields that decide a paper's outcomes to the json files that the notebooks `names` wrote."""
+    """Add to the json files of the notebooks `names` the hash of the deciding fields, and `same_claims`."""
     fields = fields_hash(paper, notebooks, Path(figures) / "seeds.csv")
     for file in (Path(figures) / paper).glob("*.json"):
-        if drawn_by(file) not in names:
+        if (name := drawn_by(file)) not in names:
             continue
         known = json.loads(file.read_text(encoding="utf-8"))
-        known["code"] = known.get("code", {}) | {"fields": fields}
+        code = known.get("code", {}) | {"fields": fields}
+        known["code"] = code | {"same_claims": same_claims(code, file, Path(figures) / "claims" / f"{name}.csv")}
         atomic_write(file, json.dumps(known, indent=1) + "\n")
+
+
+def same_claims(code, described, claims):
+    """Return [[library hash, notebook hash]] of the other code that measured the same claims, by git's last commit."""
+    about, measured = (git("show", f"HEAD:figures/{file.parent.name}/{file.name}") for file in (described, claims))
+    if about is None or measured is None or not claims.exists():
+        return []
+    then, digits = json.loads(about).get("code", {}), ["id", *MEASURED, "error"]
+    if not read_file(io.StringIO(measured))[digits].equals(read_file(claims)[digits]):
+        return []
+    here, before = ([one.get("library"), one.get("notebook")] for one in (code, then))
+    return [one for one in [before, *then.get("same_claims", [])] if all(one) and one != here]
 
 
 def _append(log, paper, state, seed, redrawn, outcomes=""):
@@ -156,15 +169,17 @@ def runs_of(paper: str, log: str | PathLike) -> str:
 
 
 def about(figures):
-    """Return {notebook: (seed, library hash, notebook hash)} of the json files of its figures; refuse two values."""
+    """Return {notebook: (seed, library hash, notebook hash, {other code with the same claims})}; refuse two values."""
     found: dict[str, tuple] = {}
     for file in sorted(Path(figures).glob("*/*.json")):
         told_here = json.loads(file.read_text(encoding="utf-8"))
         name = drawn_by(file)
         code = told_here.get("code", {})
         here = (told_here["parameters"]["seed"], code.get("library", ""), code.get("notebook", ""))
-        if found.setdefault(name, here) != here:
+        *known, same = found.setdefault(name, (*here, set()))
+        if tuple(known) != here:
             raise ValueError(f"{file} is of another seed or code than other files of {name}: run it again")
+        same.update(map(tuple, code.get("same_claims", [])))
     return found
 
 
@@ -180,7 +195,7 @@ def keep_explored(figures, out, sealed):
             f"{', '.join(confirmed)} was run with a sealed seed: only claims of other seeds are kept as explored"
         )
     for file in files:
-        seed, library, notebook = of[file.stem]
+        seed, library, notebook, _ = of[file.stem]
         kept = pd.read_csv(file, dtype=str, keep_default_na=False).assign(seed=seed, library=library, notebook=notebook)
         path = Path(out) / "figures" / "explored" / file.name
         atomic_write(path, kept.to_csv(index=False, lineterminator="\n"), parents=True)
@@ -188,7 +203,7 @@ def keep_explored(figures, out, sealed):
 
 
 def explored(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
-    """Return the explored claims that were run with another seed on equal code.
+    """Return the explored claims that were run with another seed on equal code, or on code with the same claims.
 
     Parameters
     ----------
@@ -209,8 +224,8 @@ def explored(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
     for file in sorted(Path(folder).glob("*.csv")):
         known = pd.read_csv(file, dtype=str, keep_default_na=False)
         other = known[["seed", "library", "notebook"]].iloc[0].tolist() if "library" in known else ["", "", ""]
-        here = now.get(file.stem)
-        if here and other[1:] == list(here[1:]) and all(other[1:]) and other[0] != str(here[0]):
+        seed, *code, same = now.get(file.stem, ("", "", "", ()))
+        if all(other[1:]) and tuple(other[1:]) in (tuple(code), *same) and other[0] != str(seed):
             frames.append(read_file(file))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
 

@@ -170,6 +170,7 @@ def test_what_a_sealed_run_leaves_names_the_hash_from_which_its_seed_is_computed
     assert int(code.pop("fields")[:8], 16) >> 1 == seed(folder) and code == {
         "library": "library",
         "notebook": "notebook",
+        "same_claims": [],
     }
 
 
@@ -284,6 +285,21 @@ def test_another_seed_is_compared_on_equal_code_alone(figures, tmp_path, seed, c
     assert explored(figures)["id"].tolist() == [f"fiez2019_9/{name}" for name in THEN if compared]
 
 
+@pytest.mark.parametrize(("estimates", "compared"), [(THEN, True), (THEN | {"b": 0.51}, False)])
+def test_another_seed_is_compared_after_the_code_changed_if_a_sealed_run_had_the_same_claims(
+    figures, folder, tmp_path, repository, estimates, compared
+):
+    leave(tmp_path, made(THEN), 7)
+    commit(repository, tmp_path)
+    for later in ("later", "later", "still later"):  # also if the later code is run twice, and if it changes again
+        leave(tmp_path, made(estimates), 7, (f"library, {later}", "notebook"))
+        seals.stamp("fiez2019", folder, figures, ["fiez2019_9"])
+        assert explored(figures)["id"].tolist() == [f"fiez2019_9/{name}" for name in THEN if compared]
+        (*_, same), *_ = seals.about(figures).values()
+        assert (f"library, {later}", "notebook") not in same
+        commit(repository, tmp_path)
+
+
 def test_claims_kept_without_their_code_are_not_compared(figures, tmp_path):
     leave(tmp_path, made(THEN), 7, ("", ""))
     file = figures / "explored" / "fiez2019_9.csv"
@@ -321,7 +337,7 @@ def test_numbers_without_an_error_must_be_the_same(figures, tmp_path):
 
 def test_files_of_two_seeds_or_of_two_codes_are_refused(figures):
     about = json.loads((figures / "fiez2019" / "fiez2019_9.json").read_text())
-    assert seals.about(figures) == {"fiez2019_9": (0, "library", "notebook")}
+    assert seals.about(figures) == {"fiez2019_9": (0, "library", "notebook", set())}
     for other in ({"parameters": {"seed": 7}}, {"code": {"library": "later", "notebook": "notebook"}}):
         (figures / "fiez2019" / "table_9.json").write_text(json.dumps(about | other))
         with pytest.raises(ValueError, match="table_9.json is of another seed or code than other files of fiez2019_9"):

@@ -703,10 +703,11 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Per kind and for all kinds: experiments, wrong; of these contradicted (with a warning or refusal that the kind
-        must get), caveated (the program or a document says that it cannot be seen) and silent; bound (upper end of the
-        95 % Clopper-Pearson interval of silent), warned (experiments with such a warning or refusal), lost (pulls),
-        said (the beginning of a warning or refusal).
+        A row for each kind and one for all kinds: the number of `experiments`, and how many of them were `wrong`. The
+        wrong ones are divided into `contradicted` (with a warning or refusal that the kind must get), `caveated` (the
+        program or a document says that it cannot be seen) and `silent`. `bound` is the upper end of the 95 %
+        Clopper-Pearson interval of `silent`, `warned` the number of experiments with a warning or refusal that the kind
+        must get, `lost` the number of pulls lost, and `said` the beginning of a warning or refusal.
 
     Examples
     --------

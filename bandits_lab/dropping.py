@@ -24,8 +24,8 @@ def going_on(lab):
     found, name = lab._after, lab.experiment.rule
     if not found.how:
         raise ValueError(
-            f"{name} cannot go on without an arm: {found.why}. Begin another experiment without these arms, "
-            f"{name}(arms left, ...), which has a probability of error of its own"
+            f"{name} cannot go on after an arm is dropped: {found.why}. Begin another experiment with the arms that "
+            f"are left, {name}(arms left, ...). It has a probability of error of its own"
         )
     return found
 

@@ -229,7 +229,7 @@ def _checked(rows):
     for row in rows:
         wrong = row.asked or not row.count if row.request == 0 else (row.asked == 0) == (row.count == 0)
         if wrong or row.arm < 0 or row.request and min(row[1:5]) < 0:
-            raise ValueError(f"line {row.line}: one of asked and count must be positive and the other 0")
+            raise ValueError(f"line {row.line}: of the columns asked and count, one must be positive and the other 0")
     stock, rows = tuple(r for r in rows if r.request == 0), [r for r in rows if r.request]
     return Entry(tuple(r for r in rows if r.count), tuple(r for r in rows if r.asked), stock=stock)
 
@@ -440,7 +440,7 @@ def _continued(path, data, experiment, texts):
         pulls = sum(row.count for e in log.entries for row in (e.changed if e.undone else e.told) if row.request)
         raise ValueError(
             f"{path} is left as it is: another Lab has saved there since this one was opened. The file holds {pulls} "
-            "measurements, and not the same entries as this Lab. Open the file with "
+            "measurements, and its entries differ from those of this Lab. Open the file with "
             f"Lab(algorithm, {str(path)!r}), and tell that Lab the measurements that are missing in the file; "
             f"or {ANOTHER}"
         )

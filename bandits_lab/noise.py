@@ -95,7 +95,7 @@ class DriftWarning(UserWarning):
 
 
 class SigmaWarning(UserWarning):
-    """The warning that the replicates told to a `Lab` contradict the `sigma` of its rule.
+    """The warning that the replicates in a `Lab` contradict the `sigma` of its rule.
 
     Notes
     -----

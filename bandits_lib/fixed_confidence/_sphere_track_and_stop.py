@@ -77,13 +77,15 @@ def sphere_track_and_stop(
     stop : {"direct", "safe", "paper"}
         Stopping rule; see the head of this file.
     share : float, optional
-        Constant epsilon_t / epsilon in (0, 1), for "safe" and "paper". By default it follows Theorem 5 and tends to 1.
+        The ratio epsilon_t / epsilon for "safe" and "paper": a constant in (0, 1). The default is Theorem 5's ratio,
+        which is not constant and tends to 1.
     u, c : float
         Constants of the threshold (eq. 9; the paper has u = 1). The rule never stops before c blocks.
     delta_schedule : {"anytime", "union"}
         Term log(1 / delta) of zeta_n ("anytime"), or the paper's log 2 + log(2 t^2 / delta) ("union").
     growth : float
-        With 0, the rule checks after every block. Above 0, a batch after n blocks has max(1, growth n) blocks.
+        With 0, the rule checks after every block. Above 0, it checks after n blocks and again max(1, growth n) blocks
+        later.
     trace : int
         Pulls between two records (`Trace`) of |S|, its boundary and the recommendation; 0 records none.
 

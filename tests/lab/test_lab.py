@@ -160,8 +160,8 @@ def test_a_log_of_another_experiment_is_refused(tmp_path, other):
         ("2,0,0,1,1.0,1.0", "line 18: the row answers request 2, but the algorithm is at request 1"),
         ("3,0,2,0,0,0", "line 18: the row makes request 3, but the algorithm is at request 1"),
         ("1,0,0,1,3.0,1.0", "line 18: squares of arm 0"),
-        ("1,0,1,1,1.0,1.0", "line 18: one of asked and count must be positive"),
-        ("1,0,0,-1,1.0,1.0", "line 18: one of asked and count must be positive"),
+        ("1,0,1,1,1.0,1.0", "line 18: of the columns asked and count, one must be positive"),
+        ("1,0,0,-1,1.0,1.0", "line 18: of the columns asked and count, one must be positive"),
     ],
 )
 def test_a_bad_row_is_refused_by_line_number(tmp_path, row, words):

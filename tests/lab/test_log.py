@@ -321,7 +321,7 @@ def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
         ValueError, match="left as it is: another Lab .* holds 4 measurements, and not the same .* Open the file with"
     ):
         other.save(path)
-    with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and not the same entries"):
+    with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and its entries differ"):
         half_way().save(path)  # equal pulls, but other measurements
     assert path.read_bytes() == saved
     behind.save(path)  # the file has all of it and more

@@ -300,7 +300,7 @@ REFUSED = {
 def test_where_the_guarantee_would_fall_a_drop_is_refused_with_the_reason(make, words):
     lab = Lab(make())
     before = lab.ask().tolist()
-    with pytest.raises(ValueError, match=f"cannot go on without an arm: .*{words}.* another experiment"):
+    with pytest.raises(ValueError, match=f"cannot go on after an arm is dropped: .*{words}.* another experiment"):
         lab.drop(0)
     assert lab.ask().tolist() == before and lab.dropped == ()
 
@@ -525,7 +525,7 @@ STANDS = {  # drop, close, undo and tell_history at requests 1, 2, 3: s goes on,
     "separate_arm_estimator": "gdd sdd sss sdd",
 }
 SAID = {  # what an error or a warning says
-    "cannot go on without an arm": "g",  # the guarantee would fall
+    "cannot go on after an arm is dropped": "g",  # the guarantee would fall
     "needs all measurements of this request": "g",
     "cannot replace": "f",  # too few pulls to estimate
     "nothing was told": "n",
@@ -759,8 +759,8 @@ def test_older_versions_refuse_every_new_row():
         ("# dropped arms 2\n", "rows must follow"),
         ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2, but the algorithm is at request 1"),
         ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),
-        ("1,0,-1,0,0,0\n", "one of asked and count must be positive"),
-        ("0,0,1,0,0,0\n", "one of asked and count must be positive"),
+        ("1,0,-1,0,0,0\n", "of the columns asked and count, one must be positive"),
+        ("0,0,1,0,0,0\n", "of the columns asked and count, one must be positive"),
     ],
 )
 def test_steps_that_cannot_be_are_refused_by_line(tmp_path, put, words):

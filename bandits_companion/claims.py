@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bandits_companion import registry, verdicts
-from bandits_companion.claims_table import COLUMNS, NO_CONTROL, holds_for, judged, told
+from bandits_companion.claims_table import COLUMNS, NO_CONTROL, csv_of, holds_for, judged, rounded, told
 from bandits_companion.registry import Entry
 from bandits_lib.files import atomic_write
 from bandits_lib.simulate.intervals import Interval, runs_needed
@@ -94,14 +94,20 @@ def measured(
             fault = f"no {name}, but claims.yaml names one" if control is None else f"a {name} without a name"
             raise ValueError(f"claim {id} has {fault}: pass {name}= exactly if the entry in claims.yaml names it")
     if not isnan(entry.rule.printed):
-        half = entry.factor * max(entry.error, printed_error)
+        half = entry.factor * max(entry.error, rounded(printed_error))
         entry = entry._replace(rule=entry.rule._replace(half=half))
-    for interval in (numbers, loser, winner):
+    found: list[Any] = [numbers, loser, winner]
+    for interval in found:
         if interval is not None and (any(map(isnan, interval)) or not interval[1] <= interval[0] <= interval[2]):
             raise ValueError(
                 f"claim {id} needs low <= estimate <= high; got {interval[1]}, {interval[0]}, {interval[2]}"
             )
-    return Claim(entry, numbers if isinstance(numbers, Interval) else Interval(*numbers), loser, winner)
+    return Claim(entry, *(interval and _rounded(interval) for interval in found))
+
+
+def _rounded(interval):
+    how = vars(interval) | {"error": rounded(interval.error)} if isinstance(interval, Interval) else {}
+    return Interval(*map(rounded, interval), **how)
 
 
 def table(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -135,7 +141,7 @@ def _row(claim):
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))
         for value in ((name, *interval, verdicts.letter(rule, interval)) if interval else NO_CONTROL)
     ]
-    follows = (letter, verdicts.detects(rule, claim.interval), claim.more, entry.why.get(letter or "–", ""))
+    more = rounded(verdicts.detects(rule, claim.interval)), rounded(claim.more)
     return (
         *words,
         *rule,
@@ -145,7 +151,9 @@ def _row(claim):
         *controls,
         entry.slack,
         entry.untestable,
-        *follows,
+        letter,
+        *more,
+        entry.why.get(letter or "–", ""),
     )
 
 
@@ -217,7 +225,7 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     rest = [_untestable(e) for id, e in entries.items() if e.untestable and id.partition("/")[0] == notebook]
     path = Path(out) / "figures" / "claims" / f"{notebook}.csv"
     rows = table([*claims, *rest])
-    atomic_write(path, rows.to_csv(index=False, float_format="%.17g", lineterminator="\n"), parents=True)
+    atomic_write(path, csv_of(rows), parents=True)
     return show(claims)
 
 

@@ -35,7 +35,22 @@ COLUMNS = [
 ]
 COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
+DIGITS = 12  # kept of a measured number; what lies beyond depends on the processor
 NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
+
+
+def rounded(number):
+    """Return a number with DIGITS significant digits."""
+    return float(f"{number:.{DIGITS}g}")
+
+
+def csv_of(claims):
+    """Return claims as the text of a csv, with the fewest digits from which each number can be read again."""
+    return claims.to_csv(index=False, float_format=_shortest, lineterminator="\n")
+
+
+def _shortest(number):
+    return repr(float(number)).removesuffix(".0")
 
 
 def told(row):

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from bandits_companion.claims_table import (
     MARGINS,
     condition,
+    csv_of,
     holds_for,
     judged,
     read,
@@ -448,8 +449,7 @@ def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None 
     >>> save(table([Claim(entry, (0.5, 0.4, 0.6))]), ".")
     """
     figures = Path(out) / "figures"
-    table = claims.to_csv(index=False, float_format="%.17g", lineterminator="\n")
-    atomic_write(figures / "claims.csv", table, parents=True)
+    atomic_write(figures / "claims.csv", csv_of(claims), parents=True)
     for paper in dict.fromkeys(claims["paper"]):
         atomic_write(figures / "ledger" / f"{paper}.md", page(paper, claims, errata), parents=True)
     if (readme := Path(out) / "README.md").exists():

@@ -83,8 +83,8 @@ def check_same_dimension(name, rows, arms):
     """Refuse vectors with more or fewer entries than the arms."""
     if rows.shape[1] != arms.shape[1]:
         raise ValueError(
-            f"{name} must have as many columns as arms; got {rows.shape[1]} and {arms.shape[1]}: describe both by the "
-            "same features"
+            f"{name} must have the same number of columns as the arms; got {rows.shape[1]} and {arms.shape[1]}: "
+            "describe both by the same features"
         )
 
 

@@ -3,6 +3,7 @@
 import json
 
 from bandits_companion.claims import Claim, table
+from bandits_companion.claims_table import csv_of
 from bandits_companion.registry import Entry
 from bandits_companion.verdicts import Rule
 from bandits_lib.simulate.intervals import Interval
@@ -30,7 +31,7 @@ def leave(folder, claims, seed=0, code=("library", "notebook")):
     figures, paper = folder / "figures", notebook.partition("_")[0]
     for name in ("claims", paper):
         (figures / name).mkdir(parents=True, exist_ok=True)
-    table(claims).to_csv(figures / "claims" / f"{notebook}.csv", index=False, float_format="%.17g")
+    (figures / "claims" / f"{notebook}.csv").write_text(csv_of(table(claims)))
     about = {"command": f"papermill notebooks/{notebook}.ipynb out.ipynb", "parameters": {"seed": seed}, "alt": "lines"}
     about |= {"code": dict(zip(("library", "notebook"), code, strict=True)), "versions": {"numpy": "2.0"}}
     (figures / paper / f"{notebook}.json").write_text(json.dumps(about))

@@ -340,7 +340,7 @@ BAD_ARMS = {
 }
 BAD_ITEMS = {
     "identical": (np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]]), "rows 0 and 1 are identical"),
-    "too wide": (np.eye(2), np.eye(3), "items must have as many columns"),
+    "too wide": (np.eye(2), np.eye(3), "items must have the same number of columns"),
     "outside": (np.array([[1.0, 0.0], [2.0, 0.0]]), np.eye(2), "span of the arms"),
     "nan": (np.eye(2), np.array([[1.0, np.nan]]), r"items\[0, 1\] is nan"),
 }

@@ -72,7 +72,7 @@ def test_attributes_of_a_transductive_problem():
         ({"arms": np.eye(2), "theta": [1.5, 0.0], "noise": "bernoulli"}, "bernoulli means must lie in"),
         ({"arms": np.eye(2), "theta": [1.5, 0.0], "noise": "cauchy"}, "noise must be one of"),
         ({"arms": np.eye(2), "theta": [1.0, 0.0], "link": "probit"}, "link must be one of"),
-        ({"arms": np.eye(2), "items": np.eye(3), "theta": [1.0, 0.0]}, "items must have as many columns"),
+        ({"arms": np.eye(2), "items": np.eye(3), "theta": [1.0, 0.0]}, "items must have the same number of columns"),
         ({"arms": [[1.0, 0.0]], "items": np.eye(2), "theta": [1.0, 0.0]}, "span of the arms"),
         ({"arms": np.eye(2), "means": [1.0]}, "means must have one entry per arm"),
         ({"arms": np.eye(2), "items": [[1.0, 1.0]], "means": [1.0, 2.0]}, "do not give the values of other items"),

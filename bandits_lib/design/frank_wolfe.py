@@ -106,7 +106,10 @@ def _first_weights(start, arms):
     start = np.asarray(start, dtype=float)
     fits = start.shape == (len(arms),) and np.isfinite(start).all() and (start >= 0).all()
     if not fits or basis(arms[start > 0]).shape != basis(arms).shape:
-        raise ValueError(f"start must be ({len(arms)},) non-negative weights of arms that span all arms; got {start}")
+        raise ValueError(
+            f"start must be {len(arms)} non-negative weights, one for each arm, and the arms of those above 0 must "
+            f"span all arms; got {start}"
+        )
     return start / total(start)
 
 

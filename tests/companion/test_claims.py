@@ -8,8 +8,9 @@ import yaml
 from made_up import FEWER, claim, leave, of
 
 from bandits_companion import claims, ledger, registry
+from bandits_companion.claims_table import csv_of
 from bandits_companion.verdicts import Rule
-from bandits_lib.simulate.intervals import worst_of
+from bandits_lib.simulate.intervals import Interval, worst_of
 
 WORDS = {"place": "Figure 1a", "quote": "is below", "measures": "pulls of A over B"}
 CONTENT = {
@@ -201,6 +202,16 @@ def test_what_was_saved_is_read_with_its_numbers():
     read, table = ledger.read("figures/claims"), claims.table(all_measured())
     assert read["id"].tolist() == [*table["id"], "fiez2019_x/wish"]
     pd.testing.assert_frame_equal(read.iloc[:-1], table, check_dtype=False)
+
+
+def test_digits_that_depend_on_the_processor_are_not_kept():
+    one, other = (
+        claims.table([claims.measured("fiez2019_x/found", Interval(x / 3, x / 7, x, error=x / 9))])
+        for x in (1, 1 + 1e-14)
+    )
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert one[["estimate", "low", "error"]].iloc[0].tolist() == [0.333333333333, 0.142857142857, 0.111111111111]
+    assert ",0.333333333333,0.142857142857,1,0.111111111111," in csv_of(one)
 
 
 @pytest.mark.parametrize(

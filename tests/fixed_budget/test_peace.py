@@ -173,7 +173,7 @@ def test_the_ratio_design_minimises_the_ratio():
         ({"sigma": 0.0}, "sigma must be positive"),
         ({"budget": 100.5}, "budget must be a whole number"),
         ({"budget": -3}, "budget must be a whole number of pulls, at least 1"),
-        ({"items": np.ones((2, 3))}, "items must have as many columns"),
+        ({"items": np.ones((2, 3))}, "items must have the same number of columns"),
     ],
 )
 def test_bad_input_is_refused_before_any_pull(options, words):

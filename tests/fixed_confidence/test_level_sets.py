@@ -120,7 +120,7 @@ def test_an_item_on_the_threshold_is_refused_where_it_can_be_known():
         ({"threshold": None}, "threshold must be a finite number"),
         ({"threshold": np.nan}, "threshold must be a finite number"),
         ({"threshold": "high"}, "threshold must be a finite number"),
-        ({"items": np.eye(2)}, "items must have as many columns"),
+        ({"items": np.eye(2)}, "items must have the same number of columns"),
     ],
 )
 @both

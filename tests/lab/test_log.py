@@ -318,7 +318,8 @@ def test_the_second_of_two_writers_is_refused_and_nothing_is_lost(tmp_path):
     one.save(path)
     saved = path.read_bytes()
     with pytest.raises(
-        ValueError, match="left as it is: another Lab .* holds 4 measurements, and not the same .* Open the file with"
+        ValueError,
+        match="left as it is: another Lab .* holds 4 measurements, and its entries differ .* Open the file with",
     ):
         other.save(path)
     with pytest.raises(ValueError, match="another Lab .* holds 4 measurements, and its entries differ"):

@@ -92,7 +92,7 @@ def measured(
     for name, control in (("loser", loser), ("winner", winner)):
         if bool(getattr(entry, name)) != (control is not None):
             fault = f"no {name}, but claims.yaml names one" if control is None else f"a {name} without a name"
-            raise ValueError(f"claim {id} has {fault}: pass {name}= exactly if the entry in claims.yaml names it")
+            raise ValueError(f"claim {id} has {fault}: pass {name}= if, and only if, claims.yaml names it")
     if not isnan(entry.rule.printed):
         half = entry.factor * max(entry.error, rounded(printed_error))
         entry = entry._replace(rule=entry.rule._replace(half=half))

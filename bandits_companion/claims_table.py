@@ -133,7 +133,9 @@ def read(folder: str | PathLike) -> pd.DataFrame:
     """
     files = sorted(Path(folder).glob("*.csv"), key=lambda file: (position(file.stem), file.stem))
     if not files:
-        raise ValueError(f"{folder} has no claims: run `make paper`, or `make figures` for those of small parameters")
+        raise ValueError(
+            f"{folder} has no claims: run `make paper`, or `make figures` for the claims at small parameters"
+        )
     claims = pd.concat(map(read_file, files), ignore_index=True)
     if (twice := claims["id"].duplicated()).any():
         raise ValueError(f"the id {claims['id'][twice].iloc[0]} is used twice")

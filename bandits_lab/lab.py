@@ -682,7 +682,9 @@ class Lab(Drive):
         """
         self._check_open()
         if self._by_hand:
-            raise ValueError("earlier measurements must come first: make a new Lab, and tell them before other results")
+            raise ValueError(
+                "earlier measurements must come first: make a new Lab, and pass them to tell before any other results"
+            )
         if not isinstance(samples, Iterable):
             raise ValueError(f"samples must be a Sample or an iterable of Samples; got {type(samples).__name__}")
         several = [samples] if isinstance(samples, Sample) else list(samples)

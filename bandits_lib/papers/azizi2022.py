@@ -146,10 +146,11 @@ VARIANCES = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0, 5: 0.1, 6: 1.0, 7: 1.0}  # pass
 def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job:
     """Return the dimension, budget and variance that a published job of azizi2022 uses for a setting (d, budget).
 
-    After a projection, the code takes the number of columns (three features and the mean reward) as the dimension of
-    later runs. Figures 3, 4 and 6 draw new arms in every run, so there the arms of GSE and OD-LinBAI have 4 dimensions
-    from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm, because they pass a switch as a
-    list, which counts as true. BayesGap gets the variance 10 in Figure 4, too, although its rewards are 0 and 1.
+    A projection leaves an array with four columns (three features and the mean reward), and the code takes this number
+    as the dimension of later runs. Figures 3, 4 and 6 draw new arms in every run, so there the arms of GSE and
+    OD-LinBAI have 4 dimensions from the second run on. The jobs of Figures 6 and 7 spend the budget on every arm,
+    because they pass a switch as a list, which counts as true. BayesGap gets the variance 10 in Figure 4, too, although
+    its rewards are 0 and 1.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def measured(
     low, high : float, optional
         Ends of the 95 % interval if `estimate` is a number; simultaneous where a statement has several settings.
     loser, winner : Interval, optional
-        The same for what the entry names as its loser and its winner.
+        Measured intervals of what the entry names as its loser and its winner.
     printed_error : float, default 0
         For a printed number: its standard error by our own runs, used if it is larger than the printed one.
 
@@ -70,8 +70,8 @@ def measured(
     Raises
     ------
     ValueError
-        If the id has no entry, the interval or that of a named control is missing or has a NaN, or the estimate lies
-        outside it.
+        If the id has no entry, if the interval or that of a named control is missing or has a NaN, or if an estimate
+        lies outside its interval.
 
     Examples
     --------

@@ -85,7 +85,7 @@ def left_out(request, had, gone, arms=None, may=None):
         left[more] = -(-(request - left).sum() // len(more))
     elif not within(arms[may] - arms[may[0]], arms[pool]):
         raise CannotGoOn(
-            f"the experiment ends here: of the arms in play, {_listed(may)}, arms {_listed(gone)} were dropped, and "
+            f"the experiment ends here: the arms in play are {_listed(may)}; arms {_listed(gone)} were dropped, and "
             "measurements of the others cannot distinguish the arms in play"
         )
     return left

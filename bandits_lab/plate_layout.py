@@ -133,8 +133,8 @@ def _warn_of_missing(places):
     if len(places):
         shown = ", ".join(f"{well} on plate {plate}" for plate, well in places[:6]) + ", ..." * (len(places) > 6)
         warnings.warn(
-            f"{len(places)} wells of the layout have no reward ({shown}): they are left out, and still asked for. That "
-            "is valid only if a gap does not depend on the reward; a reading out of range is not missing",
+            f"{len(places)} wells of the layout have no reward ({shown}): they are left out, and still asked for. This "
+            "is valid only if the reason has nothing to do with the reward; a reading out of range is no such reason",
             stacklevel=3,
         )
 

@@ -64,8 +64,10 @@ def ucb_glm(
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
         Error probability in the alpha of Theorem 2; by default 1 / (budget + 1).
-    ridge, trace : float and int
-        Penalty of the logistic regression, positive, and pulls between two records, as for `linucb`.
+    ridge : float
+        Penalty of the logistic regression; positive.
+    trace : int
+        Pulls between two records, as for `linucb`.
 
     Yields
     ------

@@ -417,7 +417,7 @@ def test_a_budget_rule_says_that_nothing_was_promised_and_ends_where_nothing_can
     lab, rng = Lab(gse(ARMS, budget=600)), np.random.default_rng(0)
     with pytest.warns(UserWarning, match="promised"):
         lab.drop(0)
-    with pytest.warns(UserWarning, match="the experiment ends here: of the arms in play, 0, "):
+    with pytest.warns(UserWarning, match="the experiment ends here: the arms in play are 0, "):
         play_on(lab, rng)
     assert lab.result is None and lab.ask() is None and "ends here" in repr(lab)
     assert len(lab.log) == max(lab.requests)

@@ -94,7 +94,7 @@ def measured(
             fault = f"no {name}, but claims.yaml names one" if control is None else f"a {name} without a name"
             raise ValueError(f"claim {id} has {fault}: pass {name}= if, and only if, claims.yaml names it")
     if not isnan(entry.rule.printed):
-        half = entry.factor * max(entry.error, rounded(printed_error))
+        half = max(entry.factor * entry.error, rounded(entry.factor * printed_error))
         entry = entry._replace(rule=entry.rule._replace(half=half))
     found: list[Any] = [numbers, loser, winner]
     for interval in found:

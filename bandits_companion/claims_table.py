@@ -35,13 +35,13 @@ COLUMNS = [
 ]
 COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
-DIGITS = 12  # kept of a measured number; what lies beyond depends on the processor
+DIGITS, ZERO = 12, 1e-13  # kept of a measured number, and what counts as 0: the rest depends on the processor
 NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
 
 
 def rounded(number):
-    """Return a number with DIGITS significant digits."""
-    return float(f"{number:.{DIGITS}g}")
+    """Return a number with DIGITS significant digits, or 0 for a number below ZERO."""
+    return 0.0 if abs(number) < ZERO else float(f"{number:.{DIGITS}g}")
 
 
 def csv_of(claims):

@@ -285,7 +285,9 @@ def test_another_seed_is_compared_on_equal_code_alone(figures, tmp_path, seed, c
     assert explored(figures)["id"].tolist() == [f"fiez2019_9/{name}" for name in THEN if compared]
 
 
-@pytest.mark.parametrize(("estimates", "compared"), [(THEN, True), (THEN | {"b": 0.51}, False)])
+@pytest.mark.parametrize(
+    ("estimates", "compared"), [(THEN, True), (THEN | {"new": 1.0}, True), (THEN | {"b": 0.51}, False)]
+)
 def test_another_seed_is_compared_after_the_code_changed_if_a_sealed_run_had_the_same_claims(
     figures, folder, tmp_path, repository, estimates, compared
 ):
@@ -298,6 +300,9 @@ def test_another_seed_is_compared_after_the_code_changed_if_a_sealed_run_had_the
         (*_, same), *_ = seals.about(figures).values()
         assert (f"library, {later}", "notebook") not in same
         commit(repository, tmp_path)
+    leave(tmp_path, made(estimates | {"a": 0.6}), 8, ("library, still later", "notebook"))  # the same code, a new seed
+    seals.stamp("fiez2019", folder, figures, ["fiez2019_9"])
+    assert len(explored(figures)) == compared * len(THEN)
 
 
 def test_claims_kept_without_their_code_are_not_compared(figures, tmp_path):

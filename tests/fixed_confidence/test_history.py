@@ -93,7 +93,7 @@ def test_the_constant_of_the_threshold_does_not_depend_on_what_was_measured():
         (3.0, "must be a Sample of the arms, or .features, Sample.; got float"),
         (Sample(np.ones(3, int), np.ones(3), np.ones(3)), "per row of arms"),
         ((np.eye(3), Sample(np.ones(2, int), np.ones(2), np.ones(2))), "per row of its features"),
-        ((np.eye(2), Sample(np.ones(2, int), np.ones(2), np.ones(2))), "as many columns"),
+        ((np.eye(2), Sample(np.ones(2, int), np.ones(2), np.ones(2))), "same number of columns"),
         (Sample(np.ones(5), np.ones(5), np.ones(5)), "whole, non-negative counts"),
         (Sample(np.ones(5, int), np.full(5, np.nan), np.ones(5)), "finite sums"),
         (Sample(np.array([0, 1, 1, 1, 1]), np.ones(5), np.ones(5)), "rewards of row 0, but a count of 0"),

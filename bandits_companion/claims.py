@@ -141,7 +141,6 @@ def _row(claim):
         for name, interval in ((entry.loser, claim.loser), (entry.winner, claim.winner))
         for value in ((name, *interval, verdicts.letter(rule, interval)) if interval else NO_CONTROL)
     ]
-    more = rounded(verdicts.detects(rule, claim.interval)), rounded(claim.more)
     return (
         *words,
         *rule,
@@ -152,7 +151,8 @@ def _row(claim):
         entry.slack,
         entry.untestable,
         letter,
-        *more,
+        rounded(verdicts.detects(rule, claim.interval)),
+        rounded(claim.more),
         entry.why.get(letter or "–", ""),
     )
 

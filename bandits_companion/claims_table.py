@@ -193,7 +193,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters),
-        outcome, measured (the interval that decides), and note (of the controls and of the margins).
+        outcome, quantity and measured (what was measured, and the interval that decides), and note (of the controls
+        and of the margins).
 
     Examples
     --------
@@ -211,16 +212,16 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     for id, group in rows.groupby(rows["id"].map(sentence), sort=False):
         first, records = group.iloc[0], group.to_dict("records")
         if first["untestable"]:
-            judgement = ("–", "–", "untestable", "", first["untestable"])
+            judgement = ("–", "–", "untestable", "", "", first["untestable"])
         else:
             judgement = _judgement(records)
         found.append((id, *first[["paper", "place", "quote", "whole", "restored"]], *judgement))
-    columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome", "measured", "note"]
-    return pd.DataFrame(found, columns=columns).set_index("id")
+    columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
+    return pd.DataFrame(found, columns=[*columns, "quantity", "measured", "note"]).set_index("id")
 
 
 def _judgement(rows):
-    """Letters of text and program, outcome, what was measured, and a note."""
+    """Letters of text and program, outcome, the quantity that was measured, its numbers, and a note."""
     text, program, outcome, note = _outcome(rows)
     others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
     notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
@@ -234,7 +235,8 @@ def _judgement(rows):
         measured += f"; {conditions.pop()}"
     if text == "H" and program not in "–H":
         notes.append(f"in the published program: {LETTERS[program]}")
-    return text, program, outcome, measured, "; ".join(filter(None, notes))
+    quantity = "; ".join(dict.fromkeys(row["measures"].partition("; ")[0] for row in shown))
+    return text, program, outcome, quantity, measured, "; ".join(filter(None, notes))
 
 
 def _name(row):

@@ -145,7 +145,8 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     Returns
     -------
     str
-        A table: the paper's words, the outcome, by the text, in the published program, and the measured number.
+        A table: the paper's words, the outcome, by the text, in the published program, what was measured, and the
+        number. Below it: how many sentences hold, and, unless `whole`, from which run the numbers are.
 
     Examples
     --------
@@ -167,7 +168,18 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
         place = row["place"][:1].upper() + row["place"][1:]
         said = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
         rows.append((f"[{place}: {said}]({path}#{anchor(id)})", *_cells(row)))
-    return f"{markdown(pd.DataFrame(rows, columns=['the paper says', *CELLS]))}\n\n{of_figure(found)}"
+    parts = [markdown(pd.DataFrame(rows, columns=["the paper says", *CELLS])), of_figure(found)]
+    return "\n\n".join(parts if whole else [*parts, _run(notebook)])
+
+
+def _run(notebook):
+    """Return in words from which run the numbers of a box are, with links to its figures."""
+    figures = [f"[{_title(*named)}](../{path})" for *named, path in _figures(notebook)]
+    drew = f", which also drew {' and '.join(figures)}" if figures else ""
+    return (
+        f"This box is from the run at the paper's scale{drew}. The outputs below are from the parameters that this "
+        "notebook sets, by default those of a small run that decides nothing."
+    )
 
 
 def in_detail(notebook: str, claims: pd.DataFrame) -> str:
@@ -199,12 +211,13 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
-CELLS = ["outcome", "text", "program", "measured"]
+CELLS = ["outcome", "text", "program", "quantity", "measured"]
 
 
 def _cells(row):
     letters = (LETTERS[row["text"]], LETTERS[row["program"]])
-    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["measured"], 80))
+    measured = row["measured"] if len(row["measured"]) <= WIDTH else re.sub(r" \[.*?\]", "", row["measured"])
+    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["quantity"]), short(measured))
 
 
 def of_figure(found):
@@ -337,36 +350,54 @@ def _findings(claims, source):
     return lines
 
 
-NUMBERED = re.compile(r"\w+/(table_)?(\d\w*)")
+FIGURE = re.compile(r"\w+/(table_)?(\d+)(\w*)")
+PLURAL = {"holds": "hold", "falls": "fall", "depends": "depend"}
 
 
 def figures_block(claims):
-    """Return a row for each notebook of numbered figures: how many of its sentences hold, of how many that were run."""
-    plan = yaml.safe_load((CHECKOUT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
+    """Return a row for each numbered figure: how many sentences about it have which outcome, by kind."""
     found, rows = sentences(claims), []
-    for name, entry in plan.items():
-        numbers = [match for figure in entry["figures"] if (match := NUMBERED.fullmatch(figure))]
-        own = found[found.index.str.startswith(f"{name}/")]
-        if numbers and len(own):
-            paper, said = name.partition("_")[0], [match[2] for match in numbers]
-            word = "Table" if numbers[0][1] else "Figure" + "s" * (len(said) > 1)
-            key, link = (
-                (list(PAPERS).index(paper), said),
-                f"[{paper}, {word} {' and '.join(said)}](notebooks/{name}.ipynb) ({_section(name)})",
-            )
-            fallen = [str(own[kind].isin(FELL).sum()) for kind in KINDS]
-            held = [f"{held} of {ran}" if ran else "" for held, ran in _held(own)]
-            cells = chain.from_iterable((h, f if h else "") for h, f in zip(held, fallen, strict=True))
-            rows.append((key, link, *cells))
-    columns = ["page", *chain.from_iterable((f"hold {words}", "fall") for words in KINDS.values())]
-    return markdown(pd.DataFrame([row[1:] for row in sorted(rows)], columns=columns))
+    for name in _plan():
+        for word, number, letters, _ in _figures(name):
+            about = [_is_about(place, word, number, letters) for place in found["place"]]
+            own = found[found.index.str.startswith(f"{name}/") & about]
+            paper = name.partition("_")[0]
+            link = f"[{paper}, {_title(word, number, letters)}](notebooks/{name}.ipynb)"
+            cells = (_counted(own, kind) for kind in KINDS)
+            rows.append((list(PAPERS).index(paper), int(number), letters, link, *cells))
+    columns = ["sentences about", *KINDS.values()]
+    return markdown(pd.DataFrame([row[3:] for row in sorted(rows)], columns=columns))
 
 
-def _section(name):
-    """Return the section of the paper whose sentences a notebook judges, such as "section 8.3"."""
-    [(_, number, _, _)] = SECTION.findall(f"{name}/x")
-    number = re.sub(r"(?<=\d)[a-z]$", "", number.strip("_")).replace("_", ".")  # 5a to 5f are our parts of section 5
-    return f"appendix {number[0]}.{number[1:]}" if number[0].isalpha() else f"section {number}"
+def _plan():
+    return yaml.safe_load((CHECKOUT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
+
+
+def _figures(name):
+    """Return ("Figure" or "Table", number, letters, path of the picture) of the numbered figures of a notebook."""
+    matches = [match for figure in _plan().get(name, {}).get("figures", []) if (match := FIGURE.fullmatch(figure))]
+    paths = [f"figures/{match[0].replace('/', '/fig_')}.png" for match in matches]
+    return [("Table" if m[1] else "Figure", m[2], m[3], path) for m, path in zip(matches, paths, strict=True)]
+
+
+def _title(word, number, letters):
+    """Return a figure's name, such as "Figure 3", or "Figures 1a and 1b" for the letters "ab"."""
+    return f"{word}{'s' * (len(letters) > 1)} {' and '.join(number + letter for letter in letters or [''])}"
+
+
+def _is_about(place, word, number, letters):
+    """Whether a place, such as "Section 5 and Figure 3c", names the figure; "Figure 2" names 2a and 2b too."""
+    listed = "".join(re.findall(rf"{word}s?((?:,? (?:and )?\d+[a-z]*)+)", place))
+    named = [letter for found, letter in re.findall(r"(\d+)([a-z]*)", listed) if found == number]
+    return any(not letters or letter in letters for letter in named)
+
+
+def _counted(found, kind):
+    """Return in words how many of some sentences have which letter, and, by the text, how many cannot be tested."""
+    words = [*found[kind].drop(found.index[found[kind] == "–"]).map(LETTERS)]
+    words += ["untestable"] * (found["outcome"] == "untestable").sum() if kind == "text" else []
+    counts = {word: words.count(word) for word in [*LETTERS.values(), "untestable"]}
+    return ", ".join(f"{n} {PLURAL.get(word, word) if n > 1 else word}" for word, n in counts.items() if n)
 
 
 def fill_readme(text, claims, errata=None):

@@ -141,17 +141,18 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     more = table([*MADE_UP, claim("fiez2019_8/z", 0.5)])
     box = ledger.box("fiez2019_9", more)
     head, *rows = cells(box)
-    assert head == ["the paper says", "outcome", "text", "program", "measured"]
+    assert head == ["the paper says", "outcome", "text", "program", "quantity", "measured"]
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
-    assert [row[4] for row in rows] == [
+    assert [row[5] for row in rows] == [
         "0.5; true if between 0 and 1",
         "2 (x); true if between 0 and 1",
         "0.9 [0.7, 1.1]; true if between 0 and 1",
         "",
     ]
+    assert [row[4] for row in rows] == [r"a \| b", "A over B", "A over B", ""]
     assert "](../figures/ledger/fiez2019.md#fiez2019-9-a)" in box
     said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1."
-    assert box.endswith(said)
+    assert box.split("\n\n")[1] == said
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
 
@@ -165,7 +166,52 @@ def test_an_outcome_that_other_margins_would_change_has_a_star():
     made = table([claim("fiez2019_9/a", (1.15, 1.12, 1.18), rule), claim("fiez2019_9/b", 2.0, rule)])
     box = ledger.box("fiez2019_9", made)
     assert [row[1] for row in cells(box)][1:] == [r"falls by the text \*", "falls by the text"]
-    assert box.endswith(r"by the text 0 of 2. \* changes with margins half or twice as wide.")
+    assert r"by the text 0 of 2. \* changes with margins half or twice as wide." in box
+
+
+def test_a_box_says_from_which_run_it_is_and_links_to_its_figures():
+    own = table([claim("weltz2023_1_why_variance/a", 0.5)])
+    *_, last = ledger.box("weltz2023_1_why_variance", own).split("\n\n")
+    assert "which also drew [Figures 1a and 1b](../figures/weltz2023/fig_1ab.png) and [Figure 1c](" in last
+    assert all((ROOT / path).exists() for path in re.findall(r"\(\.\./(.*?)\)", last))
+    assert "paper's scale. The outputs" in ledger.box("fiez2019_9", table(MADE_UP))
+    assert "paper's scale" not in ledger.box("fiez2019_9", table(MADE_UP), whole=True)  # on the site the page says it
+
+
+def test_intervals_are_left_out_of_a_box_before_its_condition_is_cut():
+    measured = {"low": (0.5, 0.4, 0.6), "high": (2.0, 1.9, 2.1), "highest": (3.0, 2.9, 3.1)}
+    depends = table([claim(f"fiez2019_9/a@text_{name}", interval) for name, interval in measured.items()])
+    _, row = cells(ledger.box("fiez2019_9", depends))
+    assert row[5] == "0.5 (text low); 2 (text high); 3 (text highest); true if between 0 and 1"
+
+
+@pytest.mark.parametrize(
+    ("place", "figures"),
+    [
+        ("Figure 2", "2a 2b"),
+        ("Section 3 and Figure 2b", "2b"),
+        ("Figures 2a and 2b", "2a 2b"),
+        ("Section 2, Example 2", ""),
+        ("Figure 22", ""),
+        ("Table 2", ""),
+    ],
+)
+def test_the_table_of_figures_counts_the_sentences_that_name_a_figure(place, figures):
+    found = [claim("weltz2023_3_head/a", 0.5, place=place), claim("weltz2023_3_head/b", 2.0, place=place)]
+    other = claim("weltz2023_4_level_sets/c", 2.0, place=place)
+    rows = {row[0]: row[1:] for row in cells(ledger.figures_block(table([*found, other])))}
+    for number in ("2a", "2b"):
+        assert rows[f"weltz2023, Figure {number}"] == ["1 holds, 1 falls" if number in figures else "", ""]
+    assert rows["weltz2023, Figure 3a"] == ["", ""] and "jedra2020, Table 1" in rows
+
+
+def test_the_table_of_figures_counts_kinds_apart_and_names_what_cannot_be_tested():
+    at = {"place": "Figure 2a"}
+    found = [claim("weltz2023_3_head/a", 2.0, **at), claim("weltz2023_3_head/b", 2.0, **at)]
+    found += [claim("weltz2023_3_head/a@program", 0.5, kind="program", **at)]
+    found += [claims._untestable(claim("weltz2023_3_head/d", 0.5, **at).entry._replace(untestable="no number"))]
+    [row] = [row for row in cells(ledger.figures_block(table(found))) if row[0] == "weltz2023, Figure 2a"]
+    assert row[1:] == ["2 fall, 1 untestable", "1 holds"]
 
 
 def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_that_were_run():

@@ -305,6 +305,17 @@ def test_another_seed_is_compared_after_the_code_changed_if_a_sealed_run_had_the
     assert len(explored(figures)) == compared * len(THEN)
 
 
+def test_a_claim_in_seconds_which_differs_in_every_run_does_not_end_the_comparison(
+    figures, folder, tmp_path, repository
+):
+    for library, seconds in (("library", 3.0), ("library, later", 3.5)):
+        timed = claim("fiez2019_9/time", seconds, measures="seconds of A divided by those of B")
+        leave(tmp_path, [*made(THEN), timed], 7, (library, "notebook"))
+        seals.stamp("fiez2019", folder, figures, ["fiez2019_9"])
+        commit(repository, tmp_path)
+    assert explored(figures)["id"].tolist() == [f"fiez2019_9/{name}" for name in THEN]
+
+
 def test_claims_kept_without_their_code_are_not_compared(figures, tmp_path):
     leave(tmp_path, made(THEN), 7, ("", ""))
     file = figures / "explored" / "fiez2019_9.csv"

@@ -55,8 +55,15 @@ def _shortest(number):
 
 def told(row):
     """Return an estimate and its interval as text; a number alone if its interval ends in the same digits."""
-    estimate, low, high = (f"{row[name]:.3g}" for name in MEASURED)
+    edges = [row.get(name, nan) for name in ("holds_low", "holds_high", "printed", "tie_low", "tie_high")]
+    estimate, low, high = (_digits(row[name], edges) for name in MEASURED)
     return estimate if estimate == low == high else f"{estimate} [{low}, {high}]"
+
+
+def _digits(number, edges):
+    """Return a number with three digits, or with four if three would make it equal to the edge of a judgement."""
+    told = f"{number:.3g}"
+    return f"{number:.4g}" if float(told) != number and float(told) in edges else told
 
 
 def holds_for(row):
@@ -193,8 +200,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by the id without part and reading: paper, place, quote, whole, restored, text and program (letters),
-        outcome, quantity and measured (what was measured, and the interval that decides), and note (of the controls
-        and of the margins).
+        outcome, quantity (what was measured) and condition (for which values the sentence is true), by_text and
+        by_program (the numbers), and note (of the controls and of the margins).
 
     Examples
     --------
@@ -212,37 +219,43 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     for id, group in rows.groupby(rows["id"].map(sentence), sort=False):
         first, records = group.iloc[0], group.to_dict("records")
         if first["untestable"]:
-            judgement = ("–", "–", "untestable", "", "", first["untestable"])
+            judgement = ("–", "–", "untestable", *[""] * 4, first["untestable"])
         else:
             judgement = _judgement(records)
         found.append((id, *first[["paper", "place", "quote", "whole", "restored"]], *judgement))
     columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
-    return pd.DataFrame(found, columns=[*columns, "quantity", "measured", "note"]).set_index("id")
+    columns += ["quantity", "condition", "by_text", "by_program", "note"]
+    return pd.DataFrame(found, columns=columns).set_index("id")
 
 
 def _judgement(rows):
-    """Letters of text and program, outcome, the quantity that was measured, its numbers, and a note."""
+    """Letters of text and program, outcome, quantity, condition, numbers by text and by program, and a note."""
     text, program, outcome, note = _outcome(rows)
     others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
     notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
-    deciding = [r for kind in ("text", "program", "other") for r in rows if r["kind"] == kind] or rows
-    shown = [r for r in deciding if r["kind"] == ("program" if "program" in outcome else deciding[0]["kind"])]
-    several = len(shown) > 1
-    if "depends" not in outcome:
-        shown = [min(shown, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))]
-    measured = "; ".join(told(row) + _name(row) * several for row in shown)
-    if len(conditions := {condition(row) for row in shown}) == 1:
-        measured += f"; {conditions.pop()}"
     if text == "H" and program not in "–H":
         notes.append(f"in the published program: {LETTERS[program]}")
-    quantity = "; ".join(dict.fromkeys(row["measures"].partition("; ")[0] for row in shown))
-    return text, program, outcome, quantity, measured, "; ".join(filter(None, notes))
+    shown = [_shown([row for row in rows if row["kind"] == kind]) for kind in ("text", "program")]
+    first, second = shown if "program" not in outcome else shown[::-1]
+    quantities = [row["measures"].partition("; ")[0] for row in first or second]
+    said = ["; ".join(dict.fromkeys(found)) for found in (quantities, map(condition, [*first, *second]))]
+    numbers = ["; ".join(told(row) + _name(row, rows) for row in of_kind) for of_kind in shown]
+    return text, program, outcome, *said, *numbers, "; ".join(filter(None, notes))
 
 
-def _name(row):
-    """The part and the reading of a row, in brackets."""
-    names = ", ".join(filter(None, part_and_reading(row["id"]))).replace("_", " ")
-    return f" ({names})" if names else ""
+def _shown(rows):
+    """Return the rows of one kind that decide its letter: the worst, or all if it depends on the reading."""
+    if _of_kind(rows, rows[0]["kind"] if rows else "", 1.0) == "D":
+        return rows
+    return sorted(rows, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))[:1]
+
+
+def _name(row, rows):
+    """Return in brackets the part and the reading of a row, as far as other rows of its kind have others."""
+    names = part_and_reading(row["id"])
+    all_names = [part_and_reading(other["id"]) for other in rows if other["kind"] == row["kind"]]
+    told = [name for name, others in zip(names, zip(*all_names, strict=True), strict=True) if len(set(others)) > 1]
+    return f" ({', '.join(told)})".replace(f"{row['kind']}_", "").replace("_", " ") if told else ""
 
 
 def _outcome(rows, margin=1.0):

@@ -145,8 +145,9 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     Returns
     -------
     str
-        A table: the paper's words, the outcome, by the text, in the published program, what was measured, and the
-        number. Below it: how many sentences hold, and, unless `whole`, from which run the numbers are.
+        A table: the paper's words, the outcome, what was measured, when the words are true, and the judgement with
+        its numbers by the text and in the published program. Below it: how many sentences hold, and, unless `whole`,
+        from which run the numbers are.
 
     Examples
     --------
@@ -163,12 +164,24 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     if found.empty:
         return "No sentence of the paper is judged here yet."
     path = f"../figures/ledger/{found['paper'].iloc[0]}.md"
+    about = {_title(*named): _about(found, *named) for *named, _ in _figures(notebook)}
+    first = pd.concat([found[:0], *about.values()]).index.unique()  # what is about a figure stands above the rest
     rows = []
-    for id, row in found.iterrows():
+    for id, row in found.loc[[*first, *found.index.difference(first, sort=False)]].iterrows():
         place = row["place"][:1].upper() + row["place"][1:]
         said = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
-        rows.append((f"[{place}: {said}]({path}#{anchor(id)})", *_cells(row)))
-    parts = [markdown(pd.DataFrame(rows, columns=["the paper says", *CELLS])), of_figure(found)]
+        outcome, *letters = _cells(row)
+        numbers = map(_with_numbers, letters, row[["by_text", "by_program"]])
+        condition = row["condition"].replace("true if ", "")
+        link = f"[{place}: {said}]({path}#{anchor(id)})"
+        rows.append((link, outcome, short(row["quantity"]), short(condition), *numbers))
+    parts = [markdown(pd.DataFrame(rows, columns=BOX))]
+    for title, own in about.items():
+        counts = [f"{words} {counted}" for kind, words in KINDS.items() if (counted := _counted(own, kind))]
+        parts += [f"{title}: {'; '.join(counts)}."] if counts else []
+    named = found[["by_text", "by_program"]].map(lambda numbers: "(" in numbers).any(axis=None)
+    brackets = " Words in brackets name the part of a sentence that decides, or the reading." if named else ""
+    parts.append(of_figure(found, "All sentences of this page" if about else "Sentences") + brackets)
     return "\n\n".join(parts if whole else [*parts, _run(notebook)])
 
 
@@ -211,22 +224,27 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
 
 
-CELLS = ["outcome", "text", "program", "quantity", "measured"]
+CELLS = ["outcome", "text", "program"]
+BOX = ["the paper says", "outcome", "quantity", "true if", *KINDS.values()]
 
 
 def _cells(row):
-    letters = (LETTERS[row["text"]], LETTERS[row["program"]])
-    measured = row["measured"] if len(row["measured"]) <= WIDTH else re.sub(r" \[.*?\]", "", row["measured"])
-    return (row["outcome"] + r" \*" * (MARGINS in row["note"]), *letters, short(row["quantity"]), short(measured))
+    return row["outcome"] + r" \*" * (MARGINS in row["note"]), LETTERS[row["text"]], LETTERS[row["program"]]
 
 
-def of_figure(found):
+def _with_numbers(letter, numbers):
+    """Return a letter in words with what was measured, without intervals if they make the cell too wide."""
+    said = f"{letter}: {numbers}" if numbers else letter
+    return short(said if len(said) <= WIDTH else re.sub(r" \[.*?\]", "", said))
+
+
+def of_figure(found, which="Sentences"):
     """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
     said = [f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True) if ran]
     if not said:
         return "No sentence here can be tested."
     starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
-    return f"Sentences that hold or are not contradicted: {', '.join(said)}.{starred}"
+    return f"{which} that hold or are not contradicted: {', '.join(said)}.{starred}"
 
 
 def _held(found):
@@ -269,10 +287,9 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [
-            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)[:3])
-            for id, row in rows.iterrows()
+            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)) for id, row in rows.iterrows()
         ]
-        parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS[:3]]))]
+        parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS]))]
         parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []
     if len(rest := claims[claims["quote"] == ""]) and details:
         parts += ["## Findings of this companion", *_findings(rest, _link)]
@@ -359,8 +376,7 @@ def figures_block(claims):
     found, rows = sentences(claims), []
     for name in _plan():
         for word, number, letters, _ in _figures(name):
-            about = [_is_about(place, word, number, letters) for place in found["place"]]
-            own = found[found.index.str.startswith(f"{name}/") & about]
+            own = _about(found[found.index.str.startswith(f"{name}/")], word, number, letters)
             paper = name.partition("_")[0]
             link = f"[{paper}, {_title(word, number, letters)}](notebooks/{name}.ipynb)"
             cells = (_counted(own, kind) for kind in KINDS)
@@ -385,11 +401,15 @@ def _title(word, number, letters):
     return f"{word}{'s' * (len(letters) > 1)} {' and '.join(number + letter for letter in letters or [''])}"
 
 
-def _is_about(place, word, number, letters):
-    """Whether a place, such as "Section 5 and Figure 3c", names the figure; "Figure 2" names 2a and 2b too."""
-    listed = "".join(re.findall(rf"{word}s?((?:,? (?:and )?\d+[a-z]*)+)", place))
-    named = [letter for found, letter in re.findall(r"(\d+)([a-z]*)", listed) if found == number]
-    return any(not letters or letter in letters for letter in named)
+def _about(found, word, number, letters):
+    """Return the sentences whose place, such as "Section 5 and Figure 3c", names the figure; 2 names 2a and 2b too."""
+
+    def names_it(place):
+        listed = "".join(re.findall(rf"{word}s?((?:,? (?:and )?\d+[a-z]*)+)", place))
+        named = [letter for found, letter in re.findall(r"(\d+)([a-z]*)", listed) if found == number]
+        return any(not letters or letter in letters for letter in named)
+
+    return found[found["place"].map(names_it).astype(bool)]
 
 
 def _counted(found, kind):

@@ -204,7 +204,7 @@ def test_a_figures_page_begins_with_its_verdicts_and_the_figure(site, pages):
         assert re.match(rf"{name.partition('_')[0]}, .*(Figure|Table)s? \d", title), title
         tops = [tag for tag in soup.article.h2.find_all_previous(["table", "figure"])][::-1]
         assert [tag.name for tag in tops] == ["table"] + ["figure"] * len(found[name])
-        assert [head.get_text() for head in tops[0].select("th")] == ["the paper says", *ledger.CELLS]
+        assert [head.get_text() for head in tops[0].select("th")] == ledger.BOX
         judged = ledger.sentences(claims()[claims()["id"].str.startswith(f"{name}/")])
         assert len(tops[0].select("tbody tr")) == len(judged) > 0
         assert len(tops[0].find_previous("p").get_text()) > 3

@@ -9,7 +9,7 @@ from made_up import FEWER, claim
 
 from bandits_companion import verdicts
 from bandits_companion.claims import table
-from bandits_companion.claims_table import condition, judged, sentences, totals
+from bandits_companion.claims_table import condition, judged, sentences, told, totals
 from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule, detects, letter, of_kind, outcome
 
 RATIO = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
@@ -280,10 +280,26 @@ def test_a_program_that_does_not_hold_beside_the_text_is_flagged():
     assert "program: falls" in one(reading("text", AHEAD, slack="9"), reading("program", BEHIND))["note"]
 
 
-def test_what_was_measured_is_that_of_the_kind_that_decides():
-    both = (reading("text", BEHIND), reading("program", AHEAD), reading("other", EVEN))
-    assert one(*both)["measured"] == "0.5 [0.4, 0.6]; true if at least 0"
-    assert one(*both[::2])["measured"] == "-0.5 [-0.6, -0.4]; true if at least 0"
+def test_a_sentence_shows_the_numbers_of_text_and_program_and_not_of_other_readings():
+    said = one(reading("text", BEHIND), reading("program", AHEAD), reading("other", EVEN))
+    assert said["condition"] == "true if at least 0"
+    assert (said["by_text"], said["by_program"]) == ("-0.5 [-0.6, -0.4]", "0.5 [0.4, 0.6]")
+
+
+def test_of_several_parts_the_worst_is_shown_with_its_name():
+    said = one(reading("text", AHEAD, "a"), reading("text", BEHIND, "b"), reading("program", AHEAD, "a"))
+    assert (said["by_text"], said["by_program"]) == ("-0.5 [-0.6, -0.4] (b)", "0.5 [0.4, 0.6]")
+
+
+def test_all_readings_on_which_an_outcome_depends_are_shown():
+    two = [reading("text", AHEAD, name="text_sd"), reading("text", BEHIND, name="text_variance")]
+    assert one(*two)["by_text"] == "0.5 [0.4, 0.6] (sd); -0.5 [-0.6, -0.4] (variance)"
+
+
+def test_a_number_that_is_not_an_edge_is_not_rounded_to_it():
+    row = {"estimate": 1.0042, "low": 0.99, "high": 1.0049, "holds_low": 0.0, "holds_high": 1.0}
+    assert told(row) == "1.004 [0.99, 1.005]" and told(row | {"holds_high": 2.0}) == "1 [0.99, 1]"
+    assert told(dict.fromkeys(("estimate", "low", "high"), 1.0) | {"holds_low": 1.0}) == "1"
 
 
 def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():

@@ -96,6 +96,13 @@ def json_of(figure):
     return json.loads((ROOT / "figures" / f"{figure}.json").read_text(encoding="utf-8"))
 
 
+@cache
+def minutes():
+    """Return {notebook: minutes at the papers' scale}, which a run that continued from checkpoints does not know."""
+    plan = yaml.safe_load((ROOT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
+    return {name: entry["minutes"] for name, entry in plan.items()}
+
+
 def figures_of(paper):
     """Return the names of a paper's pictures in the order of titles.yaml; those without a title there come last."""
     drawn = [file.stem for file in sorted((ROOT / "figures" / paper).glob("*.png"))]
@@ -170,12 +177,12 @@ def said(values, names):
 
 
 def at_scale(figure, kind):
-    """Return MyST of a figure as `make paper` drew it, with its run time and links to data, script and parameters."""
+    """Return MyST of a figure as `make paper` drew it, with its notebook's run time and links to data and script."""
     about, path, (paper, name) = json_of(figure), f"../figures/{figure}", figure.split("/")
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
     links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
-    took = f"run time {duration(about['wall_seconds'] / 60)}, version {about['versions']['bandits_lib']}"
+    took = f"the notebook runs {duration(minutes()[home(figure)])}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
     scale = "The larger run of `make paper`" if paper == "companion" else "At the paper's scale"
     return "\n".join(

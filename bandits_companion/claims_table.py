@@ -61,9 +61,9 @@ def told(row):
 
 
 def _digits(number, edges):
-    """Return a number with three digits, or with four if three would make it equal to the edge of a judgement."""
-    told = f"{number:.3g}"
-    return f"{number:.4g}" if float(told) != number and float(told) in edges else told
+    """Return a number with three digits, or with up to six if fewer make it equal to the edge of a judgement."""
+    told = (f"{number:.{digits}g}" for digits in (3, 4, 5, 6))
+    return next((text for text in told if float(text) == number or float(text) not in edges), f"{number:.3g}")
 
 
 def holds_for(row):
@@ -95,7 +95,8 @@ def condition(row):
         return f"true if exactly {low:.3g}"
     if high == inf:
         return f"true if at least {low:.3g}"
-    return f"true if at most {high:.3g}" if low == -inf else f"true if between {low:.3g} and {high:.3g}"
+    digits = 3 if f"{low:.3g}" != f"{high:.3g}" else 5
+    return f"true if at most {high:.3g}" if low == -inf else f"true if between {low:.{digits}g} and {high:.{digits}g}"
 
 
 def judged(row):
@@ -237,21 +238,23 @@ def _judgement(rows):
         notes.append(f"in the published program: {LETTERS[program]}")
     shown = [_shown([row for row in rows if row["kind"] == kind]) for kind in ("text", "program")]
     first, second = shown if "program" not in outcome else shown[::-1]
-    quantities = [row["measures"].partition("; ")[0] for row in first or second]
+    quantities = [row["measures"].partition("; ")[0] for row in [*first, *second]]
     said = ["; ".join(dict.fromkeys(found)) for found in (quantities, map(condition, [*first, *second]))]
-    numbers = ["; ".join(told(row) + _name(row, rows) for row in of_kind) for of_kind in shown]
+    numbers = ["; ".join(told(r) + _name(r, found if found[1:] else rows) for r in found) for found in shown]
     return text, program, outcome, *said, *numbers, "; ".join(filter(None, notes))
 
 
 def _shown(rows):
-    """Return the rows of one kind that decide its letter: the worst, or all if it depends on the reading."""
-    if _of_kind(rows, rows[0]["kind"] if rows else "", 1.0) == "D":
-        return rows
-    return sorted(rows, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))[:1]
+    """Return the rows of one kind that decide its letter: the worst, or that of each reading if it depends on them."""
+    worst_first = sorted(rows, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))
+    if not rows or _of_kind(rows, rows[0]["kind"], 1.0) != "D":
+        return worst_first[:1]
+    deciding = {part_and_reading(row["id"])[1]: row for row in worst_first[::-1]}
+    return [row for row in rows if row in deciding.values()]
 
 
 def _name(row, rows):
-    """Return in brackets the part and the reading of a row, as far as other rows of its kind have others."""
+    """Return in brackets the part and the reading of a row, each only if it differs among the rows of its kind."""
     names = part_and_reading(row["id"])
     all_names = [part_and_reading(other["id"]) for other in rows if other["kind"] == row["kind"]]
     told = [name for name, others in zip(names, zip(*all_names, strict=True), strict=True) if len(set(others)) > 1]

@@ -180,7 +180,7 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
         counts = [f"{words} {counted}" for kind, words in KINDS.items() if (counted := _counted(own, kind))]
         parts += [f"{title}: {'; '.join(counts)}."] if counts else []
     named = found[["by_text", "by_program"]].map(lambda numbers: "(" in numbers).any(axis=None)
-    brackets = " Words in brackets name the part of a sentence that decides, or the reading." if named else ""
+    brackets = " Words in brackets name the part of a sentence that decides, the reading, or both." if named else ""
     parts.append(of_figure(found, "All sentences of this page" if about else "Sentences") + brackets)
     return "\n\n".join(parts if whole else [*parts, _run(notebook)])
 
@@ -244,7 +244,7 @@ def of_figure(found, which="Sentences"):
     if not said:
         return "No sentence here can be tested."
     starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
-    return f"{which} that hold or are not contradicted: {', '.join(said)}.{starred}"
+    return f"{which} that hold, are compatible or are not contradicted: {', '.join(said)}.{starred}"
 
 
 def _held(found):
@@ -372,7 +372,7 @@ PLURAL = {"holds": "hold", "falls": "fall", "depends": "depend"}
 
 
 def figures_block(claims):
-    """Return a row for each numbered figure: how many sentences about it have which outcome, by kind."""
+    """Return a row for each numbered figure: how many sentences about it have which letter, by kind."""
     found, rows = sentences(claims), []
     for name in _plan():
         for word, number, letters, _ in _figures(name):

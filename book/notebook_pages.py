@@ -182,7 +182,7 @@ def at_scale(figure, kind):
     runs = {key: value for key, value in about["parameters"].items() if key == "seed" or key.split("_")[-1] == "runs"}
     links = {"data": f"{path}.csv", "script": f"path:../downloads/{home(figure)}.ipynb"}
     links |= {"parameters": f"{path}.json", "pdf": f"{path}.pdf"}
-    took = f"the notebook runs {duration(minutes()[home(figure)])}, version {about['versions']['bandits_lib']}"
+    took = f"the notebook takes {duration(minutes()[home(figure)])}, version {about['versions']['bandits_lib']}"
     title = TITLES.get(paper, {}).get(name)
     scale = "The larger run of `make paper`" if paper == "companion" else "At the paper's scale"
     return "\n".join(

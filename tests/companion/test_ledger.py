@@ -143,12 +143,13 @@ def test_the_box_has_a_line_for_each_sentence_of_the_notebook_and_how_many_hold(
     head, *rows = cells(box)
     assert head == ledger.BOX
     assert [row[1] for row in rows] == ["holds by the text", "falls by the text", "undecided", "untestable"]
-    assert [row[2] for row in rows] == [r"a \| b", "A over B", "A over B", ""]
+    assert [row[2] for row in rows] == [r"a \| b; A over B", "A over B", "A over B", ""]
     assert [row[3] for row in rows] == ["between 0 and 1"] * 3 + [""]
     assert [row[4] for row in rows] == ["holds: 0.5", "falls: 2 (x)", "undecided: 0.9 [0.7, 1.1]", "not run"]
     assert [row[5] for row in rows] == ["falls: 2", "not run", "not run", "not run"]
     assert "](../figures/ledger/fiez2019.md#fiez2019-9-a)" in box
-    said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 0 of 1."
+    kinds = "Sentences that hold, are compatible or are not contradicted: "
+    said = f"{kinds}by the text 1 of 3, in the published program 0 of 1."
     assert box.split("\n\n")[1].startswith(said)
     assert ledger.box("fiez2019_7", more) == "No sentence of the paper is judged here yet."
 
@@ -175,7 +176,7 @@ def test_a_box_says_from_which_run_it_is_and_links_to_its_figures():
     assert "paper's scale" not in ledger.box("fiez2019_9", table(MADE_UP), whole=True)  # on the site the page says it
 
 
-def test_intervals_are_left_out_of_a_box_that_they_would_make_too_wide():
+def test_intervals_are_left_out_of_a_cell_that_they_would_make_too_wide():
     measured = {"low": (0.5, 0.4, 0.6), "high": (2.0, 1.9, 2.1), "highest": (3.0, 2.9, 3.1), "last": (4.0, 3.9, 4.1)}
     wide = "depends: 0.5 (low); 2 (high); 3 (highest); 4 (last)"
     for names, cell in (("low high", "depends: 0.5 [0.4, 0.6] (low); 2 [1.9, 2.1] (high)"), (" ".join(measured), wide)):
@@ -189,7 +190,7 @@ def test_a_box_begins_with_the_sentences_about_its_figures_and_counts_them():
     box = ledger.box("weltz2023_3_head", table([*made, claim("weltz2023_3_head/c", 0.5, place="Figure 2")]))
     assert [row[0].partition(":")[0] for row in list(cells(box))[1:]] == ["Figure 2", "Figure 2b", "Section 3"]
     assert box.split("\n\n")[1:3] == ["Figure 2a: by the text 1 holds.", "Figure 2b: by the text 1 holds, 1 falls."]
-    assert "All sentences of this page that hold or are not contradicted: by the text 2 of 3." in box
+    assert "All sentences of this page that hold, are compatible or are not contradicted: by the text 2 of 3." in box
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,8 @@ def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_t
         claim("fiez2019_9/c", 1.5, Rule(graded="large")),
     ]
     found += [claim(f"fiez2019_9/d{x}", x, Rule(printed=5.0, half=0.1), "program") for x in (5.0, 6.0)]
-    said = "Sentences that hold or are not contradicted: by the text 1 of 3, in the published program 1 of 2."
+    kinds = "Sentences that hold, are compatible or are not contradicted: "
+    said = f"{kinds}by the text 1 of 3, in the published program 1 of 2."
     assert ledger.of_figure(sentences(table(found))) == said
 
 

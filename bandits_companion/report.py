@@ -238,7 +238,8 @@ def _tie(outcomes):
             raise ValueError("no claim is named")
         wrong = [said for name in names.split() for said in _others(source, f"{source.paper}_{name}", outcomes)]
         if wrong:
-            raise ValueError(f"these words are tied to {' or '.join(outcomes)}, but {'; '.join(wrong)}")
+            known = "; ".join(wrong)
+            raise ValueError(f"this sentence requires the outcome {' or '.join(outcomes)}, but {known}: rewrite it")
         return ""
 
     return tie

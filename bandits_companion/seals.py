@@ -28,6 +28,7 @@ from bandits_lib.files import append, atomic_write, locked
 from bandits_lib.simulate.own_rule import OWN
 
 FIRST_WITH_OWN = "fiez2019_5a_benchmark"  # its `own` = "" was hashed before other notebooks had one; it decides nothing
+SECONDS = "seconds of"  # so begins what is measured of a claim that differs in every run
 LOG = ("paper", "begun", "state", "commit", "seed", "library", "redrawn", "outcomes")
 
 
@@ -133,7 +134,7 @@ def _digits(file):
     """Return {id: measured digits} of the claims in a csv, without those in seconds, which differ in every run."""
     claims = pd.read_csv(file, dtype=str, keep_default_na=False).reindex(columns=["id", "measures", *MEASURED, "error"])
     rows = claims.fillna("").itertuples(index=False)
-    return {id: digits for id, measures, *digits in rows if not measures.startswith("seconds")}
+    return {id: digits for id, measures, *digits in rows if not measures.startswith(SECONDS)}
 
 
 def _append(log, paper, state, seed, redrawn, outcomes=""):
@@ -163,14 +164,15 @@ def check_committed():
 
 
 def runs_of(paper: str, log: str | PathLike) -> str:
-    """Return in a sentence how many sealed runs of a paper were begun, stopped and continued, and ended."""
+    """Return in words how many sealed runs of a paper were begun, continued after a stop, ended, and not ended."""
     runs = read_log(log)
     runs = runs[runs["paper"] == paper]
     same = ["commit", "seed", "state"]  # begun again with the values of the run before, which had not ended
     again = int(((runs[same] == runs[same].shift()).all(axis=1) & (runs["state"] == "begun")).sum())
     begun, ended = ((runs["state"] == state).sum() for state in ("begun", "ended"))
-    continued = f", {again} continued after a stop" if again else ""
-    return f"{begun - again} begun{continued}, {ended} ended"
+    continued = f" (with {again} continuation{'s' * (again > 1)} after a stop)" if again else ""
+    stopped = f", {left} stopped before the end" if (left := begun - again - ended) else ""
+    return f"{begun - again} begun{continued}, {ended} ended{stopped}"
 
 
 # --- another seed on the same code
@@ -241,6 +243,8 @@ def explored(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
 def alarms(claims: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """Return the claims of which two seeds on equal code differ by more than their errors explain.
 
+    Claims in seconds are left out, since they depend on the machine and on what else it did.
+
     Parameters
     ----------
     claims, old : DataFrame
@@ -259,7 +263,8 @@ def alarms(claims: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     0
     """
     numbers = [*MEASURED, "error"]
-    both = claims.merge(old[["id", *numbers]], on="id", suffixes=("", "_then"))
+    lasting = claims[~claims["measures"].fillna("").str.startswith(SECONDS)]
+    both = lasting.merge(old[["id", *numbers]], on="id", suffixes=("", "_then"))
     limit = NormalDist().inv_cdf(1 - 0.025 / max(len(both), 1))  # standard errors, by Bonferroni
     rows = []
     for row in both.to_dict("records"):

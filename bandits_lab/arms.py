@@ -61,8 +61,9 @@ def check_words(path, rows, name, said):
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(
-            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms, as if it held "
-            "names: leave it out with --ignore (in Python: ignore=), or name it with --codes (in Python: codes=)"
+            f"column {name!r} of {path} has {len(words)} different words for {len(rows)} arms, so it may hold names: "
+            "leave the column out with --ignore (in Python: ignore=), or, if its words are categories, list the column "
+            "under --codes (in Python: codes=)"
         )
 
 

@@ -96,7 +96,8 @@ def read_plates(readings, layout, names=None, *, K=None):
     unknown = readings.index.difference(arm_in.index)
     if len(unknown):
         raise ValueError(
-            f"the layout has no well {unknown[0][1]} on plate {unknown[0][0]}: give the layout of these plates"
+            f"the layout has no well {unknown[0][1]} on plate {unknown[0][0]}, which the readings have: give a layout "
+            "with every well of the readings"
         )
     _agree(readings, arm_in)
     rewards = pd.to_numeric(readings["reward"], errors="coerce")

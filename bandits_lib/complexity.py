@@ -106,14 +106,16 @@ def characteristic_time(
     convention: str = "jedra2020",
     tol: float = 1e-3,
 ) -> float:
-    """Return T* = 2 psi* ("jedra2020", pulls per unit of kl(delta, 1 - delta)) or psi* ("fiez2019", eq. 1).
+    """Return the characteristic time T* of jedra2020, or psi* = T* / 2 of fiez2019 (eq. 1).
+
+    A delta-correct rule needs at least T* kl(delta, 1 - delta) pulls on average.
 
     Parameters
     ----------
     arms, items, theta, sigma : array_like
         As for `oracle_design`.
     convention : {"jedra2020", "fiez2019"}
-        Which of the two is returned.
+        Paper whose quantity is returned: T* or psi*.
     tol : float
         As for `oracle_design`.
 

@@ -81,7 +81,7 @@ GOLDEN = 0.6180339887498949
 
 
 def fwg_design(arms: np.ndarray, *, steps: int = STEPS, line_search: str = "exact") -> Design:
-    """Return the G-design of Frank-Wolfe on max_x ||x||^2_{V^-1}, from uniform weights (azizi2022, Algorithm 2).
+    """Return the design that Frank-Wolfe reaches from uniform weights on max_x ||x||^2_{V^-1} (azizi2022, Algorithm 2).
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def source(tmp_path, monkeypatch):
         ("count", "5"),
         ("count holds by the text", "3"),
         ("count level", "0"),
-        ("runs", "1 begun, 0 ended"),
+        ("runs", "1 begun, 0 ended, 1 stopped before the end"),
         ("minutes", "1 minutes"),
         ("seed", "seed 7"),
         ("versions", "numpy 2.0"),
@@ -144,7 +144,7 @@ def test_words_tied_to_an_outcome_are_refused_when_it_changes(source):
     words = "A is below B.{{holds 9/a}}"
     assert report.render(words, source()) == "A is below B."
     for changed, outcome in (((0.9, 0.7, 1.1), "undecided"), ((2, 1.5, 2.5), "falls by the text")):
-        with pytest.raises(ValueError, match=f"tied to holds by the text, but fiez2019_9/a is {outcome}"):
+        with pytest.raises(ValueError, match=f"requires the outcome holds by the text, but fiez2019_9/a is {outcome}"):
             report.render(words, source(a=changed))
     assert report.render("{{program 9/b}}", source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})) == ""
     assert report.render("{{undecided 9/a}}", source(a=(0.9, 0.7, 1.1))) == ""

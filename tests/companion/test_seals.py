@@ -191,12 +191,15 @@ def test_the_list_of_runs_only_grows(folder):
     assert set(rows["library"]) == {results.library_hash()} and set(rows["commit"]) == {
         results.git("rev-parse", "HEAD")
     }
-    assert seals.runs_of("fiez2019", log) == "2 begun, 1 ended"
+    assert seals.runs_of("fiez2019", log) == "2 begun, 1 ended, 1 stopped before the end"
     assert seals.runs_of("weltz2023", log) == "0 begun, 0 ended"
     for paper in ("jedra2020", "fiez2019", "jedra2020"):  # that of fiez2019 had ended
         seals.begin([paper], {"fiez2019": 9, "jedra2020": 8 + (paper == "fiez2019")}, log)
-    assert seals.runs_of("jedra2020", log) == "1 begun, 2 continued after a stop, 0 ended"
-    assert seals.runs_of("fiez2019", log) == "3 begun, 1 ended"
+    assert (
+        seals.runs_of("jedra2020", log)
+        == "1 begun (with 2 continuations after a stop), 0 ended, 1 stopped before the end"
+    )
+    assert seals.runs_of("fiez2019", log) == "3 begun, 1 ended, 2 stopped before the end"
 
 
 @pytest.fixture
@@ -349,6 +352,13 @@ def test_numbers_without_an_error_must_be_the_same(figures, tmp_path):
     old = table([claim("fiez2019_9/a", 0.5), claim("fiez2019_9/b", 0.5)])
     found = seals.alarms(ledger.read(figures / "claims"), old)
     assert found["claim"].tolist() == ["fiez2019_9/b"] and found["standard errors"].tolist() == [float("inf")]
+
+
+def test_claims_in_seconds_raise_no_alarm(figures, tmp_path):
+    for measures, alarms in (("seconds of A divided by those of B", 0), ("pulls of A divided by those of B", 1)):
+        leave(tmp_path, [claim("fiez2019_9/a", (0.5, 0.49, 0.51), measures=measures)], 7)
+        old = table([claim("fiez2019_9/a", (2.0, 1.9, 2.1), measures=measures)])
+        assert len(seals.alarms(ledger.read(figures / "claims"), old)) == alarms
 
 
 def test_files_of_two_seeds_or_of_two_codes_are_refused(figures):

@@ -291,9 +291,9 @@ def test_what_another_column_tells_counts(tmp_path):
         (
             MANY,
             {},
-            r"column 'cas' of .* has 7 different words for 8 arms, as if .*--ignore .*, or name it with --codes",
+            r"column 'cas' of .* has 7 different words for 8 arms, so it .*--ignore .*, list the column under --codes",
         ),
-        ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms, as if"),
+        ("v,w\nA,x\nB,y\nC,z\n", {}, "column 'w' of .* has 3 different words for 3 arms, so it may"),
         ("v,t\nA,40 °C\nB,60 °C\nC,40°C\n", {}, "'40 °C' .line 2. and '40°C' .line 4. differ only in capitals"),
         ("v,t\nA,40 °C\nB,60 °C\nC,50 °C\n", {}, r"such as '40 °C': write the unit into the first line .'t \[°C\]'"),
         ("v;t\nA;99,5 %\nB;99 %\n", {}, "such as '99,5 %': write the unit into the first line"),

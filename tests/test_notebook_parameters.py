@@ -85,11 +85,24 @@ def fewer_arms(folder):
     return str(folder / "arms.csv")
 
 
-def other_rule(folder):
-    """A rule that pulls all arms equally often, once."""
-    text = "from bandits_lib import Result\n\n\ndef mine(arms):\n    sample = yield [100] * len(arms)\n"
+def other_rule(folder, arguments="arms, delta", pulls="[100] * len(arms)"):
+    """A rule that pulls all arms about equally often, once."""
+    text = f"from bandits_lib import Result\n\n\ndef mine({arguments}):\n    sample = yield {pulls}\n"
     (folder / "rule.py").write_text(text + "    return Result(int((arms @ (arms.T @ sample.sums)).argmax()))\n")
     return f"{folder / 'rule.py'}:mine"
+
+
+def other_budget_rule(folder):
+    """The same for a figure with a fixed budget."""
+    return other_rule(folder, "arms, budget", "[(budget + i) // len(arms) for i in range(len(arms))]")
+
+
+def other_rule_of_items(folder):
+    """The same for items that are not the arms: the answer is the first item."""
+    place = other_rule(folder, "arms, items, delta")
+    text = (folder / "rule.py").read_text().replace("int((arms @ (arms.T @ sample.sums)).argmax())", "0")
+    (folder / "rule.py").write_text(text)
+    return place
 
 
 def other_clicks(folder):
@@ -118,8 +131,10 @@ OTHER = {
     "event_delta": 0.9,
     "coverage_runs": 400,  # one more finds the same burn-in
     "rule": other_rule,
-    "budget_rule": other_rule,
+    "budget_rule": other_budget_rule,
     "own": other_rule,
+    ("fiez2019_5d_transductive", "own"): other_rule_of_items,
+    **{(notebook, "own"): other_budget_rule for notebook, name in EACH if name == "own" and "azizi2022" in notebook},
     **{(notebook, "deltas"): [0.9] for notebook, name in EACH if name == "deltas" and "azizi2022" in notebook},
     ("azizi2022_E2_real_data", "source"): other_data,
     ("azizi2022_8_2_static", "variances"): [10.0, 1.0, 3.0],  # the first two are those of the claims

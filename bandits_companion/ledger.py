@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from os import PathLike
 from os.path import commonprefix
@@ -385,6 +386,7 @@ def figures_block(claims):
     return markdown(pd.DataFrame([row[3:] for row in sorted(rows)], columns=columns))
 
 
+@cache
 def _plan():
     return yaml.safe_load((CHECKOUT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
 

@@ -85,10 +85,13 @@ def fewer_arms(folder):
     return str(folder / "arms.csv")
 
 
-def other_rule(folder, arguments="arms, delta", pulls="[100] * len(arms)"):
+BEST = "int((arms @ (arms.T @ sample.sums)).argmax())"
+
+
+def other_rule(folder, arguments="arms, delta", pulls="[100] * len(arms)", answer=BEST):
     """A rule that pulls all arms about equally often, once."""
     text = f"from bandits_lib import Result\n\n\ndef mine({arguments}):\n    sample = yield {pulls}\n"
-    (folder / "rule.py").write_text(text + "    return Result(int((arms @ (arms.T @ sample.sums)).argmax()))\n")
+    (folder / "rule.py").write_text(f"{text}    return Result({answer})\n")
     return f"{folder / 'rule.py'}:mine"
 
 
@@ -99,10 +102,7 @@ def other_budget_rule(folder):
 
 def other_rule_of_items(folder):
     """The same for items that are not the arms: the answer is the first item."""
-    place = other_rule(folder, "arms, items, delta")
-    text = (folder / "rule.py").read_text().replace("int((arms @ (arms.T @ sample.sums)).argmax())", "0")
-    (folder / "rule.py").write_text(text)
-    return place
+    return other_rule(folder, "arms, items, delta", answer="0")
 
 
 def other_clicks(folder):

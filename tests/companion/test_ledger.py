@@ -239,9 +239,13 @@ def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_t
 def test_every_notebook_of_a_paper_has_a_box_of_the_committed_claims(name):
     claims = ledger.read(FIGURES / "claims")
     found = sentences(claims[claims["id"].str.startswith(f"{name}/")])
-    rows = [*cells(ledger.box(name, claims))]
-    assert sorted(row[1].removesuffix(r" \*") for row in rows[1:]) == sorted(found["outcome"])
-    assert sum(row[1].endswith("*") for row in rows) == found["note"].str.contains("margins").sum()
+    box = ledger.box(name, claims)
+    rows, places = [*cells(box)], re.findall(r"\.md#([^)]+)\)", box)
+    found = found.set_axis(found.index.map(ledger.anchor))
+    assert sorted(places) == sorted(found.index)
+    found = found.loc[places]  # in the order of the box
+    assert [row[1].removesuffix(r" \*") for row in rows][1:] == found["outcome"].tolist()
+    assert [row[1].endswith("*") for row in rows][1:] == found["note"].str.contains("margins").tolist()
     assert max((len(cell) for row in rows for cell in row), default=0) <= ledger.WIDTH
 
 

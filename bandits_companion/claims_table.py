@@ -299,12 +299,6 @@ def _of_kind(rows, kind, margin):
     return verdicts.of_kind(letters)
 
 
-def of_outcome(claims: pd.DataFrame, *outcomes: str) -> pd.DataFrame:
-    """Return the claims whose sentence has one of the outcomes, with all parts and readings of it."""
-    of_paper, found = claims[claims["quote"] != ""], sentences(claims)["outcome"]
-    return of_paper[of_paper["id"].map(sentence).map(found).isin(outcomes)]
-
-
 def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataFrame:
     """Count the sentences of each paper by outcome.
 

@@ -17,15 +17,17 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import MARGINS, condition, judged, of_outcome, position, read, sentences
-from bandits_companion.ledger import anchor, markdown, quoted, short
+from bandits_companion.claims_table import MARGINS, judged, position, read, sentences
+from bandits_companion.ledger import KINDS as SETTINGS
+from bandits_companion.ledger import anchor, as_cell, markdown, quoted, short
 from bandits_companion.notebook_runs import drawn_by
-from bandits_companion.registry import part_and_reading, sentence
-from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
+from bandits_companion.registry import sentence
+from bandits_companion.verdicts import AGREES, FALLS, LETTERS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
 
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
+DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
@@ -68,49 +70,31 @@ def _links(paper, place, ids):
 
 
 def _differs(source):
-    """Return every sentence that does not hold by the text, with what was measured and explanations."""
-    differs = of_outcome(source.claims, *OUTCOMES[4:])
-    return _told(differs[differs["printed"].isna()]) or "Every sentence that was tested holds."
+    """Return the sentences that do not hold by the text, a list for each outcome, with numbers and explanations."""
+    claims = source.claims[source.claims["printed"].isna() & (source.claims["quote"] != "")]
+    found, parts = sentences(claims), []
+    explanations = claims.groupby(claims["id"].map(sentence))["explanation"].unique()
+    for outcome in DIFFERS:
+        own = found[found["outcome"] == outcome]
+        lines = [_sentence(source.paper, id, row, explanations[id]) for id, row in own.iterrows()]
+        parts += [f"### {_ended(outcome)[:-1]}", "\n".join(lines)] if lines else []
+    return "\n\n".join(parts) or "Every sentence that was tested holds."
 
 
-def _program(source):
-    """Return the sentences that hold in the published program and not by the text."""
-    return _told(of_outcome(source.claims, "holds in the published program only")) or "None."
-
-
-def _told(claims):
-    """Return sentences with their parts and readings as a list."""
-    groups = claims.groupby(claims["id"].map(sentence), sort=False)
-    found = sentences(claims)
-    return "\n".join(_sentence(found.loc[id], group.to_dict("records")) for id, group in groups)
-
-
-def _sentence(judged_as, rows):
-    why = " ".join(_ended(_plain(text)) for text in dict.fromkeys(row["explanation"] for row in rows) if text)
-    said = f"**{rows[0]['place']}.** “{quoted(rows[0]['whole'] or rows[0]['quote'])}” {_ended(judged_as['outcome'])}"
-    if rows[0]["untestable"]:
-        return f"- {said} {_ended(rows[0]['untestable'])}"
-    if len(rows) == 1:
-        return f"- {said} Measured: {_reading(rows[0])}. {why}".strip()
-    names = (" ".join(filter(None, part_and_reading(row["id"]))).replace("_", " ") or row["kind"] for row in rows)
-    shown = (f"  - *{name}*: {_reading(row)}" for name, row in zip(names, rows, strict=True))
-    return "\n".join([f"- {said} {why}".strip(), *shown])
-
-
-def _reading(row):
-    """Return what was measured, with the interval, for which values the words are true, and the letter."""
-    return f"{_plain(row['measures'])}: {measured(row)} ({condition(row)}), {judged(row)}"
+def _sentence(paper, id, row, explanations):
+    """Return a line: link to the ledger, words, what was measured, when the words are true, numbers, explanations."""
+    numbers = "; ".join(
+        f"{words} {row[f'by_{kind}']}, {LETTERS[row[kind]]}" for kind, words in SETTINGS.items() if row[kind] != "–"
+    )
+    said = [f"Measured: {row['quantity']} ({row['condition']}): {numbers}" if numbers else row["note"], *filter(None, explanations)]
+    told = " ".join(map(_ended, said)).replace("*", r"\*")
+    return f"- {_links(paper, row['place'], [id])}: “{as_cell(row['quote'], whole=True)}” {told}"
 
 
 def _ended(text):
     """Return a text with a full stop, and with a capital letter if it begins with a word and not with a formula."""
     first = text[0].upper() if STARTS_WITH_A_WORD.match(text) else text[0]
     return f"{first}{text[1:].rstrip('.')}."
-
-
-def _plain(text):
-    """Escape asterisks so that Markdown does not render them as emphasis."""
-    return text.replace("*", r"\*")
 
 
 def _printed_number(source):
@@ -192,7 +176,6 @@ def _sensitive(source):
 TABLES = {
     "outcomes": _table_of_outcomes,
     "differs": _differs,
-    "program": _program,
     "printed": _printed_number,
     "code": _code,
     "runs": _runs,

@@ -12,7 +12,7 @@ from made_up import claim, leave
 
 from bandits_companion import claims, errata, ledger, registry
 from bandits_companion.claims import table
-from bandits_companion.claims_table import of_outcome, read_file, sentences
+from bandits_companion.claims_table import read_file, sentences
 from bandits_companion.registry import PAPERS
 from bandits_companion.verdicts import OUTCOMES, Rule
 
@@ -276,11 +276,6 @@ def test_totals_name_only_outcomes_that_there_are_and_all_papers_if_there_are_tw
     other = made.assign(paper="jedra2020", id="jedra2020_" + made["id"].str.removeprefix("fiez2019_"))
     head, *rows = cells(ledger.totals_block(pd.concat([made, other], ignore_index=True), ERRATA))
     assert head == ["sentences", "fiez2019", "jedra2020", "all"] and rows[0] == ["holds by the text", "1", "1", "2"]
-
-
-def test_claims_of_an_outcome_are_all_parts_and_readings_of_its_sentences(made):
-    found = of_outcome(made, "falls by the text", "undecided")["id"].tolist()
-    assert found == ["fiez2019_9/b.x", "fiez2019_9/b.y", "fiez2019_9/c"]
 
 
 def test_the_picture_has_one_mark_per_sentence_and_a_look_for_each_outcome(made):

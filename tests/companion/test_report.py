@@ -231,35 +231,23 @@ def test_outcomes_are_counted_with_their_places(source):
     ]
 
 
-def test_what_differs_is_listed_with_all_its_parts_and_readings(source):
-    assert table(source, "differs") == "- **Section 9.** “always” Untestable. There are too many."
+def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_numbers_and_explanations(source):
+    link = "](../ledger/fiez2019.md#fiez2019-9-"
+    assert table(source, "differs") == f"### Untestable\n\n- [Section 9{link}f): “always” There are too many."
     changed = {"a": (2, 1.5, 2.5), "b@text": (-2, -3, -1), "c.y": (0.9, 0.7, 1.1)}
-    fallen = table(source, "differs", **changed)
-    assert (
-        "- **Figure 9.** “A is below B” Falls by the text. Measured: A over B: 2 [1.5, 2.5] (true if at most 1), fa"
-        in fallen
-    )
-    assert (
-        "- **Figure 9.** “B grows” Falls by the text. It falls.\n  - *text*: exponent: -2 [-3, -1] (true if at least 0)"
-        in fallen
-    )
-    assert fallen.index("*text*: exponent") < fallen.index("*program*: exponent; the code's: -2 [-3, -1]")
-    assert "- **Lemma 9.** “$x$ or $|y|$, or neither” Undecided." in fallen
-    assert (
-        "  - *x*: the c\\*: $2.00" in fallen
-        and "  - *y*: the c\\*: 0.9 [0.7, 1.1] (true if between 0 and 1), undecided (4" in fallen
-    )
+    undecided, untestable, fallen = table(source, "differs", **changed)[4:].split("\n\n### ")
+    assert (untestable.partition("\n")[0], fallen.partition("\n")[0]) == ("Untestable", "Falls by the text")
+    assert undecided.startswith(f"Undecided\n\n- [Lemma 9{link}c): “$x$ or $|y|$” Measured: the c\\* (true if between")
+    assert undecided.endswith("1): by the text 0.9 [0.7, 1.1] (y), undecided.")
+    assert fallen.splitlines()[2:] == [
+        f"- [Figure 9{link}a): “A is below B” Measured: A over B (true if at most 1): by the text 2 [1.5, 2.5], falls.",
+        f"- [Figure 9{link}b): “B grows” Measured: exponent (true if at least 0): by the text -2 [-3, -1], falls; "
+        "in the published program -2 [-3, -1], falls. It falls.",
+    ]
+    only = table(source, "differs", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
+    assert only.startswith(f"### Holds in the published program only\n\n- [Figure 9{link}b): “B grows” Measured")
     found = source()
-    assert "untestable" not in TABLES["differs"](found._replace(claims=found.claims[found.claims["untestable"] == ""]))
-
-
-def test_what_holds_in_the_published_program_only_is_listed_and_nothing_else(source):
-    assert table(source, "program") == "None."
-    listed = table(source, "program", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
-    assert listed.startswith("- **Figure 9.** “B grows” Holds in the published program only.")
-    assert (
-        "  - *program*: exponent; the code's: 2 [1, 3] (true if at least 0), holds" in listed and "Lemma" not in listed
-    )
+    assert "ntestable" not in TABLES["differs"](found._replace(claims=found.claims[found.claims["untestable"] == ""]))
 
 
 def test_printed_numbers_and_those_of_the_code_stand_apart(source):

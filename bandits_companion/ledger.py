@@ -91,7 +91,7 @@ def short(text, width=WIDTH):
     return f"{cut}{'`' * (cut.count('`') % 2)} …"
 
 
-def as_cell(text, width=WIDTH, whole=False):
+def _said(text, width, whole):
     """Return a sentence for a cell: `short`, or a formula by itself as a whole."""
     formula = quoted(text)
     return formula if whole and re.fullmatch(r"\$[^$]+\$", formula) else short(text, width)
@@ -170,7 +170,7 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     rows = []
     for id, row in found.loc[[*first, *found.index.difference(first, sort=False)]].iterrows():
         place = row["place"][:1].upper() + row["place"][1:]
-        said = as_cell(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
+        said = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
         outcome, *letters = _cells(row)
         numbers = map(_with_numbers, letters, row[["by_text", "by_program"]])
         condition = row["condition"].replace("true if ", "")
@@ -288,7 +288,7 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     measured = dict(list(claims.groupby(claims["id"].map(sentence))))
     for place, rows in found.groupby("place", sort=False):
         table = [
-            (f"[{as_cell(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)) for id, row in rows.iterrows()
+            (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)) for id, row in rows.iterrows()
         ]
         parts += [f"## {place}", of_figure(rows), markdown(pd.DataFrame(table, columns=["sentence", *CELLS]))]
         parts += [_details(id, row, measured[id], _link(id)) for id, row in rows.iterrows()] if details else []

@@ -19,7 +19,7 @@ from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
 from bandits_companion.claims_table import MARGINS, judged, position, read, sentences
 from bandits_companion.ledger import KINDS as SETTINGS
-from bandits_companion.ledger import anchor, as_cell, markdown, quoted, short
+from bandits_companion.ledger import anchor, markdown, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import sentence
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS, OUTCOMES
@@ -86,9 +86,9 @@ def _sentence(paper, id, row, explanations):
     numbers = "; ".join(
         f"{words} {row[f'by_{kind}']}, {LETTERS[row[kind]]}" for kind, words in SETTINGS.items() if row[kind] != "–"
     )
-    said = [f"Measured: {row['quantity']} ({row['condition']}): {numbers}" if numbers else row["note"], *filter(None, explanations)]
-    told = " ".join(map(_ended, said)).replace("*", r"\*")
-    return f"- {_links(paper, row['place'], [id])}: “{as_cell(row['quote'], whole=True)}” {told}"
+    measured = f"Measured: {row['quantity']} ({row['condition']}): {numbers}" if numbers else row["note"]
+    told = " ".join(map(_ended, filter(None, [measured, *explanations]))).replace("*", r"\*")
+    return f"- {_links(paper, row['place'], [id])}: “{quoted(row['quote'])}” {told}"
 
 
 def _ended(text):

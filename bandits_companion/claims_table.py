@@ -236,7 +236,7 @@ def _judgement(rows):
     notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
     if text == "H" and program not in "–H":
         notes.append(f"in the published program: {LETTERS[program]}")
-    shown = [_shown([row for row in rows if row["kind"] == kind]) for kind in ("text", "program")]
+    shown = [deciding(rows, kind) for kind in ("text", "program")]
     first, second = shown if "program" not in outcome else shown[::-1]
     quantities = [row["measures"].partition("; ")[0] for row in [*first, *second]]
     said = ["; ".join(dict.fromkeys(found)) for found in (quantities, map(condition, [*first, *second]))]
@@ -244,13 +244,14 @@ def _judgement(rows):
     return text, program, outcome, *said, *numbers, "; ".join(filter(None, notes))
 
 
-def _shown(rows):
-    """Return the rows of one kind that decide its letter: the worst, or that of each reading if it depends on them."""
+def deciding(rows, kind):
+    """Return the rows that decide the letter of a kind: the worst, or that of each reading if it depends on them."""
+    rows = [row for row in rows if row["kind"] == kind]
     worst_first = sorted(rows, key=lambda row: verdicts.WORST_FIRST.index(row["letter"]))
-    if not rows or _of_kind(rows, rows[0]["kind"], 1.0) != "D":
+    if _of_kind(rows, kind, 1.0) != "D":
         return worst_first[:1]
-    deciding = {part_and_reading(row["id"])[1]: row for row in worst_first[::-1]}
-    return [row for row in rows if row in deciding.values()]
+    of_reading = {part_and_reading(row["id"])[1]: row for row in worst_first[::-1]}
+    return [row for row in rows if row in of_reading.values()]
 
 
 def _name(row, rows):

@@ -307,11 +307,16 @@ def _details(id, row, claims, source):
     note = f" ({row['note']})" if row["note"] and not claims["untestable"].any() else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
-    lines = [f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"]
+    said = f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"
+    return "\n".join([said, *measurements(claims.to_dict("records"))])
+
+
+def measurements(claims):
+    """Return the lines of claims: those that measure the same thing together, and the explanations."""
     alike: dict[str, list] = {}
-    for claim in claims.to_dict("records"):
+    for claim in claims:
         alike.setdefault(claim["measures"].partition("; ")[0], []).append(claim)
-    return "\n".join([*lines, *chain.from_iterable(map(_alike, alike.values())), *_explanations(claims)])
+    return [*chain.from_iterable(map(_alike, alike.values())), *_explanations(claims)]
 
 
 def _alike(claims):
@@ -332,7 +337,7 @@ def _alike(claims):
 def _explanations(claims):
     """Return a line for each explanation, with the parts and readings that it explains unless it explains all."""
     explained: dict[str, list] = {}
-    for claim in claims.to_dict("records"):
+    for claim in claims:
         explained.setdefault(claim["explanation"], []).append(f"*{_names(claim)}*")
     for text, names in explained.items():
         of = f" ({'; '.join(names)})" if len(explained) > 1 else ""

@@ -17,17 +17,17 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import MARGINS, judged, position, read, sentences
-from bandits_companion.ledger import KINDS as SETTINGS
-from bandits_companion.ledger import anchor, markdown, quoted, short
+from bandits_companion.claims_table import MARGINS, deciding, judged, position, read, sentences
+from bandits_companion.ledger import anchor, markdown, measurements, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.registry import sentence
-from bandits_companion.verdicts import AGREES, FALLS, LETTERS, OUTCOMES
+from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
 
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
+NO_CONTROLS = {"loser": "", "winner": ""}  # the ledger has them
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
@@ -70,25 +70,24 @@ def _links(paper, place, ids):
 
 
 def _differs(source):
-    """Return the sentences that do not hold by the text, a list for each outcome, with numbers and explanations."""
+    """Return the sentences that do not hold by the text, a list for each outcome, with what decides."""
     claims = source.claims[source.claims["printed"].isna() & (source.claims["quote"] != "")]
-    found, parts = sentences(claims), []
-    explanations = claims.groupby(claims["id"].map(sentence))["explanation"].unique()
+    found, parts, measured = sentences(claims), [], dict(list(claims.groupby(claims["id"].map(sentence))))
     for outcome in DIFFERS:
         own = found[found["outcome"] == outcome]
-        lines = [_sentence(source.paper, id, row, explanations[id]) for id, row in own.iterrows()]
+        lines = [_sentence(source.paper, id, row, measured[id].to_dict("records")) for id, row in own.iterrows()]
         parts += [f"### {_ended(outcome)[:-1]}", "\n".join(lines)] if lines else []
     return "\n\n".join(parts) or "Every sentence that was tested holds."
 
 
-def _sentence(paper, id, row, explanations):
-    """Return a line: link to the ledger, words, what was measured, when the words are true, numbers, explanations."""
-    numbers = "; ".join(
-        f"{words} {row[f'by_{kind}']}, {LETTERS[row[kind]]}" for kind, words in SETTINGS.items() if row[kind] != "–"
-    )
-    measured = f"Measured: {row['quantity']} ({row['condition']}): {numbers}" if numbers else row["note"]
-    told = " ".join(map(_ended, filter(None, [measured, *explanations]))).replace("*", r"\*")
-    return f"- {_links(paper, row['place'], [id])}: “{quoted(row['quote'])}” {told}"
+def _sentence(paper, id, row, claims):
+    """Return a sentence with a link to the ledger, and what decides it by the text and in the published program."""
+    said = f"- {_links(paper, row['place'], [id])}: “{quoted(row['whole'] or row['quote'])}”"
+    if row["outcome"] == "untestable":
+        return f"{said} {_ended(row['note'])}"
+    shown = [claim | NO_CONTROLS for kind in ("text", "program") for claim in deciding(claims, kind)]
+    doubts = [_ended(note) for note in row["note"].split("; ") if note and not note.startswith(MARGINS)]
+    return "\n".join([said, *(f"  {line}" for line in [*measurements(shown), *(f"- {doubt}" for doubt in doubts)])])
 
 
 def _ended(text):

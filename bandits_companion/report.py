@@ -241,7 +241,7 @@ def _within(source, about):
     low, high, name = about.split()
     row = _claim(source, name)
     if not float(low) <= row["low"] <= row["high"] <= float(high):
-        raise ValueError(f"these words are for values from {low} to {high}, but {row['id']} is {measured(row)}")
+        raise ValueError(f"this sentence requires {row['id']} within {low} and {high}, but it is {measured(row)}")
     return ""
 
 

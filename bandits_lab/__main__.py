@@ -349,7 +349,7 @@ def plan_pilot(experiment):
     """Write the form of a pilot, which measures every arm equally often, at least twice."""
     if experiment.log.exists() or experiment.is_filled(PILOT):
         raise ValueError(
-            f"There are measurements already: hand them over with pilot {PILOT}."
+            f"{PILOT} already has rewards: enter them with the command pilot {PILOT}."
             if not experiment.log.exists()
             else "A pilot comes before all other measurements, and this experiment already has some: use ask."
         )
@@ -470,8 +470,8 @@ def show(experiment, lab):
     print(f"{several(wanted.sum(), 'measurement')} of {several(len(shown), 'arm')}{more} {is_wanted}.")
     if experiment.is_filled(FORM):
         raise ValueError(
-            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if its rewards were told in "
-            "another file, rename it and give the command ask."
+            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if these rewards were entered "
+            f"from another file, rename {FORM} and give the command ask."
         )
     experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(

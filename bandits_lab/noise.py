@@ -281,8 +281,9 @@ def sigma_upper(sample: Sample, delta: float) -> float:
         )
     if squares <= blur:
         raise ValueError(
-            "all replicates of an arm are equal, so nothing bounds the noise: if the instrument rounds, give the step "
-            "of its last digit as sigma; if rewards are far from 0, subtract the same number from all of them"
+            "the replicates of every arm are equal, so nothing bounds the noise: if the instrument rounds, give the "
+            "step of its last digit as sigma; if floating-point numbers round the rewards because they are far from "
+            "0, subtract the same number from all of them"
         )
     return float(np.sqrt((squares + blur) / chi_square(delta, df)))
 

@@ -144,7 +144,7 @@ class Drive:
         if self._refusal:
             raise ValueError(
                 f"the algorithm refused the last measurements ({self._refusal}) and cannot go on: make the Lab again "
-                "from its log, which does not contain them; if an earlier entry is wrong, take it back there with undo"
+                "from its log, which lacks these measurements; if an earlier entry is wrong, remove it with undo"
             )
         if self._missing is None:
             raise ValueError(self.ended or "the algorithm is done and asks for nothing: leave these rewards out")

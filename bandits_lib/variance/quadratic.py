@@ -23,8 +23,10 @@ class VarianceEstimate(NamedTuple):
         Standard deviation of each arm, clipped to [sigma_min, sigma_max].
     Sigma : (d, d) array
         Symmetric matrix of smallest Frobenius norm among the fits. It is not clipped and need not be semidefinite.
-    rank, counts : int and (K,) int array
-        Dimension of the phi's that were pulled, which is M if Sigma is identified, and pulls of each arm.
+    rank : int
+        Dimension of the span of phi_x over the pulled arms x, which is d (d + 1) / 2 if Sigma is identified.
+    counts : (K,) int array
+        Pulls of each arm.
 
     Examples
     --------

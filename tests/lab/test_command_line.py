@@ -127,7 +127,7 @@ def test_a_pilot_bounds_sigma_takes_its_part_of_delta_and_counts(folder, capsys)
     assert times >= 2 and f"{times * K} rows" in said
     assert "No reward" in run(capsys, "pilot", "pilot.csv", code=2).replace("has no reward", "No reward")
     measured("pilot.csv", rng)
-    assert "hand them over with pilot pilot.csv" in run(capsys, "pilot", code=2)
+    assert "enter them with the command pilot pilot.csv" in run(capsys, "pilot", code=2)
     said = run(capsys, "pilot", "pilot.csv")
     sigma, bound = map(float, re.search(r"about ([\d.]+) mV, and at most ([\d.]+) mV", said).groups())
     assert SD * 0.8 < sigma < SD * 1.25 and sigma < bound < 1.6 * SD and "0.005" in said

@@ -73,7 +73,7 @@ def test_a_pilot_of_that_size_is_as_good_as_was_asked_for():
     ("sample", "delta", "words"),
     [
         (Sample.of([0, 1, 2], [1.0, 2.0, 3.0], 3), 0.05, "no arm was measured twice"),
-        (Sample.of([0, 0, 1], [1.1, 1.1, 3.0], 3), 0.05, "all replicates of an arm are equal"),
+        (Sample.of([0, 0, 1], [1.1, 1.1, 3.0], 3), 0.05, "the replicates of every arm are equal"),
         (Sample(np.array([2]), np.array([np.nan]), np.array([1.0])), 0.05, "must be finite"),
         (Sample.of([0, 0], [1.0, 2.0], 1), 0.0, "delta"),
         (Sample.of([0, 0], [1.0, 2.0], 1), "0.05", "delta"),

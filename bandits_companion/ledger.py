@@ -491,7 +491,7 @@ def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
 
 
 def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None = None) -> None:
-    """Write figures/claims.csv and figures/ledger/<paper>.md below `out`, and the totals into its README.md.
+    """Write figures/claims.csv, figures/ledger/<paper>.md and the tables of README.md, all below `out`.
 
     Parameters
     ----------

@@ -124,8 +124,8 @@ class Result(NamedTuple):
     Attributes
     ----------
     recommendation : int, (M,) bool array, (d,) array or VarianceEstimate
-        Row of an item for most rules. For level sets it says of each item whether it is in the set; on the sphere it
-        is a unit vector; for estimators of variances a `VarianceEstimate`.
+        For most rules the row of an item; for level sets a mask, True for each item in the set; on the sphere a unit
+        vector; for variance estimators a `VarianceEstimate`.
     history : tuple of Round or Trace, default ()
         Records that the algorithm kept while it ran.
 

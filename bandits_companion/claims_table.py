@@ -215,15 +215,17 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     >>> sentences(table(found))[["text", "program", "outcome"]].to_numpy().tolist()
     [['F', 'H', 'holds in the published program only']]
     """
-    rows = claims[claims["quote"] != ""]
+    groups: dict[str, list] = {}
+    for row in claims[claims["quote"] != ""].to_dict("records"):  # once for all: it is slow for each group
+        groups.setdefault(sentence(row["id"]), []).append(row)
     found = []
-    for id, group in rows.groupby(rows["id"].map(sentence), sort=False):
-        first, records = group.iloc[0], group.to_dict("records")
+    for id, rows in groups.items():
+        first = rows[0]
         if first["untestable"]:
             judgement = ("–", "–", "untestable", *[""] * 4, first["untestable"])
         else:
-            judgement = _judgement(records)
-        found.append((id, *first[["paper", "place", "quote", "whole", "restored"]], *judgement))
+            judgement = _judgement(rows)
+        found.append((id, *(first[name] for name in ("paper", "place", "quote", "whole", "restored")), *judgement))
     columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
     columns += ["quantity", "condition", "by_text", "by_program", "note"]
     return pd.DataFrame(found, columns=columns).set_index("id")

@@ -107,7 +107,9 @@ def judged(row):
         return found + said[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
-        return f"{found} ({times} would decide)"
+        ends = {verdicts.letter(rule_of(row), [row[end]] * 3) for end in ("low", "high")}
+        between = " and ".join(LETTERS[letter] for letter in sorted(ends, key=verdicts.WORST_FIRST.index)[::-1])
+        return f"{found}{f' between {between}' if len(ends) > 1 else ''} ({times} would decide)"
     return f"{found} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else found
 
 

@@ -213,12 +213,12 @@ def keep_explored(figures, out, sealed):
 
 
 def explored(folder: str | PathLike, figures: str | PathLike) -> pd.DataFrame:
-    """Return the explored claims that were run with another seed on equal code, or on code with the same claims.
+    """Return the claims in figures/explored that another seed gave with the same code, or with code of the same claims.
 
     Parameters
     ----------
     folder, figures : str or path-like
-        The folder figures/explored, and the figures to which the present claims belong.
+        The folder figures/explored, and the folder figures with the present claims.
 
     Returns
     -------

@@ -324,7 +324,7 @@ def pilot(given, experiment):
     if experiment.log.exists():
         raise ValueError(
             "A pilot comes before all other measurements, and this experiment already has some: "
-            "undo takes back the last file."
+            "the command undo takes back the last file."
         )
     sample = experiment.read(path)
     if not given.sure and (doubt := far_off(raw_rows(sample), None, experiment.names)):

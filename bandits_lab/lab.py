@@ -295,14 +295,14 @@ class Lab(Drive):
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
     DriftWarning
-        If parts of the same arm, told at different times, differ by more than their noise.
+        If rewards of the same arm, told at different times, differ by more than the noise explains.
     LinearityWarning
-        When the algorithm is done, if the measurements contradict a linear model, or could not have contradicted it.
+        When the algorithm is done, if the measurements contradict a linear model, or cannot test it.
 
     Notes
     -----
     The log is the state of the experiment: it holds all requests and rewards. If the rule asks for other pulls on
-    another machine, the log counts, the rule fits the rewards in it, and a ReplayWarning says where they differ.
+    another machine, those in the log are used, with their rewards, and a ReplayWarning says where the pulls differ.
 
     Examples
     --------
@@ -372,7 +372,7 @@ class Lab(Drive):
         SigmaWarning
             If the replicates told so far contradict the rule's `sigma`, once in each direction. The Sample is taken.
         LinearityWarning
-            With the last Sample, if the measurements contradict a linear model, or could not have contradicted it.
+            With the last Sample, if the measurements contradict a linear model, or cannot test it.
         UserWarning
             If rows were told before and chance does not explain it, such as a file read twice; if a single reward lies
             far from all others, such as a typing error; if the experiment ends without a result.

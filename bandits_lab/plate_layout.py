@@ -155,7 +155,8 @@ def _placed(source, columns, name):
         raise ValueError(f"{name} must have the columns {', '.join(columns)}; {', '.join(missing)} is missing")
     plate = pd.to_numeric(found["plate"], errors="coerce")
     if len(wrong := found["plate"][~((plate % 1 == 0) & (plate.abs() < LARGEST))]):
-        raise ValueError(f"plate must be a whole number in the {name}; got {wrong.iloc[0]}: leave out rows of totals")
+        got = f"the column plate of the {name} must hold whole numbers; got {wrong.iloc[0]}"
+        raise ValueError(f"{got}: leave out rows of totals")
     well = found["well"].astype(str).str.strip().str.upper().str.replace(r"^([A-Z]+)0+(?=\d)", r"\1", regex=True)
     index = pd.MultiIndex.from_arrays([plate.astype(int), well], names=["plate", "well"])
     placed = found.set_axis(index)

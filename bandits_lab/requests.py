@@ -256,7 +256,7 @@ def rows_of(samples, K, planned):
         for arm in np.flatnonzero(counts):
             if counts[arm] > 1 and not planned:
                 raise ValueError(
-                    f"sums of several measurements ({counts[arm]} of arm {arm}) are used only if their numbers were "
+                    f"a sum of several measurements ({counts[arm]} of arm {arm}) is used only if their number was "
                     f"planned: {WAY_OUT}"
                 )
             rows.append(Row(0, 0, int(arm), 0, int(counts[arm]), float(sums[arm]), float(squares[arm])))

@@ -32,8 +32,9 @@ def g_optimal(arms, n):
 def greedy(arms, n):
     """Return Pi_t (m,): each pull goes to the arm that leaves the smallest max_i ||x_i|| in V^-1 (Soare et al. 2014).
 
-    Among arms that tie, the arm of largest norm in V^-1 is pulled: on a basis, no pull lowers the maximum before all
-    arms have as many pulls. Soare et al. begin with V = I.
+    Among arms that tie, the arm of largest norm in V^-1 is pulled: if the arms are a basis, one pull cannot lower the
+    maximum while several arms have the fewest pulls. Soare et al. begin with V = I, and this function with one pull of
+    each of r arms that span all arms.
     """
     Pi = np.zeros(len(arms), dtype=int)
     Pi[spanning_arms(arms)] = 1

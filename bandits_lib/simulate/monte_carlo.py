@@ -105,7 +105,7 @@ class correct_level(NamedTuple):
 
 
 def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
-    """Return a `correct` for unit vectors: the regret must be at most epsilon (jedra2020, Definition 2).
+    """Return a function for the argument `correct`: is the regret of a unit vector at most epsilon (Definition 2)?
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]
     Returns
     -------
     callable
-        Function (problem, recommendation) -> bool, as `sphere_regret` takes them.
+        Function (problem, recommendation) -> bool, with the arguments of `sphere_regret` (jedra2020).
 
     Raises
     ------

@@ -93,7 +93,7 @@ def test_a_sentence_is_told_whole_with_parts_readings_controls_notes_and_reasons
     )
     assert "- A over B:\n  - *x, text*: 2 (true if between 0 and 1): falls. Positive control (the oracle): 0.5" in page
     assert "- *program*: A over B. Measured: 2 (true if between 0 and 1): falls" in page
-    assert "undecided (4 times the runs would decide)" in page
+    assert "undecided between holds and falls (4 times the runs would decide)" in page
     assert "- not testable: a wish" in page and " ".join(LONG.split()) in page
     assert "7 (printed 7 ± 0.1: compatible (a factor of 1.02 would be found))" in page
 

@@ -239,8 +239,8 @@ def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_the_parts_and_
     assert (untestable.partition("\n")[0], fallen.partition("\n")[0]) == ("Untestable", "Falls by the text")
     assert undecided.splitlines()[2:] == [
         f"- [Lemma 9{link}c): “$x$ or $|y|$, or neither”",
-        "  - *y, text*: the c*. Measured: 0.9 [0.7, 1.1] (true if between 0 and 1): undecided (4 times the runs would "
-        "decide).",
+        "  - *y, text*: the c*. Measured: 0.9 [0.7, 1.1] (true if between 0 and 1): undecided between holds and falls "
+        "(4 times the runs would decide).",
     ]
     assert fallen.splitlines()[2:] == [
         f"- [Figure 9{link}a): “A is below B”",

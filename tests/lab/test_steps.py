@@ -635,7 +635,7 @@ def test_earlier_rewards_answer_requests_in_their_order_each_once(tmp_path):
 
 
 def test_sums_are_told_whole_when_they_fit_and_their_numbers_were_planned():
-    with pytest.raises(ValueError, match=r"3 of arm 0.* are used only .* planned: give single rewards.*planned=True"):
+    with pytest.raises(ValueError, match=r"3 of arm 0.* is used only .* planned: give single rewards.*planned=True"):
         Lab(patient(np.eye(3))).tell_history(of([3, 0, 0]))
     lab = Lab(patient(np.eye(3)))
     lab.tell_history([of([4, 2, 4]), of([2, 0, 1], seed=1)], planned=True)

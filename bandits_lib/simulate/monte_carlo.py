@@ -105,7 +105,7 @@ class correct_level(NamedTuple):
 
 
 def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]:
-    """Return a function for the argument `correct`: is the regret of a unit vector at most epsilon (Definition 2)?
+    """Return a function for the argument `correct`: whether the regret of a unit vector is at most epsilon.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_refused():
         "no well B3 on plate 1": readings.assign(well=["B3", *readings["well"][1:]]),
         "no well A1 on plate 2": readings.assign(plate=[2, *readings["plate"][1:]]),
         "well A1: reward 'OVER' is not a number": readings.assign(reward=["OVER", *[1.0] * 4]),
-        "number in the readings; got nan: leave out rows of": pd.concat([readings, pd.DataFrame([{"reward": 5}])]),
+        "numbers; got nan: leave out rows of": pd.concat([readings, pd.DataFrame([{"reward": 5}])]),
         "reward is missing": layout,
         "rewards must be finite": readings.assign(reward=np.inf),
     }

@@ -217,11 +217,8 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     >>> sentences(table(found))[["text", "program", "outcome"]].to_numpy().tolist()
     [['F', 'H', 'holds in the published program only']]
     """
-    groups: dict[str, list] = {}
-    for row in claims[claims["quote"] != ""].to_dict("records"):  # once for all: it is slow for each group
-        groups.setdefault(sentence(row["id"]), []).append(row)
     found = []
-    for id, rows in groups.items():
+    for id, rows in by_sentence(claims[claims["quote"] != ""]).items():
         first = rows[0]
         if first["untestable"]:
             judgement = ("–", "–", "untestable", *[""] * 4, first["untestable"])
@@ -231,6 +228,14 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
     columns += ["quantity", "condition", "by_text", "by_program", "note"]
     return pd.DataFrame(found, columns=columns).set_index("id")
+
+
+def by_sentence(claims):
+    """Return {id of the sentence: its claims as dictionaries}."""
+    groups: dict[str, list] = {}
+    for row in claims.to_dict("records"):  # once for all: pandas is slow for each group
+        groups.setdefault(sentence(row["id"]), []).append(row)
+    return groups
 
 
 def _judgement(rows):

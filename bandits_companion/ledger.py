@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 from bandits_companion.claims_table import (
     MARGINS,
+    by_sentence,
     condition,
     csv_of,
     holds_for,
@@ -219,7 +220,7 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     '<a id="fiez2019-x-a"></a>**holds by the text**: “fewer” (Figure 1a)'
     """
     claims = claims[claims["id"].str.startswith(f"{notebook}/")]
-    found, measured = sentences(claims), dict(list(claims.groupby(claims["id"].map(sentence))))
+    found, measured = sentences(claims), by_sentence(claims)
     parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
     rest = _findings(claims[claims["quote"] == ""], lambda id: id.partition("/")[2])
     return "\n\n".join([*parts, *(["**Findings of this companion**", *rest] if rest else [])])
@@ -285,7 +286,7 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     order = {sentence(id): n for n, id in enumerate(find())}  # claims.yaml begins with what the abstract says
     found = sentences(claims).sort_index(key=lambda ids: ids.map(lambda id: order.get(id, 0)), kind="stable")
     parts = [f"# Ledger of {paper} ({PAPERS[paper]})", INTRODUCTION, totals_block(claims, own), copy]
-    measured = dict(list(claims.groupby(claims["id"].map(sentence))))
+    measured = by_sentence(claims)
     for place, rows in found.groupby("place", sort=False):
         table = [
             (f"[{_said(row['quote'], 50, not details)}](#{anchor(id)})", *_cells(row)) for id, row in rows.iterrows()
@@ -304,11 +305,11 @@ def _link(id):
 
 def _details(id, row, claims, source):
     """Return one sentence, with its source in brackets and everything that was measured, as Markdown."""
-    note = f" ({row['note']})" if row["note"] and not claims["untestable"].any() else ""
+    note = f" ({row['note']})" if row["note"] and row["outcome"] != "untestable" else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
     said = f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"
-    return "\n".join([said, *measurements(claims.to_dict("records"))])
+    return "\n".join([said, *measurements(claims)])
 
 
 def measurements(claims):

@@ -17,10 +17,9 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import MARGINS, deciding, judged, position, read, sentences
+from bandits_companion.claims_table import MARGINS, by_sentence, deciding, judged, position, read, sentences
 from bandits_companion.ledger import anchor, markdown, measurements, quoted, short
 from bandits_companion.notebook_runs import drawn_by
-from bandits_companion.registry import sentence
 from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
 from bandits_companion.verdicts import outcome as outcome_of
 from bandits_lib.files import atomic_write
@@ -71,12 +70,12 @@ def _links(paper, place, ids):
 
 def _differs(source):
     """Return the sentences that do not hold by the text, a list for each outcome, with what decides."""
-    claims = source.claims[source.claims["printed"].isna() & (source.claims["quote"] != "")]
-    found, parts, measured = sentences(claims), [], dict(list(claims.groupby(claims["id"].map(sentence))))
+    claims = source.claims[source.claims["printed"].isna()]
+    found, measured, parts = sentences(claims), by_sentence(claims), []
     for outcome in DIFFERS:
         own = found[found["outcome"] == outcome]
-        lines = [_sentence(source.paper, id, row, measured[id].to_dict("records")) for id, row in own.iterrows()]
-        parts += [f"### {_ended(outcome)[:-1]}", "\n".join(lines)] if lines else []
+        lines = [_sentence(source.paper, id, row, measured[id]) for id, row in own.iterrows()]
+        parts += [f"### {outcome.capitalize()}", "\n".join(lines)] if lines else []
     return "\n\n".join(parts) or "Every sentence that was tested holds."
 
 

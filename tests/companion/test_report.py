@@ -253,6 +253,10 @@ def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_the_parts_and_
     ]
     only = table(source, "differs", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
     assert only.startswith(f"### Holds in the published program only\n\n- [Figure 9{link}b): “B grows”\n")
+    assert "    - *program* (the code's): 2 [1, 3] (true if at least 0): holds." in only and "Lemma" not in only
+    found = source()
+    testable = found._replace(claims=found.claims[found.claims["untestable"] == ""])
+    assert TABLES["differs"](testable) == "Every sentence that was tested holds."
 
 
 def test_printed_numbers_and_those_of_the_code_stand_apart(source):

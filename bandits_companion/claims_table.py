@@ -108,7 +108,7 @@ def judged(row):
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
         ends = {verdicts.letter(rule_of(row), [row[end]] * 3) for end in ("low", "high")}
-        between = " and ".join(LETTERS[letter] for letter in sorted(ends, key=verdicts.WORST_FIRST.index)[::-1])
+        between = " and ".join(LETTERS[letter] for letter in sorted(ends, key=verdicts.WORST_FIRST.index, reverse=True))
         return f"{found}{f' between {between}' if len(ends) > 1 else ''} ({times} would decide)"
     return f"{found} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else found
 

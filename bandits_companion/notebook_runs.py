@@ -15,6 +15,7 @@ import struct
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -43,6 +44,7 @@ PAGE, LIST = "index.html", "verdicts.txt"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
 LED_TO = ("*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
 SMALL = "at small parameters"
+RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
 
@@ -73,9 +75,9 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
-    words["ledger"] = {file.stem: _link(_rendered(file, run), page.parent) for file in _pages(run, "ledger/*.md")}
+    words["ledger"] = {file.stem: _link(rendered(file, run), page.parent) for file in _pages(run, "ledger/*.md")}
     for file in _pages(run, *LED_TO):
-        _rendered(file, run)
+        rendered(file, run)
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)
@@ -133,10 +135,13 @@ def _exporter():
     """Return what renders pages; it keeps its templates, which take longer than most pages."""
     from nbconvert import HTMLExporter  # takes a second
 
-    return HTMLExporter()
+    exporter = HTMLExporter()
+    # its filter guards against notebooks of strangers, and takes a third of the time
+    exporter.register_filter("clean_html", lambda html: html)
+    return exporter
 
 
-def _rendered(file, run):
+def rendered(file, run):
     """Return the web page of an executed notebook or of a page in Markdown; it is made if it is missing or older."""
     named = file.relative_to(run.beside.resolve().parent if file.suffix == ".md" else run.executed.parent)
     made = (run.executed.parent / named).with_suffix(".html")
@@ -144,7 +149,8 @@ def _rendered(file, run):
         text = file.read_text(encoding="utf-8")
         cells = [nbformat.v4.new_markdown_cell(text)] if file.suffix == ".md" else None
         notebook = nbformat.v4.new_notebook(cells=cells) if cells else nbformat.reads(text, as_version=4)
-        body, _ = _exporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
+        with RENDERING:
+            body, _ = _exporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
         source, pages = run.notebooks if cells is None else file.parent, _pages(run, "ledger/*.md", *LED_TO)
 
         def led(link):  # to another rendered page, or to the file of the project
@@ -173,7 +179,7 @@ def _notebook(name, run, here):
     texts = ["".join(cell["source"]) for cell in cells]
     heading = next((text.partition("\n")[0][2:] for text in texts if text.startswith("# ")), name)
     code = "\n".join(text for text, cell in zip(texts, cells, strict=True) if cell["cell_type"] == "code")
-    shown = _link(_rendered(executed, run), here) if executed.exists() else None
+    shown = _link(rendered(executed, run), here) if executed.exists() else None
     return {"name": name, "heading": heading, "executed": shown, "code": code}
 
 

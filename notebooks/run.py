@@ -214,8 +214,14 @@ def figures(names: list[str], given: dict) -> bool:
     if "runs" in given and len(selected) <= FEW:
         say_what_runs_leaves(selected, given)
     executed = (NOTEBOOKS / out).resolve() / "notebooks"
-    played = side_by_side(execute, selected, given, executed)
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
+
+    def execute_and_render(name):  # a page takes a second, in which the kernels of other notebooks use the cores
+        message = execute(name, given, executed)
+        notebook_runs.rendered(executed / f"{name}.ipynb", run)
+        return message
+
+    played = side_by_side(execute_and_render, selected)
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
     return all_ran(played)

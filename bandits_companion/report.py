@@ -140,8 +140,11 @@ def _value(value):
     if not isinstance(value, list):
         return f"{value:,}" if isinstance(value, int) else f"{value}"
     if not value or isinstance(value[0], list):
-        return f"{len(value)} of them"
-    return f"{value[0]:g} to {value[-1]:g}" if len(value) > 1 else f"{value[0]:g}"
+        return f"{len(value)} values"
+    ordered = sorted(set(value))
+    if len(value) > 2 and value in (ordered, ordered[::-1]):
+        return f"{value[0]:g} to {value[-1]:g}"
+    return ", ".join(f"{one:g}" for one in value)
 
 
 def _errata(source):

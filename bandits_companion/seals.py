@@ -170,7 +170,7 @@ def runs_of(paper: str, log: str | PathLike) -> str:
     same = ["commit", "seed", "state"]  # begun again with the values of the run before, which had not ended
     again = int(((runs[same] == runs[same].shift()).all(axis=1) & (runs["state"] == "begun")).sum())
     begun, ended = ((runs["state"] == state).sum() for state in ("begun", "ended"))
-    continued = f" (with {again} continuation{'s' * (again > 1)} after a stop)" if again else ""
+    continued = f" (not counting {again} continuation{'s' * (again > 1)} after a stop)" if again else ""
     stopped = f", {left} stopped before the end" if (left := begun - again - ended) else ""
     return f"{begun - again} begun{continued}, {ended} ended{stopped}"
 
@@ -202,7 +202,8 @@ def keep_explored(figures, out, sealed):
         raise ValueError(f"no json says with which seed {', '.join(unknown)} was run")
     if confirmed := [file.stem for file in files if of[file.stem][0] in sealed]:
         raise ValueError(
-            f"{', '.join(confirmed)} was run with a sealed seed: only claims of other seeds are kept as explored"
+            f"{', '.join(confirmed)} was run with a sealed seed: figures/explored is only for claims that were "
+            "computed with other seeds"
         )
     for file in files:
         seed, library, notebook, _ = of[file.stem]

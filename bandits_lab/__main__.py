@@ -189,7 +189,8 @@ class Experiment:
             raise ValueError(f"{error}. Rename the columns in the file{again}") from None
         if not sample.counts.any():
             raise ValueError(
-                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and tell the file again."
+                f"{path} has no reward yet: measure, fill the column {self.columns[1]!r}, and give the "
+                "command tell again."
             )
         for text in said:
             note(text)
@@ -470,8 +471,8 @@ def show(experiment, lab):
     print(f"{several(wanted.sum(), 'measurement')} of {several(len(shown), 'arm')}{more} {is_wanted}.")
     if experiment.is_filled(FORM):
         raise ValueError(
-            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if these rewards were entered "
-            f"from another file, rename {FORM} and give the command ask."
+            f"{FORM} has rewards, and stays as it is: give the command tell {FORM}; or, if you gave these rewards with "
+            f"another file before, rename {FORM} and give the command ask."
         )
     experiment.write_form(FORM, *in_order(experiment, wanted, np.random.default_rng([made(lab), *wanted])))
     print(

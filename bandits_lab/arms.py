@@ -56,8 +56,8 @@ def check_words(path, rows, name, said):
     if len(units) == len(words) > 1:
         raise ValueError(
             f"column {name!r} of {path} holds numbers with a unit, such as {firsts[0][1]!r}: write the unit into the "
-            f"first line ('{name} [{units[0]}]') and the numbers alone below; or, if they are "
-            "words, name the column with --codes (in Python: codes=)"
+            f"first line ('{name} [{units[0]}]') and the numbers alone below; or, if these "
+            "entries are names, name the column with --codes (in Python: codes=)"
         )
     if len(words) == len(rows) > 2 or len(rows) > FEW and len(words) > SHARE * len(rows):
         raise ValueError(

@@ -86,7 +86,7 @@ def left_out(request, had, gone, arms=None, may=None):
     elif not within(arms[may] - arms[may[0]], arms[pool]):
         raise CannotGoOn(
             f"the experiment ends here: the arms in play are {_listed(may)}; arms {_listed(gone)} were dropped, and "
-            "measurements of the others cannot distinguish the arms in play"
+            "measurements of the arms that are left cannot distinguish the arms in play"
         )
     return left
 

@@ -356,7 +356,8 @@ class Lab(Drive):
         Parameters
         ----------
         sample : Sample
-            Counts (K,), at most those asked for, sums in units of reward, and squares in its square.
+            Counts (K,), at most those asked for, sums in units of reward, and sums of squares in
+            squared units of reward.
         keep : bool, default False
             Whether to keep surplus single rewards, in the order of `read_measurements`, as answers to later requests.
             The guarantee stands: the rule has not seen them, and reads the rewards of an arm one after the other.
@@ -370,7 +371,8 @@ class Lab(Drive):
         Warns
         -----
         SigmaWarning
-            If the replicates told so far contradict the rule's `sigma`, once in each direction. The Sample is taken.
+            If the replicates told so far contradict the rule's `sigma`: once if it is too small, and once if it is too
+            large. The Sample is taken.
         LinearityWarning
             With the last Sample, if the measurements contradict a linear model, or cannot test it.
         UserWarning

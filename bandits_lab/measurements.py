@@ -211,7 +211,8 @@ class Numbers:
         if THOUSANDS.fullmatch(text) and not self.mark:
             raise ValueError(
                 f"{where}: {name} {text!r} may be a fraction or a thousand, and the file does not show which: "
-                f"write {text}0 (once is enough) or {re.sub('[.,]', '', text)} (everywhere)"
+                f"if it is a fraction, write {text}0 here, which settles the whole file; if it is a thousand, write "
+                f"{re.sub('[.,]', '', text)} and leave the separator out of all numbers of the file"
             )
         if COMMA.fullmatch(text) and self.mark == ",":
             return float(text.replace(",", "."))

@@ -119,8 +119,8 @@ def _agree(readings, arm_in):
         said, meant = _label(arm), _label(arm_in[plate, well])
         if pd.notna(arm) and said != meant:
             raise ValueError(
-                f"plate {plate}, well {well}: the readings say arm {said!r}, the layout {meant!r}: give the layout of "
-                "these plates"
+                f"plate {plate}, well {well}: the readings say arm {said!r}, the layout {meant!r}: give the layout "
+                "with which these plates were filled"
             )
 
 

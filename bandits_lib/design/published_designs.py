@@ -265,7 +265,8 @@ def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100
     steps : int, default 100_000
         Largest number of steps, at least 0; with 0 the design is the start of Kumar and Yildirim (2005).
     away : bool, default True
-        Whether a step may take weight off an arm. Without such steps (Khachiyan's) the solver needs many more.
+        Whether a step may take weight off an arm. Without such steps it is Khachiyan's algorithm, which
+        needs many more steps.
 
     Returns
     -------

@@ -123,7 +123,7 @@ def fws(
     threshold : {"determinant", "simple", "logarithm", "loglog"}
         Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `likelihood_ratio`).
     history : Sample or (features, Sample), optional
-        Earlier measurements of the arms or of features (n, d), with the same noise and without omissions. They count
+        Earlier measurements of the arms or of features (n, d), with the same noise; none may be left out. They count
         as pulls. Delta, sigma, arms and items must not depend on them.
     trace : int
         Pulls between two records (`Trace`); 0 records none.

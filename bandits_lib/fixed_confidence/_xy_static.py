@@ -89,7 +89,8 @@ def xy_static(
     phases : {"every", "odd"}
         Phases t = 1, 2, ... or, as in the published code, 1, 3, ...
     start : {0, "d"}
-        With "d", arm 0 is pulled d times first and its rewards are ignored, as the published code counts from d.
+        With "d", arm 0 is pulled d times first and its rewards are ignored: the published code starts its count of
+        pulls at d.
     design : callable
         Function (arms, directions) -> `Design`, called with `pairs(items)`; by default the papers' Frank-Wolfe.
     floor : float

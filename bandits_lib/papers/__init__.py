@@ -39,9 +39,9 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     directions of experiment 1 unmeasured.
 
     "azizi2022_code": GSE rounds down the number of arms that it keeps, spends the remainder in the last stages, rounds
-    up every share and projects its earlier projection again, for which it needs `rng`. OD-LinBAI computes its design by
-    away steps. LinUCB has a regression for each arm, and UCB-GLM adds alpha times the squared norm. LinGapE solves for
-    nonnegative weights, and BayesGap has variances instead of standard deviations.
+    up every share and projects its earlier projection again. Arms may then coincide; `rng` breaks such ties. OD-LinBAI
+    computes its design by away steps. LinUCB has a regression for each arm, and UCB-GLM adds alpha times the squared
+    norm. LinGapE solves for nonnegative weights, and BayesGap has variances instead of standard deviations.
 
     Parameters
     ----------

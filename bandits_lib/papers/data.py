@@ -151,7 +151,7 @@ def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled",
     path : str or path-like
         The file (Kirchgaessner, on Kaggle), or a sample of its rows. Missing columns are omitted.
     temperature : {"scaled", "raw"}, default "scaled"
-        Values scaled to [0, 1], like the features, or as in the file.
+        The returned `values` are scaled to [0, 1], like the features, or as in the file.
     target : {"pm", "motor_speed"}, default "pm"
         Column of the values: the temperature, as in the text, or the speed, as in the published code, which has the
         temperature as a feature.
@@ -255,8 +255,8 @@ def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> Cli
 
     A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`. The user and
     every article have six features; only the user and the displayed article are used. Feature 6 i + j of a record is
-    user feature i + 1 times article feature j + 1. Feature 1 is the constant; features 2 to 6 are memberships, which
-    add up to 1.
+    user feature i + 1 times article feature j + 1. Of the six features of a user or an article, the first is the
+    constant, and the others are memberships, which add up to 1.
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ def test_the_list_of_runs_only_grows(folder):
         seals.begin([paper], {"fiez2019": 9, "jedra2020": 8 + (paper == "fiez2019")}, log)
     assert (
         seals.runs_of("jedra2020", log)
-        == "1 begun (with 2 continuations after a stop), 0 ended, 1 stopped before the end"
+        == "1 begun (not counting 2 continuations after a stop), 0 ended, 1 stopped before the end"
     )
     assert seals.runs_of("fiez2019", log) == "3 begun, 1 ended, 2 stopped before the end"
 

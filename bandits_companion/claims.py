@@ -172,7 +172,8 @@ def show(claims: Sequence[Claim]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per claim: the paper's words, what is measured, the interval, where the words are true, and the letter.
+        One row per claim: the paper's words, what is measured, the interval, where the words are true, and
+        the letter of the outcome.
 
     Examples
     --------
@@ -198,7 +199,8 @@ def save(claims: Sequence[Claim], out: str | PathLike, left_out: Collection[str]
     Returns
     -------
     DataFrame
-        One row per claim: the paper's words, what is measured, the interval, where the words are true, and the letter.
+        One row per claim: the paper's words, what is measured, the interval, where the words are true, and
+        the letter of the outcome.
 
     Raises
     ------

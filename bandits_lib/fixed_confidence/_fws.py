@@ -131,8 +131,8 @@ def fws(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
-        the best item (int) and the history of `Trace`. A single item needs no pull.
+        Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
+        returns a `Result`: the best item (int) and the history of `Trace`. A single item needs no pull.
 
     Raises
     ------

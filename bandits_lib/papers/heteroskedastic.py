@@ -133,7 +133,7 @@ def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -
 
 
 def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: int) -> pd.DataFrame:
-    """Return how often, after each burn-in, every variance differs from its estimate by at most half of it.
+    """Return how often, after each burn-in, every estimate differs from its variance by at most half of the estimate.
 
     Parameters
     ----------

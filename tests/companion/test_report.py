@@ -329,3 +329,11 @@ def test_the_committed_report_names_the_seed_of_its_claims_and_the_number_of_run
     text = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
     (seed,) = {of[0] for name, of in seals.about(FIGURES).items() if name.startswith(f"{paper}_")}
     assert f"seed {seed}" in text and seals.runs_of(paper, FIGURES / "seeds.csv") in text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [([5, 10, 35], "5 to 35"), ([0.1, 1e-4, 1e-300], "0.1 to 1e-300"), ([1000, 1000, 0], "1000, 1000, 0"), ([7], "7")],
+)
+def test_a_list_of_values_is_a_range_only_if_it_is_ordered(value, words):
+    assert report._value(value) == words

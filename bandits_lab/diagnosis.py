@@ -316,7 +316,7 @@ def _checked(sample, names, K):
     if not counts.shape == sums.shape == squares.shape == (K,):
         raise ValueError(f"sample must have one count, sum and square per arm, {K}; got shapes {counts.shape}")
     if not (np.isfinite(sums).all() and np.isfinite(squares).all()):
-        raise ValueError(f"sums and squares must be finite; got sums {sums}: leave that reward out")
+        raise ValueError(f"sums and squares must be finite; got sums {sums}: leave out the reward that is not finite")
     if not counts.any() or (counts < 0).any():
         raise ValueError(f"counts must be positive for some arm and negative for none; got {counts}")
     if names is not None and len(names) != K:

@@ -359,7 +359,8 @@ class Lab(Drive):
             Counts (K,), at most those asked for, sums in units of reward, and sums of squares in
             squared units of reward.
         keep : bool, default False
-            Whether to keep surplus single rewards, in the order of `read_measurements`, as answers to later requests.
+            Whether to keep single rewards beyond those asked for, in the order of `read_measurements`, for later
+            requests.
             The guarantee stands: the rule has not seen them, and reads the rewards of an arm one after the other.
 
         Raises

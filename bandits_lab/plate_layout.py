@@ -134,9 +134,9 @@ def _warn_of_missing(places):
     if len(places):
         shown = ", ".join(f"{well} on plate {plate}" for plate, well in places[:6]) + ", ..." * (len(places) > 6)
         warnings.warn(
-            f"{len(places)} wells of the layout have no reward ({shown}): they are left out, and their rewards are still "
-            "asked for. This is valid only if a well is empty for a reason that has nothing to do with its reward; that a "
-            "reading was out of range is no such reason",
+            f"{len(places)} wells of the layout have no reward ({shown}): they are left out, and their rewards are "
+            "still asked for. This is valid only if a well is empty for a reason that has nothing to do with its "
+            "reward; that a reading was out of range is no such reason",
             stacklevel=3,
         )
 

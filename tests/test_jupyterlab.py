@@ -22,7 +22,7 @@ NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAME = "companion_your_own_arms"
 pytestmark = pytest.mark.slow
 START = "companion_start_here"
-RESULT = re.compile(r"needs fewer than ([\d,]+) pulls on average")
+RESULT = re.compile(r"needs fewer than ([\d,]+) measurements on average")
 PLAYED = re.compile(r"^lead ([\d.]+), mean pots of 10 seasons:\s+RAGE +([\d,]+)", re.MULTILINE)
 SERVER = {
     "ServerApp": {"ip": "127.0.0.1", "allow_root": True, "open_browser": False},

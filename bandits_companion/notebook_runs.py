@@ -135,10 +135,7 @@ def _exporter():
     """Return what renders pages; it keeps its templates, which take longer than most pages."""
     from nbconvert import HTMLExporter  # takes a second
 
-    exporter = HTMLExporter()
-    # its filter guards against notebooks of strangers, and takes a third of the time
-    exporter.register_filter("clean_html", lambda html: html)
-    return exporter
+    return HTMLExporter()
 
 
 def rendered(file, run):

@@ -356,7 +356,7 @@ class Lab(Drive):
         Parameters
         ----------
         sample : Sample
-            Counts (K,), at most those asked for, sums in units of reward, and sums of squares in
+            Counts (K,), at most those asked for unless `keep` is set, sums in units of reward, and sums of squares in
             squared units of reward.
         keep : bool, default False
             Whether to keep single rewards beyond those asked for, in the order of `read_measurements`, for later

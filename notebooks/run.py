@@ -103,12 +103,12 @@ def check_out(out: str) -> None:
 # --- one notebook
 
 
-def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -> str:
-    """Run one notebook with papermill into `folder`; pass progress bars of the kernel on to standard error."""
-    folder.mkdir(parents=True, exist_ok=True)
+def execute(name: str, parameters: dict, run: notebook_runs.Run, progress: bool = False) -> str:
+    """Run one notebook with papermill into `run.executed`; pass progress bars of the kernel on to standard error."""
+    run.executed.mkdir(parents=True, exist_ok=True)
     papermill.execute_notebook(
         NOTEBOOKS / f"{name}.ipynb",
-        folder / f"{name}.ipynb",
+        run.executed / f"{name}.ipynb",
         parameters,
         kernel_name="python3",
         language="python",
@@ -117,6 +117,7 @@ def execute(name: str, parameters: dict, folder: Path, progress: bool = False) -
         stderr_file=sys.stderr if progress else None,
         **KERNEL,
     )
+    notebook_runs.rendered(run.executed / f"{name}.ipynb", run)  # a second, in which other kernels use the cores
     return "done"
 
 
@@ -215,13 +216,7 @@ def figures(names: list[str], given: dict) -> bool:
         say_what_runs_leaves(selected, given)
     executed = (NOTEBOOKS / out).resolve() / "notebooks"
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
-
-    def execute_and_render(name):  # a page takes a second, in which the kernels of other notebooks use the cores
-        message = execute(name, given, executed)
-        notebook_runs.rendered(executed / f"{name}.ipynb", run)
-        return message
-
-    played = side_by_side(execute_and_render, selected)
+    played = side_by_side(execute, selected, given, run)
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
     return all_ran(played)
@@ -276,9 +271,9 @@ def own(place: str, given: dict, names: list[str]) -> bool:
 def play_own(place: str, jobs: dict, asked: dict, left_out: dict, folder: Path) -> bool:
     """Execute the notebooks with the rule, and write the page and the sentences."""
     shutil.rmtree(folder, ignore_errors=True)
-    played = side_by_side(lambda name: execute(name, jobs[name], folder / "notebooks"), list(jobs))
-    failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
+    played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
+    failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     said = notebook_runs.sentences_of(run, asked)
     heading = f"{place} in every figure that compares rules"
     notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)
@@ -354,18 +349,18 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redr
     fork_kernels_of(jobs)
     started = time.perf_counter()
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
+    beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
+    said = "computed seeds" if seed is None else f"seed {seed}"
+    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     for group in paper_groups(plan):
         if group == [LEDGER] and seed is None and all_ran(played):  # its reports say how many runs ended
             for one in papers:
                 seals.stamp(one, NOTEBOOKS, ROOT / "figures", jobs)
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
-        for one in at_once(AT_ONCE, [(execute, name, jobs[name], executed, True) for name in group]):
+        for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
             played.append(one)
-    beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
-    said = "computed seeds" if seed is None else f"seed {seed}"
-    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "computed seeds"))
     return all_ran(played)
 

@@ -329,7 +329,7 @@ def test_the_variance_reaches_every_panel(notebook, small_run, tmp_path):
     louder, base = shown(notebook, {"sigma2": 1.0}, tmp_path), small_run(notebook)
     (file,) = (name for name in base if re.search(r"/fig_\d\.csv$", name))
     before, after = (pd.read_csv(io.StringIO(files[file])) for files in (base, louder))
-    panel = next(name for name in ("options", "reading") if name in before)
-    for drawn, rows in before.groupby(panel):
-        others = after[after[panel] == drawn]
-        assert not rows.reset_index(drop=True).equals(others.reset_index(drop=True)), drawn
+    panels = [name for name in ("options", "reading", "best") if name in before]
+    louder_panels = dict(iter(after.groupby(panels)))
+    for panel, rows in before.groupby(panels):
+        assert not rows.reset_index(drop=True).equals(louder_panels[panel].reset_index(drop=True)), panel

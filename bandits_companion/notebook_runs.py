@@ -42,7 +42,7 @@ PARTS = {
 KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.csv", "parameters": ".json"}
 PAGE, LIST = "index.html", "verdicts.txt"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
-LED_TO = ("*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
+LED_TO = ("ledger/*.md", "*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
 SMALL = "at small parameters"
 RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
@@ -75,9 +75,7 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
-    words["ledger"] = {file.stem: _link(rendered(file, run), page.parent) for file in _pages(run, "ledger/*.md")}
-    for file in _pages(run, *LED_TO):
-        rendered(file, run)
+    words["ledger"] = {file.stem: _link(made, page.parent) for file, made in led_to(run) if file.parent.name == "ledger"}
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)
@@ -135,7 +133,15 @@ def _exporter():
     """Return what renders pages; it keeps its templates, which take longer than most pages."""
     from nbconvert import HTMLExporter  # takes a second
 
-    return HTMLExporter()
+    exporter = HTMLExporter()
+    # Pygments has escaped what this filter gets, and pages with and without it are equal; it takes a third of the time
+    exporter.register_filter("clean_html", lambda html: html)
+    return exporter
+
+
+def led_to(run):
+    """Return (page in Markdown, its web page) for the pages to which notebooks and ledger lead."""
+    return [(file, rendered(file, run)) for file in _pages(run, *LED_TO)]
 
 
 def rendered(file, run):
@@ -148,7 +154,7 @@ def rendered(file, run):
         notebook = nbformat.v4.new_notebook(cells=cells) if cells else nbformat.reads(text, as_version=4)
         with RENDERING:
             body, _ = _exporter().from_notebook_node(notebook, {"metadata": {"name": file.stem}})
-        source, pages = run.notebooks if cells is None else file.parent, _pages(run, "ledger/*.md", *LED_TO)
+        source, pages = run.notebooks if cells is None else file.parent, _pages(run, *LED_TO)
 
         def led(link):  # to another rendered page, or to the file of the project
             target = (source / link[1]).resolve()

@@ -1,5 +1,6 @@
 """Import what notebooks use and load the compiled kernels, in the process from which `forked_kernels` forks."""
 
+import gc
 import os
 
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel sets it, before matplotlib
@@ -15,3 +16,7 @@ from bandits_lib.figures import bars, display, results, style  # noqa: E402, F40
 
 pandas.set_option("display.max_columns", 20)  # as pandas sets it where it is imported by a kernel
 compile_kernels(processes=1)
+results.library_hash()  # stands beside each figure
+ledger.box("fiez2019_3_rage")  # reads claims.yaml and paper.yaml
+gc.collect()
+gc.freeze()  # garbage collections of the forks leave out what is loaded here

@@ -216,6 +216,8 @@ def figures(names: list[str], given: dict) -> bool:
         say_what_runs_leaves(selected, given)
     executed = (NOTEBOOKS / out).resolve() / "notebooks"
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
+    fork_kernels_of(selected)
+    notebook_runs.led_to(run)  # while the process of the kernels imports what they use
     played = side_by_side(execute, selected, given, run)
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))

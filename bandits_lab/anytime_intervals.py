@@ -255,7 +255,7 @@ def standings(
     -----
     All intervals hold simultaneously, at all times and for any rule, with probability 1 - delta. The lower end
     of `lead` is the smallest lower end of the leads over single items, and the upper end is the smallest upper end. For
-    a logistic model every arm is its own item, and sigma is 0.5.
+    a logistic model the features are not used: each arm is estimated from its own rewards alone, and sigma is 0.5.
 
     References
     ----------

@@ -33,7 +33,7 @@ Unseen = float | Mapping[str, float]
 
 
 class Interval(tuple):
-    """Estimate, low and high, which unpack as three numbers; the worst of several settings also keeps theirs.
+    """Estimate, low and high, which unpack as three numbers.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Interval(tuple):
     low, high : float
         Ends of its interval.
     **how
-        `settings`, the intervals of which this is the worst, and `worst`, which chose it (max, min or "both"); `log`,
-        whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of the number of runs
-        with which it shrinks (default 0.5; 1 if only one value was seen); `error`, the standard error of the estimate
-        without what an unseen run might add (default nan, unknown).
+        `settings`, the intervals of the settings of which this is the worst, and `worst`, which chose it (max, min or
+        "both"); `log`, whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of
+        the number of runs with which it shrinks (default 0.5; 1 if all runs gave the same value); `error`, the standard
+        error of the estimate (default nan, unknown), which unlike the interval allows for no value that no run showed.
 
     Examples
     --------

@@ -54,6 +54,7 @@ FACTOR = 1.5  # a pilot is large enough that its bound is at most FACTOR sigma w
 TOO_MANY = 5  # warn if the first request alone exceeds the whole plan by this factor
 QUICK = 20  # simulated experiments before the first request
 DOUBTS = {"were told before": "If these are new measurements", "Is it a typing error": "If it is right"}
+TIED = 0.05  # columns whose smallest singular value is at most this share of the largest are related to each other
 SHOWN = 50  # arms on the screen; files hold all arms
 
 STEPS = """an experiment, step by step:
@@ -265,6 +266,17 @@ def import_(given, folder):
     understood(experiment)
 
 
+def _tied(described, own):
+    """Return the columns of numbers that a linear equation relates up to small errors; [] if there is none."""
+    numbers = described.select_dtypes("float").loc[:, lambda column: column.nunique() > 1]
+    if not 1 < numbers.shape[1] < len(numbers):  # as many columns as arms are always related
+        return []
+    _, sizes, directions = np.linalg.svd((numbers - numbers.mean()) / numbers.std(), full_matrices=False)
+    if sizes[-1] > TIED * sizes[0]:
+        return []
+    return [own[key] for key, part in zip(numbers.columns, directions[-1], strict=True) if abs(part) > TIED]
+
+
 def understood(experiment):
     """Print how the arms were read, and the next command."""
     arms, told = experiment.arms, experiment.settings
@@ -292,6 +304,11 @@ def understood(experiment):
         print(
             "If the best value of a number may lie inside its range, import again with "
             f"--squares {','.join(straight)!r}"
+        )
+    if tied := _tied(arms.described, own):
+        print(
+            f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one of them out, for "
+            f"example with --ignore {tied[-1]!r}: otherwise the rule measures the effects of their rounding errors too."
         )
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")

@@ -66,7 +66,8 @@ def peace(
     ------
     (K,) int array
         Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per epoch, whose `design_value` is gamma and whose `width` is a standard deviation in units of sigma.
+        per epoch. Its `design_value` is the Gaussian width (gamma), and its `width` is the largest standard deviation,
+        in units of sigma, of an estimated lead of the leader over an active item.
 
     Raises
     ------

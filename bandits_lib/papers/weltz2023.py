@@ -23,7 +23,7 @@ def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> 
         Variances of the three arms, which the paper does not print. "free" is (1, kappa, 1), as the text describes; no
         Sigma has these variances for kappa above ((1 + cos) / sin)^2 = 15.3. "diagonal" is x'Sigma x with Sigma =
         diag(1, kappa). "singular" is x'Sigma x with Sigma = vv', v = (-1, sqrt(kappa)). It needs a kappa of at least
-        ((1 + cos) / sin)^2; below that value, arm 2 has the smallest variance.
+        ((1 + cos) / sin)^2; below that value, the third arm would have a variance below 1.
     angle : float, default 0.5
         Angle between the first and the third arm, in radians.
 

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bandits_lab import __main__ as command_line
@@ -513,6 +514,16 @@ def test_the_answer_tells_its_conditions_and_the_assumed_model(folder, capsys):
     assert f"The answer is {BEST} (Temperatur 60.0, Lösung Ölsäure)" in said
     assert "the highest Temperatur of all arms: a better arm may lie beyond" in said
     assert "can hardly be seen" not in run(capsys, "standings")
+
+
+@pytest.mark.parametrize("digits", [2, 12])
+def test_shares_that_add_up_to_one_are_reported_until_one_is_left_out(folder, capsys, digits):
+    shares = pd.DataFrame(np.random.default_rng(9).dirichlet(np.ones(4), 20).round(digits), columns=list("abcd"))
+    shares.assign(heat=np.arange(20.0) + 0.5).to_csv("mixtures.csv", index_label="mixture")
+    said = run(capsys, "import", "mixtures.csv", "--folder", "mixed")
+    assert "a, b, c, d almost determine one another" in said and "--ignore 'd'" in said
+    said = run(capsys, "import", "mixtures.csv", "--folder", "three", "--ignore", "d")
+    assert "5 unknown numbers" in said and "determine" not in said
 
 
 def test_a_name_that_was_changed_to_another_is_asked_about(folder, capsys):

@@ -307,8 +307,8 @@ def understood(experiment):
         )
     if tied := _tied(arms.described, own):
         print(
-            f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one of them out, for "
-            f"example with --ignore {tied[-1]!r}: otherwise the rule measures the effects of their rounding errors too."
+            f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one of them out, "
+            f"for example with --ignore {tied[-1]!r}: otherwise the rule measures the effects of rounding errors too."
         )
     if experiment.cost is not None:
         print(f"  {told['cost']}: cost of a measurement, {experiment.cost.min():g} to {experiment.cost.max():g}")

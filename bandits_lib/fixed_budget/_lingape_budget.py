@@ -53,7 +53,7 @@ def lingape_budget(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int) and the history of `Trace`,
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int) and its `history` of `Trace`,
         with minus the rival's largest lead as statistic and threshold inf.
 
     Raises

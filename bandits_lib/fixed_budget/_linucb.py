@@ -52,7 +52,7 @@ def linucb(
     ------
     (K,) int array or Loop
         Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
-        the most pulled arm (int; ties go to the largest estimate) and the history of `Trace`, with the largest upper
+        the most pulled arm (int; ties go to the largest estimate) and its `history` of `Trace`, with the largest upper
         bound as statistic and threshold inf. A single arm needs no pull.
 
     Raises

@@ -132,7 +132,7 @@ def fws(
     ------
     (K,) int array or Loop
         Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
-        returns a `Result`: the best item (int) and the history of `Trace`. A single item needs no pull.
+        returns a `Result`: the best item (int) and its `history` of `Trace`. A single item needs no pull.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def l_t3c(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def lazy_track_and_stop(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int), and the history of `Trace`,
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`,
         the last of them at the stop.
 
     Raises

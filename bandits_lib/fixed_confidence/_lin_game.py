@@ -60,7 +60,7 @@ def lin_game(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`.
 
     Raises
     ------

@@ -260,7 +260,7 @@ def lingape(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and the history of `Trace`,
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`,
         with statistic -B and threshold -epsilon.
 
     Raises

@@ -93,7 +93,7 @@ def sphere_track_and_stop(
     ------
     (d,) int array or Loop
         Pulls of the basis vectors, or a `Loop` of single pulls. The rule returns a `Result`: a unit vector (d,) and the
-        history of `Trace`.
+        `history` of `Trace`.
 
     Raises
     ------

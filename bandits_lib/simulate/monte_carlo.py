@@ -386,7 +386,7 @@ def monte_carlo(
     max_pulls : int, optional
         Number of pulls at which a run is cut off, by default none.
     misspecified : bool, default False
-        Whether rules may have another noise level than the problem; see `play` for when the two levels differ.
+        Whether rules may be told another noise level than the problem has; otherwise such rules are refused (`play`).
     checkpoint : path or str, optional
         A file to which finished runs are added; after an interruption they are not played again. Its first line is a
         hash of everything that decides the rows, the library's source included, but not of files that a rule reads. A

@@ -68,8 +68,8 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
     -----
     This is the run-score distribution of Agarwal et al. (2021, section 4.2). The ends of the band are percentiles of
     bootstrap samples. If all runs of an instance agree, the bootstrap samples are equal and have no spread. Therefore
-    the band reaches at least from (1 - w) F to F + w (1 - F), where w is Wilson's upper end for no success in all
-    runs (stratified by Yan and Su 2010).
+    the band reaches at least from (1 - w) F to F + w (1 - F). Here w is the upper end of Wilson's interval for an event
+    that no run showed, with the number of runs of all instances together (for strata, see Yan and Su 2010).
 
     Examples
     --------

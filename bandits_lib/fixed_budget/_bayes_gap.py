@@ -219,7 +219,7 @@ def bayes_gap(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int) and the `history` of `Trace`, with
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int) and the history of `Trace`, with
         statistic -B_J and threshold 0.
 
     Raises

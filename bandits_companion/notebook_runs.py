@@ -42,7 +42,7 @@ PARTS = {
 KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.csv", "parameters": ".json"}
 PAGE, LIST = "index.html", "verdicts.txt"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
-LED_TO = ("ledger/*.md", "*.md", "reports/*.md", "../docs/*.md")  # pages to which notebooks and ledger lead, seen from figures/
+LED_TO = ("ledger/*.md", "*.md", "reports/*.md", "../docs/*.md")  # to which notebooks lead, seen from figures/
 SMALL = "at small parameters"
 RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
@@ -75,7 +75,8 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
-    words["ledger"] = {file.stem: _link(made, page.parent) for file, made in led_to(run) if file.parent.name == "ledger"}
+    ledgers = [(file.stem, made) for file, made in led_to(run) if file.parent.name == "ledger"]
+    words["ledger"] = {name: _link(made, page.parent) for name, made in ledgers}
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)

@@ -266,15 +266,14 @@ def import_(given, folder):
     understood(experiment)
 
 
-def _tied(described, own):
-    """Return the columns of numbers that a linear equation relates up to small errors; [] if there is none."""
-    numbers = described.select_dtypes("float").loc[:, lambda column: column.nunique() > 1]
+def _tied(numbers):
+    """Return the columns that a linear equation relates up to small errors; [] if there is none."""
     if not 1 < numbers.shape[1] < len(numbers):  # as many columns as arms are always related
         return []
     _, sizes, directions = np.linalg.svd((numbers - numbers.mean()) / numbers.std(), full_matrices=False)
     if sizes[-1] > TIED * sizes[0]:
         return []
-    return [own[key] for key, part in zip(numbers.columns, directions[-1], strict=True) if abs(part) > TIED]
+    return list(numbers.columns[np.abs(directions[-1]) > TIED])
 
 
 def understood(experiment):
@@ -293,7 +292,8 @@ def understood(experiment):
             print(f"  {name}: numbers, {column.min():g} to {column.max():g}")
         else:
             print(f"  {name}: words: {', '.join(sorted(set(column)))}")
-    lines = [own[key] for key, column in arms.described.items() if column.dtype.kind == "f" and column.nunique() > 1]
+    numbers = [key for key, column in arms.described.items() if column.dtype.kind == "f" and column.nunique() > 1]
+    lines = [own[key] for key in numbers]
     words = [own[key] for key, column in arms.described.items() if column.dtype.kind != "f" and column.nunique() > 1]
     curves = [name for name in lines if name.lower() in map(str.lower, told["squares"])]
     straight = [name for name in lines if name not in curves]
@@ -305,7 +305,7 @@ def understood(experiment):
             "If the best value of a number may lie inside its range, import again with "
             f"--squares {','.join(straight)!r}"
         )
-    if tied := _tied(arms.described, own):
+    if tied := [own[key] for key in _tied(arms.described[numbers])]:
         print(
             f"{', '.join(tied)} almost determine one another, as shares that add up to 1 do. Leave one of them out, "
             f"for example with --ignore {tied[-1]!r}: otherwise the rule measures the effects of rounding errors too."

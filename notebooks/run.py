@@ -18,6 +18,7 @@ import os
 import shutil
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 sys.modules["rfc3987_syntax"] = None  # otherwise nbformat builds 39 unused parsers of web addresses, in a second
@@ -183,13 +184,17 @@ def at_once(most: int, attempts: list[tuple]):
     return parallel(joblib.delayed(attempt)(*each) for each in attempts)
 
 
-def side_by_side(function, names: list[str], *arguments) -> list[Played]:
-    """Run notebooks on as many kernels as cores, the ledger after all others; return how each notebook ended."""
+def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list[Played]:
+    """Run notebooks on as many kernels as cores, the ledger after all others; return how each notebook ended.
+
+    `meanwhile()` is called while the process of the kernels imports what they use."""
     played = []
     fork_kernels_of(names)
     cores = joblib.cpu_count()
     if len(names) > cores:
         print(f"{len(names)} notebooks, {cores} at a time; a line when one is done:", flush=True)
+    if meanwhile:
+        meanwhile()
     others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
     for group in (others, [name for name in names if name == LEDGER]):
         for one in at_once(cores, [(function, name, *arguments) for name in group]):
@@ -216,9 +221,7 @@ def figures(names: list[str], given: dict) -> bool:
         say_what_runs_leaves(selected, given)
     executed = (NOTEBOOKS / out).resolve() / "notebooks"
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
-    fork_kernels_of(selected)
-    notebook_runs.led_to(run)  # while the process of the kernels imports what they use
-    played = side_by_side(execute, selected, given, run)
+    played = side_by_side(execute, selected, given, run, meanwhile=partial(notebook_runs.led_to, run))
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
     return all_ran(played)
@@ -274,7 +277,8 @@ def play_own(place: str, jobs: dict, asked: dict, left_out: dict, folder: Path) 
     """Execute the notebooks with the rule, and write the page and the sentences."""
     shutil.rmtree(folder, ignore_errors=True)
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
-    played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
+    pages = partial(notebook_runs.led_to, run)
+    played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs), meanwhile=pages)
     failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
     said = notebook_runs.sentences_of(run, asked)
     heading = f"{place} in every figure that compares rules"

@@ -261,8 +261,8 @@ def wolfe_atwood_design(arms: np.ndarray, *, tol: float = 1e-6, steps: int = 100
     arms : (K, d) array_like
         Arms, one per row, not all zero.
     tol : float, default 1e-6
-        The solver ends when the largest squared norm exceeds the rank by at most this share, in (0, 1), and with `away`
-        also no arm with weight falls below the rank by more.
+        The solver ends when no squared norm exceeds the rank by more than this share, in (0, 1). With `away`, moreover,
+        no arm with weight may have a norm that is below the rank by more than this share.
     steps : int, default 100_000
         Largest number of steps, at least 0; with 0 the design is the start of Kumar and Yildirim (2005).
     away : bool, default True

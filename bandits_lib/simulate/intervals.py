@@ -45,7 +45,7 @@ class Interval(tuple):
         `settings`, the intervals of the settings of which this is the worst, and `worst`, which chose it (max, min or
         "both"); `log`, whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of
         the number of runs with which it shrinks (default 0.5; 1 if all runs gave the same value); `error`, the standard
-        error of the estimate (default nan, unknown), which unlike the interval allows for no value that no run showed.
+        error of the estimate (default nan, unknown). Only the interval allows for values that no run has shown.
 
     Examples
     --------

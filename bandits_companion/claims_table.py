@@ -55,13 +55,13 @@ def _shortest(number):
 
 def told(row):
     """Return an estimate and its interval as text; a number alone if its interval ends in the same digits."""
-    edges = [row.get(name, nan) for name in ("holds_low", "holds_high", "printed", "tie_low", "tie_high")]
-    estimate, low, high = (_digits(row[name], edges) for name in MEASURED)
+    estimate, low, high = (digits(row[name], row) for name in MEASURED)
     return estimate if estimate == low == high else f"{estimate} [{low}, {high}]"
 
 
-def _digits(number, edges):
-    """Return a number with three digits, or with up to six if fewer make it equal to the edge of a judgement."""
+def digits(number, row):
+    """Return a number with three digits, or with up to six if fewer make it equal to an edge of a row's judgement."""
+    edges = [row.get(name, nan) for name in ("holds_low", "holds_high", "printed", "tie_low", "tie_high")]
     told = (f"{number:.{digits}g}" for digits in (3, 4, 5, 6))
     return next((text for text in told if float(text) == number or float(text) not in edges), f"{number:.3g}")
 

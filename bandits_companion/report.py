@@ -17,7 +17,7 @@ import yaml
 
 from bandits_companion import errata as errata_of_papers
 from bandits_companion import seals
-from bandits_companion.claims_table import MARGINS, by_sentence, deciding, judged, position, read, sentences
+from bandits_companion.claims_table import MARGINS, by_sentence, deciding, digits, judged, position, read, sentences
 from bandits_companion.ledger import anchor, markdown, measurements, quoted, short
 from bandits_companion.notebook_runs import drawn_by
 from bandits_companion.verdicts import AGREES, FALLS, OUTCOMES
@@ -27,18 +27,19 @@ from bandits_lib.files import atomic_write
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
 NO_CONTROLS = {"loser": "", "winner": ""}  # the ledger has them
+NO_EDGES: dict = {}
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
 STARTS_WITH_A_WORD = re.compile(r"(a|[a-z]{2,}(-[a-z]+)*)[,:;.]?(\s(?![-+*/<>=])|$)")  # not sin(.5), psi\\* or d = 4
 
 
-def number(value):
-    """Return a number with three digits, thousands apart, or a power of ten if it is very small."""
+def number(value, row=NO_EDGES):
+    """Return a number with three digits (see `digits`), thousands apart, or a power of ten if it is very small."""
     if value and abs(value) < 1e-3:
-        digits, _, power = f"{value:.2e}".partition("e")
-        return rf"${digits}\cdot10^{{{int(power)}}}$"
-    return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < inf else f"{value:.3g}"
+        factor, _, power = f"{value:.2e}".partition("e")
+        return rf"${factor}\cdot10^{{{int(power)}}}$"
+    return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < inf else digits(value, row)
 
 
 def exactly(value):
@@ -47,7 +48,7 @@ def exactly(value):
 
 
 def measured(row):
-    return f"{number(row['estimate'])} [{number(row['low'])}, {number(row['high'])}]"
+    return f"{number(row['estimate'], row)} [{number(row['low'], row)}, {number(row['high'], row)}]"
 
 
 def _table_of_outcomes(source):

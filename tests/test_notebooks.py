@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -261,6 +262,17 @@ def test_figures_executes_all_and_prints_the_verdicts(executed, project):
     assert outputs(root / "build/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n", "ran too early"
     listed = (root / "build" / "verdicts.txt").read_text(encoding="utf-8")
     assert re.search(r"toy2020_1/pulls +0\.333 \[0\.25, 0\.75\] +0\.2 to 0\.8 +holds", listed)
+
+
+def test_the_ledger_starts_when_all_others_have_ended():
+    ended = []
+
+    def execute(name):
+        time.sleep(0.5 if name == "slow" else 0)
+        ended.append(name)
+
+    run.side_by_side(execute, [run.LEDGER, "quick", "slow"])
+    assert ended == ["quick", "slow", run.LEDGER]
 
 
 def test_figures_ends_in_ten_lines_that_name_one_page(executed):

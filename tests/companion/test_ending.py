@@ -1,5 +1,6 @@
 """The last lines of a run of notebooks: what counts in the totals, what failed, and where everything lies."""
 
+import os
 import re
 from math import inf
 from pathlib import Path
@@ -105,3 +106,16 @@ def test_findings_and_untestable_sentences_are_listed_without_a_letter():
 )
 def test_the_last_line_says_what_it_was(error, line):
     assert notebook_runs.last_line(error) == line
+
+
+def test_a_page_is_made_again_when_its_source_is_newer(tmp_path):
+    run = Run(tmp_path / "build", tmp_path / "build/notebooks", tmp_path / "notebooks", tmp_path / "figures", "small")
+    source = tmp_path / "docs" / "page.md"
+    source.parent.mkdir()
+    source.write_text("early words")
+    made = notebook_runs.rendered(source, run)
+    assert "early words" in made.read_text(encoding="utf-8")
+    source.write_text("later words")
+    later = made.stat().st_mtime + 1
+    os.utime(source, (later, later))
+    assert "later words" in notebook_runs.rendered(source, run).read_text(encoding="utf-8")

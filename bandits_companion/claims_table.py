@@ -62,7 +62,7 @@ def told(row):
 def digits(number, row):
     """Return a number with three digits, or with up to six if fewer make it equal to an edge of a row's judgement."""
     edges = [row.get(name, nan) for name in ("holds_low", "holds_high", "printed", "tie_low", "tie_high")]
-    told = (f"{number:.{digits}g}" for digits in (3, 4, 5, 6))
+    told = (f"{number:.{kept}g}" for kept in (3, 4, 5, 6))
     return next((text for text in told if float(text) == number or float(text) not in edges), f"{number:.3g}")
 
 

@@ -27,15 +27,15 @@ from bandits_lib.files import atomic_write
 WHERE = ("out", "n_jobs", "scheduler", "checkpoint", "claims_folder")  # parameters that say where to compute
 DIFFERS = [outcome for outcome in OUTCOMES if outcome not in AGREES or "program" in outcome]
 NO_CONTROLS = {"loser": "", "winner": ""}  # the ledger has them
-NO_EDGES: dict = {}
 NUMBERS = ["place", "quantity", "printed, or true", "measured [95 % interval]", "judged"]
 LABELS = {"error": "errors", "gap in a proof": "gaps in proofs", "misprint": "misprints", "remark": "remarks"}
 LISTED = {"error": "Errors", "gap in a proof": "Gaps"}
 STARTS_WITH_A_WORD = re.compile(r"(a|[a-z]{2,}(-[a-z]+)*)[,:;.]?(\s(?![-+*/<>=])|$)")  # not sin(.5), psi\\* or d = 4
 
 
-def number(value, row=NO_EDGES):
-    """Return a number with three digits (see `digits`), thousands apart, or a power of ten if it is very small."""
+def number(row, name):
+    """Return a number of a row with three digits (or as `digits`), thousands apart, or a power of ten if very small."""
+    value = row[name]
     if value and abs(value) < 1e-3:
         factor, _, power = f"{value:.2e}".partition("e")
         return rf"${factor}\cdot10^{{{int(power)}}}$"
@@ -48,7 +48,7 @@ def exactly(value):
 
 
 def measured(row):
-    return f"{number(row['estimate'], row)} [{number(row['low'], row)}, {number(row['high'], row)}]"
+    return f"{number(row, 'estimate')} [{number(row, 'low')}, {number(row, 'high')}]"
 
 
 def _table_of_outcomes(source):
@@ -116,7 +116,7 @@ def _numbers(claims):
 
 
 def _as_printed(row):
-    return f"{exactly(row['printed'])} ± {number(row['printed_half'])}"
+    return f"{exactly(row['printed'])} ± {number(row, 'printed_half')}"
 
 
 def _runs(source):
@@ -312,9 +312,9 @@ def _versions(source, about):
 
 KINDS = {
     "measured": lambda source, name: measured(_claim(source, name)),
-    "estimate": lambda source, name: number(_claim(source, name)["estimate"]),
-    "low": lambda source, name: number(_claim(source, name)["low"]),
-    "high": lambda source, name: number(_claim(source, name)["high"]),
+    "estimate": lambda source, name: number(_claim(source, name), "estimate"),
+    "low": lambda source, name: number(_claim(source, name), "low"),
+    "high": lambda source, name: number(_claim(source, name), "high"),
     "percent": lambda source, name: f"{100 * _claim(source, name)['estimate']:.2g} %",
     "printed": _printed,
     "detects": _detects,

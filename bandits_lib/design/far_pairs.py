@@ -141,7 +141,7 @@ class FarPairs(NamedTuple):
             return np.inf
         across = root @ self.inverse
         left = np.linalg.norm(root - across @ self.root) * np.linalg.norm(self.inverse)
-        return (np.linalg.norm(across, 2) + left) ** 2
+        return (np.linalg.svd(across, compute_uv=False)[0] + left) ** 2
 
     def farthest(self, root, points, level, far, near, most):
         """Return the same as `Differences.farthest`, or None if the answer may need pairs outside the list."""

@@ -32,7 +32,7 @@ from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
 LIST = 150  # differences of up to this many items are listed
-FAR = 0.9  # pairs above this share of the largest squared norm are kept, or fewer
+FAR, LONGEST = 0.9, 0.95  # pairs above these shares of the largest squared norm are kept in two lists, or fewer
 CLEAR = 1e-8  # relative: numbers further apart than this are not equal up to rounding errors
 KEPT, ITEMS = 200_000, 10_000  # largest number of pairs that are kept, and of items for which pairs are kept
 
@@ -155,14 +155,15 @@ def _visible(directions):
 
 
 class Remembered(Differences):
-    """`Differences` that look first at the far pairs of the previous norm; the answers are the same."""
+    """`Differences` that look first at the far pairs of previous norms; the answers are the same."""
 
     kept: FarPairs | None = None
+    longest: FarPairs | None = None  # those of `kept` that were nearly longest: a shorter list, looked at first
     far = FAR
 
     def worst(self, root):
         points = product(self.items, transposed(root))
-        if not (found := self._among(self.kept, root, points)):
+        if not (found := self._among(self.longest, root, points) or self._among(self.kept, root, points)):
             self.kept = self._far_pairs(root, points)
             found = self._among(self.kept, root, points)
         return found or super().worst(root)
@@ -176,24 +177,28 @@ class Remembered(Differences):
         if pairs.shape[1] > KEPT or root.shape[0] != root.shape[1]:
             self.far = 1 - (1 - self.far) / 4
             return None
-        first, second = pairs[:, np.lexsort(pairs[::-1])]
-        return FarPairs(root, np.linalg.inv(root), reached * self.far, first, second)
+        return FarPairs(root, np.linalg.inv(root), reached * self.far, *pairs[:, np.lexsort(pairs[::-1])])
 
     def _among(self, kept, root, points):
         """Return the longest difference in a list and its squared norm, or None if one outside may be as long."""
         if kept is None:
             return None
         norms = squares(points[kept.first] - points[kept.second])
-        pair = argmax(norms)
-        if kept.floor * kept.stretch(root) * (1 + MARGIN) >= norms[pair]:
+        pair, floor = argmax(norms), kept.floor * kept.stretch(root) * (1 + MARGIN)
+        if floor >= norms[pair]:
             return None
+        if kept is not self.longest:  # make it anew; its floor must also bound the pairs that are not in `kept`
+            floor = max(floor, LONGEST * norms[pair])
+            some = np.flatnonzero(norms > floor)
+            self.longest = FarPairs(root, np.linalg.inv(root), floor, kept.first[some], kept.second[some])
         return self.items[kept.first[pair]] - self.items[kept.second[pair]], float(norms[pair])
 
 
 def frank_wolfe(arms, directions, weights, stop, max_iter):
     """Return weights (K,), the directions visited (n, r), and the value before the last step."""
     matrix, columns, weights, room = information(arms, weights), transposed(arms), weights.copy(), np.empty(len(arms))
-    worst_of, visited = _worst_of_columns(directions) if _narrow(directions, arms) else directions.worst, []
+    narrow = isinstance(directions, Listed) and arms.shape[1] < 8  # fewer terms than `inner` adds side by side
+    worst_of, visited = _worst_of_columns(directions) if narrow else directions.worst, []
     for k in range(1, max_iter + 1):
         across = inverse_triangle(cholesky(matrix)[0])
         worst, value = worst_of(transposed(across))
@@ -205,10 +210,6 @@ def frank_wolfe(arms, directions, weights, stop, max_iter):
         if small:
             break
     return weights, np.array(visited), value
-
-
-def _narrow(directions, arms):
-    return isinstance(directions, Listed) and arms.shape[1] < 8  # fewer terms than `inner` adds side by side
 
 
 def _worst_of_columns(directions):

@@ -1,35 +1,15 @@
-"""Write files that stay whole when the process is killed: replace them at once, or append to them, under a lock.
+"""Write files that stay whole when the process is killed: replace them at once, or append lines to them under a lock."""
 
-The lock of a file is `<path>.lock` beside it. The system frees the lock when its holder ends, and any user may take a
-lock file that a killed process left behind.
-"""
-
-import errno
 import os
 import stat
-import time
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import lock_descriptor
+from filelock import FileLock, Timeout
 
 PATIENCE = 10.0  # seconds to wait for another writer, which usually needs milliseconds
-FULL = "free some space and save again; what was saved before is still there"
-NO_LOCKS = (
-    "the disk of {folder} cannot lock files, so two writers could overwrite each other's data: save {name} on another "
-    "disk"
-)
-CLOSED = "{refused} may not be written: make it and its folder writable, or save {name} elsewhere"
-SENTENCES = {
-    errno.ENOSPC: f"the disk of {{path}} is full: {FULL}",
-    errno.EDQUOT: f"the disk quota for {{path}} is used up: {FULL}",
-    errno.EFBIG: f"{{path}} would be larger than a limit of the disk or the account: {FULL}",
-    errno.ENOENT: "there is no folder {folder} to save {name} in: create it",
-    errno.EROFS: "the disk of {folder} is read-only: save {name} on another disk",
-    **dict.fromkeys((errno.EACCES, errno.EPERM), CLOSED),
-    **dict.fromkeys((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP), NO_LOCKS),
-}
 
 
 def atomic_write(path: str | os.PathLike, content: str | bytes, *, parents: bool = False) -> None:
@@ -37,26 +17,22 @@ def atomic_write(path: str | os.PathLike, content: str | bytes, *, parents: bool
     path = Path(os.path.realpath(path))
     if parents:
         path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(path):
-        replace(path, content.encode() if isinstance(content, str) else content)
+    replace(path, content.encode() if isinstance(content, str) else content)
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Replace a file at once, as `atomic_write` does; the caller holds the lock."""
+    """Replace a file at once, as `atomic_write` does."""
     check_writable(path)
-    draft = path.with_name(path.name + ".part")
+    draft = path.with_name(f"{path.name}.{os.getpid()}_{threading.get_ident()}.part")
     with _in_words(path):
         try:
-            draft.unlink(missing_ok=True)  # left by a writer that was killed
-            with open(draft, "xb") as file:
+            with open(draft, "wb") as file:
                 _write(file, content)
             if path.exists():
                 os.chmod(draft, stat.S_IMODE(path.stat().st_mode))
             os.replace(draft, path)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink()
-            raise
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def append(path: Path, content: bytes, size: int | None = None, sync: bool = True) -> None:
@@ -96,64 +72,29 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the lock of a file; raise TimeoutError if another writer holds it for `patience` seconds."""
-    beside, end = path.with_name(path.name + ".lock"), time.monotonic() + patience
-    while (file := _held(path, beside)) is None:
-        if time.monotonic() > end:
-            raise TimeoutError(f"{path} is being written by another program, for {patience:g} s now: try again later")
-        time.sleep(0.01)
+    """Hold the lock of a file, `.<name>.lock` beside it; raise TimeoutError if another writer holds it too long."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o666)
+    try:
+        with _in_words(path):
+            os.stat(path.parent)  # the lock would make a folder that is missing
+            lock.acquire(timeout=patience)
+    except Timeout:
+        raise TimeoutError(
+            f"{path} is being written by another program, for {patience:g} s now: try again later"
+        ) from None
     try:
         yield
     finally:
-        with suppress(OSError):  # a system that cannot remove an open file keeps it, without a lock
-            os.unlink(beside)
-        os.close(file)
-
-
-def _held(path, beside):
-    """Return the lock file, open and locked, or None if another writer holds it or has just removed it."""
-    with _in_words(path):
-        file = _opened(beside)
-        try:
-            if file is not None and lock_descriptor(file, blocking=False):
-                if os.path.samestat(os.fstat(file), os.stat(beside)):
-                    return file
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            os.close(file)
-            raise
-    if file is not None:
-        os.close(file)
-    return None
-
-
-def _opened(beside):
-    """Return the open lock file, made for all users; another user's is opened for reading, which suffices to lock."""
-    try:
-        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        with suppress(OSError):
-            os.chmod(beside, 0o666)  # the umask may be stricter
-        return file
-    except FileExistsError:
-        pass
-    try:
-        try:
-            return os.open(beside, os.O_RDWR)
-        except PermissionError:
-            return os.open(beside, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
+        lock.release()
 
 
 @contextmanager
 def _in_words(path):
-    """Raise an OSError that says in one sentence what is wrong with a disk, a folder or a file, and what to do."""
+    """Raise an OSError that names the file and says that nothing was lost."""
     try:
         yield
+    except TimeoutError:
+        raise
     except OSError as error:
-        if error.errno not in SENTENCES:
-            raise
-        refused = error.filename or path
-        words = SENTENCES[error.errno].format(path=path, folder=path.parent, name=path.name, refused=refused)
-        raise OSError(error.errno, words) from error
+        why = (error.strerror or str(error)).lower()
+        raise OSError(error.errno, f"cannot write {path}: {why}; what was saved before is still there") from error

@@ -1,22 +1,19 @@
 """Play many algorithms many times; the row of an algorithm and a run does not depend on what else is played.
 
-A checkpoint keeps finished runs as lines of JSON with checksums. Its first line is the hash of the experiment.
+A checkpoint keeps finished runs as lines of JSON. Its first line is the hash of the experiment.
 """
 
 import functools
 import hashlib
 import json
 import os
-import pickle
-import queue
 import threading
-import warnings
 from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
 from numbers import Real
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter, sleep
 from typing import NamedTuple
-from zlib import crc32
 
 import joblib
 import numpy as np
@@ -27,7 +24,7 @@ from tqdm import tqdm
 from bandits_lib.checks import check_positive
 from bandits_lib.files import append, locked, replace
 from bandits_lib.problem import LinearBandit
-from bandits_lib.simulate.fingerprint import fingerprint, source_fingerprint
+from bandits_lib.simulate.fingerprint import call_number, fingerprint, source_fingerprint
 from bandits_lib.simulate.play import play
 
 # --- when a recommendation is right: for best items, level sets and the unit sphere
@@ -169,33 +166,32 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
 
 
 class Checkpoint:
-    """Finished runs of the experiment with the hash `identity`, kept at a `place`; without a place none are kept."""
+    """Finished runs of the experiment with the hash `identity`, kept at a `place`; without a place none are kept.
+
+    Each run is a line of JSON; a line that a killed process left incomplete is ignored.
+    """
 
     def __init__(self, place, identity):
         self.kept, self.path = bool(place), Path(os.path.realpath(place or "."))
-        self.head = _line({"experiment": identity})
+        self.head = json.dumps({"experiment": identity}).encode() + b"\n"
         if str(place).endswith(("/", os.sep)) or self.path.is_dir():
             self.path /= f"{identity}.jsonl"
 
     def read(self):
-        """Return {run: rows} of the finished runs, without a last line that is incomplete; begin a missing file."""
+        """Return {run: rows} of the finished runs; begin a missing file."""
         if not self.kept:
             return {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self._begun():
             self._add(b"")
-        lines = self.path.read_bytes().rpartition(b"\n")[0].splitlines()[1:]
+        _, *lines = self.path.read_bytes().splitlines()
         found = [_content(line) for line in lines]
-        if damaged := [str(number) for number, content in enumerate(found, start=2) if content is None]:
-            warnings.warn(
-                f"{self.path}: lines {', '.join(damaged)} are damaged; their runs are played again", stacklevel=2
-            )
         return {content["run"]: content["rows"] for content in found if content is not None}
 
     def append(self, r, rows):
         """Add the rows of a finished run to the file."""
         if self.kept:
-            self._add(_line({"run": r, "rows": rows}))
+            self._add(json.dumps({"run": r, "rows": rows}).encode() + b"\n")
 
     def _add(self, line):
         with locked(self.path):
@@ -218,73 +214,43 @@ class Checkpoint:
         return start == self.head
 
 
-def _line(content):
-    """Return a line of JSON that ends with the checksum of the text before it."""
-    text = json.dumps(content)[:-1]
-    return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'.encode()
-
-
 def _content(line):
-    """Return the content of a line, or None if its checksum is wrong."""
-    text, _, given = line.rpartition(b', "crc32": "')
-    return json.loads(line) if given == b'%08x"}' % crc32(text) else None
-
-
-ANOTHER = (
-    "holds another version of bandits_lib (one changed byte of the package is another version; a rule of your own"
-    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
-)
-
-
-GONE = 60  # seconds without workers after which a cluster is given up
+    """Return the content of a line, or None if it is incomplete."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
     """Yield the results of `function(*task)` in any order, from processes or a dask scheduler."""
     calls = (joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
-    if scheduler := scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS"):
-        yield from _on_cluster(calls, scheduler, n_jobs)
-    else:
+    address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    with _cluster(address) if address else nullcontext():
         yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
 
 
-def _on_cluster(calls, scheduler, n_jobs):
-    """Yield the results of `calls` from a dask cluster with this very package; joblib alone could wait for ever."""
+@contextmanager
+def _cluster(address):
+    """Let joblib use a dask scheduler; refuse one without workers, or with another version of this package."""
     from distributed import Client
 
-    first, calls = (found := list(calls))[:1], iter(found)
-    with Client(scheduler, timeout=10, set_as_default=False) as client:
-        check_workers(client, first)
-        done: queue.SimpleQueue = queue.SimpleQueue()
+    with Client(address, timeout=10, set_as_default=False) as client:
+        versions = client.run(source_fingerprint, on_error="return")
+        if not versions:
+            raise RuntimeError(f"the scheduler {address} has no workers: start some with `dask worker`")
+        for worker, theirs in versions.items():
+            if theirs != source_fingerprint():
+                why = f"cannot import bandits_lib ({theirs!r})" if isinstance(theirs, Exception) else ANOTHER
+                raise RuntimeError(f"dask worker {worker} {why}: install this version there and restart the worker")
+        with joblib.parallel_config(backend="dask", client=client):
+            yield
 
-        def work():
-            try:
-                with joblib.parallel_config(backend="dask", client=client):
-                    for result in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
-                        done.put((result, None))
-                done.put((None, StopIteration()))
-            except BaseException as error:
-                done.put((None, error))
 
-        threading.Thread(target=work, daemon=True).start()
-        alive = monotonic()
-        while True:
-            try:
-                result, error = done.get(timeout=1)
-            except queue.Empty:  # the scheduler is asked only if no run has ended for a second
-                if client.scheduler_info()["workers"]:
-                    alive = monotonic()
-                elif monotonic() > alive + GONE:
-                    raise RuntimeError(
-                        f"the scheduler {scheduler} has had no workers for {GONE} s: start some, and run this again"
-                    ) from None
-                continue
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            yield result
-            alive = monotonic()
+ANOTHER = (
+    "holds another version of bandits_lib (one changed byte of what computes is another version; a rule of your own"
+    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
+)
 
 
 def _below(parent, function, task):
@@ -303,37 +269,6 @@ def end_with(parent):
 
     if os.getppid() == parent:
         threading.Thread(target=watch, daemon=True).start()
-
-
-def check_workers(client, calls):
-    """Refuse a cluster without workers, with another version of this package, or without the module of a rule."""
-    if not client.scheduler_info()["workers"]:
-        raise RuntimeError(f"the scheduler {client.scheduler.address} has no workers: start some with `dask worker`")
-    ours = source_fingerprint()
-    for worker, theirs in client.run(_worker_source, on_error="return").items():
-        if theirs != ours:
-            failed = isinstance(theirs, Exception)
-            reason = f"cannot import bandits_lib ({theirs!r})" if failed else ANOTHER
-            raise RuntimeError(f"dask worker {worker} {reason}: install this version there and restart the worker")
-    from distributed.protocol import pickle as transport
-
-    data = transport.dumps(calls)
-    for error in client.run(_loads, data, on_error="return").values():
-        if isinstance(error, Exception):
-            raise RuntimeError(
-                f"dask workers cannot load the rule or the problem ({error}): its module is only here; install it "
-                "there, or put the rule into one file (bandits_lib.simulate.own_rule.load)"
-            )
-
-
-def _loads(data):
-    pickle.loads(data)
-
-
-def _worker_source():
-    import importlib
-
-    return importlib.import_module("bandits_lib.simulate.fingerprint").source_fingerprint()
 
 
 BAR = {"desc": "runs", "delay": 60, "mininterval": 5, "leave": False}  # shown after a minute
@@ -389,9 +324,10 @@ def monte_carlo(
         Whether rules may be told another noise level than the problem has; otherwise such rules are refused (`play`).
     checkpoint : path or str, optional
         A file to which finished runs are added; after an interruption they are not played again. Its first line is a
-        hash of everything that decides the rows, the library's source included, but not of files that a rule reads. A
-        file with another hash is refused. A path is a folder if it exists as one, if it ends in /, or if `by` is
-        given; the file in it is then named after the hash. With "" or None nothing is kept.
+        hash of the texts that decide the rows: the modules of the library that compute, the executed cells or the
+        script, and the user's modules, but not files that a rule reads. A file with another hash is refused. A path is
+        a folder if it exists as one, if it ends in /, or if `by` is given; the file in it is then named after the hash.
+        With "" or None nothing is kept.
     scheduler : str, optional
         Address of a dask scheduler, by default DASK_SCHEDULER_ADDRESS if that is set.
     progress : bool, default True
@@ -433,7 +369,7 @@ def monte_carlo(
         players = dict(algorithms(setting) if callable(algorithms) else algorithms)
         of_setting = (seed, _number(setting)) if streams == "own" and by is not None else seed
         tasks.append((players, make, of_setting, correct, measure, max_pulls))
-    played = _rows(tasks, runs, misspecified, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
+    played = _rows(tasks, [*settings], runs, misspecified, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
     tables = []
     for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
         values = (setting,) if isinstance(by, str) else setting
@@ -459,14 +395,16 @@ def _value(setting):
     )
 
 
-def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
+def _rows(tasks, settings, runs, misspecified, checkpoint, progress, **where):
     """Return the rows of all runs for each task; tasks share one queue, so no worker waits for the end of a setting."""
     for players, *_ in tasks:
         if not players or runs < 1:
             raise ValueError(
                 f"monte_carlo needs at least one algorithm and one run; got {len(players)} algorithms and runs={runs}"
             )
-    keeps = [Checkpoint(checkpoint, fingerprint(source_fingerprint(), *task)) for task in tasks]
+    called, of_settings = call_number(), zip(settings, tasks, strict=True)
+    keys = (_key(called, setting, task, misspecified) if checkpoint else "" for setting, task in of_settings)
+    keeps = [Checkpoint(checkpoint, key) for key in keys]
     done = [keep.read() for keep in keeps]
     left = [(k, r, *task, misspecified) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
     played = in_parallel(one_run, left, **where)
@@ -476,6 +414,13 @@ def _rows(tasks, runs, misspecified, checkpoint, progress, **where):
         done[k][r] = rows
         keeps[k].append(r, rows)
     return [[row for r in range(runs) for row in finished[r]] for finished in done]
+
+
+def _key(called, setting, task, misspecified):
+    """Return the key of a checkpoint: of the code that was executed, and of this call and setting."""
+    players, _, seed, _, _, max_pulls = task
+    files = [getattr(make, "source", "") for make in players.values()]  # of rules that `own_rule.load` has read
+    return fingerprint(called, repr(setting), [*players], seed, max_pulls, misspecified, *files)
 
 
 def _frame(rows, order):

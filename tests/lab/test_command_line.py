@@ -252,7 +252,7 @@ def test_numbers_or_codes_are_asked_for_all_at_once_in_the_words_of_the_command(
 )
 def test_a_wrong_command_is_one_sentence_and_writes_nothing(folder, capsys, given, said):
     assert said.lower() in run(capsys, *given, code=2).lower()
-    assert sorted(path.name for path in folder.iterdir()) == ["Arme.csv"]
+    assert sorted(path.name for path in folder.glob("[!.]*")) == ["Arme.csv"]
 
 
 @pytest.mark.parametrize(
@@ -274,9 +274,9 @@ def test_a_wrong_file_is_one_sentence_and_changes_nothing(folder, capsys, conten
     run(capsys, *IMPORT)
     run(capsys, "ask")
     Path("day.csv").write_text(content, encoding="utf-8")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
     assert said in run(capsys, "tell", "day.csv", code=2)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.glob("[!.]*")} == before
 
 
 def test_rewards_in_percent_stay_in_percent(folder, capsys):

@@ -10,7 +10,6 @@ from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_ca
 from bandits_lib.complexity import lower_bound, oracle_design
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.papers.heteroskedastic import coverage, shortest_burn_in, within_half
-from bandits_lib.simulate.fingerprint import fingerprint
 from bandits_lib.variance import VarianceEstimate, burn_in, head
 
 EASY = instances.bent_benchmark(angle=0.2)
@@ -70,12 +69,6 @@ def test_tables_and_estimates():
     assert (estimates.loc["wide", "lower_bound"] == floor).all()
     assert (estimates["mean"] >= estimates["burn_in"]).all()
     assert list(estimates.loc["wide"].index)[4:6] == ["rage", "h_rage_shortest"]
-
-
-def test_players_differ_in_the_eyes_of_a_checkpoint():
-    one, other = (heteroskedastic.algorithms({"code": n}, delta=0.05) for n in (3_000, 4_000))
-    assert fingerprint(one["h_rage_code"]) != fingerprint(other["h_rage_code"])
-    assert fingerprint(one["rage"]) == fingerprint(other["rage"])
 
 
 def test_side_by_side_adds_the_burn_in_and_mistakes_the_noise():

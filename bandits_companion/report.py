@@ -292,13 +292,13 @@ def _count(source, outcome):
 
 def _seeds(source):
     """Return the seed of the paper's notebooks in words, or every seed with its notebooks."""
-    of: dict[int, list] = {}
-    for name, (seed, *_) in sorted(seals.about(source.figures).items()):
-        if name.startswith(f"{source.paper}_"):
-            of.setdefault(seed, []).append(name)
+    of: dict[int, set] = {}
+    for file in (source.figures / source.paper).glob("*.json"):
+        seed = json.loads(file.read_text(encoding="utf-8"))["parameters"]["seed"]
+        of.setdefault(seed, set()).add(drawn_by(file))
     if len(of) == 1:
         return f"seed {next(iter(of))}"
-    return " and ".join(f"seed {seed} ({', '.join(names)})" for seed, names in sorted(of.items()))
+    return " and ".join(f"seed {seed} ({', '.join(sorted(names))})" for seed, names in sorted(of.items()))
 
 
 def _versions(source, about):

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,9 @@ from typing import Any, NamedTuple
 LARGEST = sys.float_info.max
 LEAST = {"coin_shares": 0.0, "min_gap": 0.0, "threshold": -LARGEST}  # of the decimal numbers that need not be positive
 OF_EACH = ("peace_runs", "coin_shares")  # one number for each element of another list
+ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
+FREE = (*ELSEWHERE, "own", "claims_folder")  # those and others that change no published row
+COUNT = re.compile(r"(\w+_)?(runs|instances|steps|draws)|instances_per_size|arm_sets")  # how often something is done
 
 
 class Parameter(NamedTuple):
@@ -112,6 +116,46 @@ def _fault_of_list(name, value, default):
     if name not in OF_EACH and (again := [element for k, element in enumerate(value) if element in value[:k]]):
         return f"has the element {again[0]!r} twice"
     return None
+
+
+def changed(used, published, samples=True):
+    """Return {name: "angle is 0.02, published 0.01"} of the parameters that change rows.
+
+    With `samples`, other counts and lists whose elements were all published make a sample of the published rows.
+    """
+    others = {name: published[name] for name in used if name in published and name not in FREE}
+    return {
+        name: f"{name} is {_short(used[name])}, published {_short(value)}"
+        for name, value in others.items()
+        if used[name] != value and not (samples and is_sample(name, used[name], value))
+    }
+
+
+def is_sample(name, value, published):
+    """Return whether a value gives a sample of what the published one gives: a count, or elements of its list."""
+    if COUNT.fullmatch(name):
+        return True
+    if not (isinstance(published, list) and isinstance(value, list)):
+        return False
+    if name in OF_EACH:  # in the order of the list to which they belong
+        rest = iter(published)
+        return all(element in rest for element in value)
+    return all(element in published for element in value)
+
+
+def at_most(values, runs):
+    """Return parameters in which no number of runs is larger than `runs`."""
+
+    def fewer(name, value):
+        if not COUNT.fullmatch(name) or not name.endswith("runs"):
+            return value
+        return [min(number, runs) for number in value] if isinstance(value, list) else min(value, runs)
+
+    return {name: fewer(name, value) for name, value in values.items()}
+
+
+def _short(value):
+    return value if len(str(value)) < 40 else f"{str(value)[:36]} ..."
 
 
 def listing(notebook, known):

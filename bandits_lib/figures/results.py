@@ -1,28 +1,32 @@
-"""Save figures and tables of notebooks with the parameters, versions and command that redraw them."""
+"""Save tables, runs and pictures of notebooks with the parameters, versions and command that made them.
+
+`save` compares the runs with the published ones, and `read` gives a picture the numbers that `save` wrote.
+"""
 
 import ast
-import hashlib
 import json
 import os
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bandits_lib.figures import comparison
 from bandits_lib.figures import parameters as parameters_of
+from bandits_lib.figures.parameters import ELSEWHERE
 from bandits_lib.files import atomic_write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SMALL = CHECKOUT / "build"  # the folder to which notebooks write by default
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "bandits_lib")
-ELSEWHERE = ("out", "n_jobs", "scheduler", "checkpoint")  # parameters that change no number
 UNDATED = {"png": {"Software": None}, "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))}
 _started = perf_counter()
 
@@ -49,50 +53,103 @@ def _notebooks_for(folder):
 
 
 def save(
-    fig: Figure,
-    figure: str,
+    estimates: pd.DataFrame,
+    name: str,
     out: str | os.PathLike,
     *,
-    estimates: pd.DataFrame,
     runs: pd.DataFrame | None = None,
+    by: str | Sequence[str] = (),
+    depends: Mapping[str, str | Sequence[str]] = MappingProxyType({}),
+    unread: Sequence[str] = (),
     parameters: dict,
     notebook: str,
-    alt: str,
+    **more: Any,
 ) -> None:
-    """Write <out>/figures/<figure>.csv (estimates), .png, .pdf, _runs.csv (the raw rows) and, last, .json.
+    """Write <out>/figures/<name>.csv (estimates), _runs.csv (the raw rows) and .json; compare with the published rows.
+
+    Without a checkout, and in the published files' own folder, nothing is compared. Else one line is printed, and
+    kept in the json file: how many rows are equal, how many are left out and why, and the first row that differs.
+
+    Parameters
+    ----------
+    estimates, name : DataFrame, str
+        The table, saved with its index, and its name, such as "<paper>/fig_1a".
+    out : str or path-like
+        Folder to write to.
+    runs : DataFrame, optional
+        The runs behind the estimates, saved without `seconds`. A row is one run of the rule in the column `algorithm`,
+        or, without that column, one run of the rules in the columns after `run`.
+    by : str or sequence of str, default ()
+        The columns of settings, which with `algorithm` and `run` tell rows apart. Without `runs`, the columns that tell
+        the rows of `estimates` apart; these are compared if `by` is given.
+    depends : mapping of {str: str or sequence of str}, optional
+        {rule: the parameters on which its rows depend even if they are numbers of runs or lists of settings}.
+    unread : sequence of str, default ()
+        Parameters on which none of these rows depend.
+    parameters, notebook : dict, str
+        `globals()` of the notebook, of which the notebook's parameters are saved, and the notebook's name.
+    **more
+        Further entries of the json file.
+
+    Raises
+    ------
+    ValueError
+        If a parameter of the notebook has no value, or if `by` does not tell the rows apart.
+    FileNotFoundError
+        If there is no such notebook.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
+    >>> save(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
+    """
+    about, path = provenance(parameters, notebook) | more, Path(out) / "figures" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_table(estimates, path.with_suffix(".csv"))
+    rows, file = None, f"{name}.csv"
+    if runs is not None:
+        rows, file = runs.drop(columns="seconds", errors="ignore"), f"{name}_runs.csv"
+        save_table(rows.set_index(rows.columns[0]), f"{path}_runs.csv")
+    published = CHECKOUT / "figures"
+    if (runs is not None or by) and published.is_dir() and published != path.parents[1].resolve():
+        rows = pd.read_csv(path.with_suffix(".csv")) if rows is None else rows
+        names = (by,) if isinstance(by, str) else by
+        compared = comparison.of(rows, published / file, about["parameters"], by=names, depends=depends, unread=unread)
+        about["published"] = compared._asdict()
+        print(compared.line(name))
+    atomic_write(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
+
+
+def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) -> None:
+    """Write <out>/figures/<name>.png and .pdf, and put the picture's words into the json file that `save` wrote.
 
     In build/, the folder of small runs, the png is the picture that the notebook shows, and there is no pdf.
 
     Parameters
     ----------
-    fig, figure : matplotlib.figure.Figure, str
-        The picture, saved without a date, and its name, such as "<paper>/fig_1a".
+    fig, name : matplotlib.figure.Figure, str
+        The picture, saved without a date, and its name, for which `save` was called before.
     out : str or path-like
         Folder to write to.
-    estimates, runs : DataFrame
-        Estimates in the picture, saved with their index, and the runs behind them, saved without `seconds`.
-    parameters, notebook : dict, str
-        `globals()` of the notebook, of which the notebook's parameters are saved, and the notebook's name.
     alt : str
         The picture in words, for readers who do not see it.
 
     Raises
     ------
-    ValueError
-        If a parameter of the notebook has no value.
     FileNotFoundError
-        If there is no such notebook.
+        If nothing was saved under this name.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
-    >>> told = dict(parameters=used, notebook="companion_ledger", alt="nothing")
-    >>> save(plt.figure(), "demo/fig_1", ".", estimates=pd.DataFrame({"mean": [1.0]}), **told)
+    >>> save(pd.DataFrame({"mean": [1.0]}), "demo/fig_1", ".", parameters=used, notebook="companion_ledger")
+    >>> save_picture(plt.figure(), "demo/fig_1", ".", alt="nothing")
     """
-    about, path = provenance(parameters, notebook) | {"alt": alt}, _place(figure, out)
-    save_table(estimates, path.with_suffix(".csv"))
+    path = Path(out) / "figures" / name
+    about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     small = Path(out).resolve() == SMALL
     for kind, undated in UNDATED.items():
         if small and kind == "pdf":
@@ -104,10 +161,42 @@ def save(
         else:
             fig.savefig(picture, format=kind, metadata=undated)
         atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
-    if runs is not None:
-        kept = runs.drop(columns="seconds", errors="ignore")
-        save_table(kept.set_index(kept.columns[0]), f"{path}_runs.csv")
-    _save_about(about, path)
+    atomic_write(path.with_suffix(".json"), json.dumps(about | {"alt": alt}, indent=1) + "\n")
+
+
+def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table that `save` wrote, with every digit, so that a picture can be drawn again without a run.
+
+    Parameters
+    ----------
+    name : str
+        Such as "<paper>/fig_1a", or "<paper>/fig_1a_runs" for the runs.
+    out : str or path-like
+        The folder to which `save` wrote.
+    index : str or sequence of str, optional
+        The columns that become the index, by default none.
+
+    Returns
+    -------
+    DataFrame
+        The rows of <out>/figures/<name>.csv.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
+    >>> table = pd.DataFrame({"mean": [0.1]}, index=pd.Index([5], name="d"))
+    >>> save(table, "demo/table_2", ".", parameters=used, notebook="companion_ledger")
+    >>> read("demo/table_2", ".", index="d").loc[5, "mean"].item()
+    0.1
+    """
+    frame = pd.read_csv(Path(out) / "figures" / f"{name}.csv")
+    return frame if index is None else frame.set_index([index] if isinstance(index, str) else list(index))
 
 
 def draw_once(fig):
@@ -134,44 +223,6 @@ def _on_screen(fig, draw=None):
         draw(picture, format="png", dpi=fig.dpi, bbox_inches="tight", metadata=UNDATED["png"])
         fig.on_screen, fig.stale = picture.getvalue(), False
     return fig.on_screen
-
-
-def save_data(
-    frame: pd.DataFrame, name: str, out: str | os.PathLike, *, parameters: dict, notebook: str, **more: Any
-) -> None:
-    """Write a table without a picture: <out>/figures/<name>.csv and .json.
-
-    Parameters
-    ----------
-    frame, name, out, parameters, notebook : DataFrame, str, str or path-like, dict, str
-        As for `save`: the table, saved with its index, and its name, "<paper>/<table>".
-    **more
-        Further entries of the json file.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        As for `save`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
-    >>> save_data(pd.DataFrame({"mean": [0.1]}), "demo/table_1", ".", parameters=used, notebook="companion_ledger")
-    """
-    about, path = provenance(parameters, notebook) | more, _place(name, out)
-    save_table(frame, path.with_suffix(".csv"))
-    _save_about(about, path)
-
-
-def _place(name, out):
-    path = Path(out) / "figures" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _save_about(about, path):
-    atomic_write(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 
 
 def save_table(frame: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -202,8 +253,7 @@ def provenance(parameters, notebook):
     return {
         "parameters": used,
         "versions": {name: version(name) for name in PACKAGES},
-        "commit": _commit(),
-        "code": {"library": library_hash(), "notebook": notebook_hash(_file_of(notebook))},
+        "commit": commit(),
         "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
         "wall_seconds": round(perf_counter() - _started, 1),
     }
@@ -241,42 +291,7 @@ def _shown(value):
     return json.dumps(json.dumps(value)) if isinstance(value, list | str) else value
 
 
-@cache
-def library_hash() -> str:
-    """Return the SHA-256 of the library's code without docstrings, comments and layout."""
-    files = sorted((CHECKOUT / "bandits_lib").rglob("*.py"))
-    found = hashlib.sha256()
-    for file in files:
-        found.update(
-            f"{file.relative_to(CHECKOUT).as_posix()}\n{_code_of(file.read_text(encoding='utf-8'))}\n".encode()
-        )
-    return found.hexdigest()
-
-
-def notebook_hash(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of the code cells of a notebook, without comments and layout if all cells are Python."""
-    cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    try:
-        code = _code_of(code)
-    except SyntaxError:  # a line that only IPython understands
-        pass
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
-def _code_of(text):
-    """Return Python code without docstrings, comments and layout."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(tree)
-
-
-def _commit(folder: Path = CHECKOUT):
+def commit(folder: Path = CHECKOUT):
     """Return the git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
     head = git("rev-parse", "HEAD", folder=folder)
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", folder=folder)

@@ -52,7 +52,7 @@ def test_a_parameter_without_value_and_a_notebook_that_is_not_there_are_refused(
 def test_what_papermill_lets_pass_is_not_saved(notebook, wrong, said):
     """It warns of a name that no notebook has, and gives the notebook any value."""
     with pytest.raises(ValueError, match=said):
-        results.save_data(pd.DataFrame({"x": [1]}), "toy/table", ".", parameters=USED | wrong, notebook=notebook)
+        results.save(pd.DataFrame({"x": [1]}), "toy/table", ".", parameters=USED | wrong, notebook=notebook)
     assert not Path("figures").exists()
 
 
@@ -86,8 +86,9 @@ style.use()
 fig, ax = plt.subplots()
 ax.plot([1, 2], [3, 4])
 frame = pd.DataFrame({"x": [1 / 3]}, index=pd.Index(["rage"], name="algorithm"))
-table = pd.DataFrame({"algorithm": ["rage"], "pulls": [7], "seconds": [0.1]})
-results.save(fig, "p/fig_1", out, estimates=frame, runs=table, parameters=globals(), notebook="nb", alt="words")
+table = pd.DataFrame({"algorithm": ["rage"], "run": [0], "pulls": [7], "seconds": [0.1]})
+results.save(frame, "p/fig_1", out, runs=table, parameters=globals(), notebook="nb")
+results.save_picture(fig, "p/fig_1", out, alt="words")
 """
 
 
@@ -100,14 +101,14 @@ def test_saved_files_are_the_same_in_every_process_and_say_what_they_are(noteboo
     for name in names - {"fig_1.json"}:
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
     assert "0.33333333333333331" in (one / "fig_1.csv").read_text()
-    assert (one / "fig_1_runs.csv").read_text() == "algorithm,pulls\nrage,7\n"
+    assert (one / "fig_1_runs.csv").read_text() == "algorithm,run,pulls\nrage,0,7\n"
     said = json.loads((one / "fig_1.json").read_text())
     assert said["parameters"] == USED | {"out": str(tmp_path / "a")} and said["alt"] == "words" and said["commit"]
     assert said["wall_seconds"] >= 0
 
 
 def test_a_commit_is_dirty_by_changed_code_and_not_by_figures_drawn_anew(tmp_path):
-    assert results._commit(tmp_path) == "unknown" and results.git("status", folder=tmp_path) is None
+    assert results.commit(tmp_path) == "unknown" and results.git("status", folder=tmp_path) is None
     (tmp_path / "figures").mkdir()
     for name in ("code.py", "figures/fig_1.csv"):
         (tmp_path / name).write_text("1")
@@ -115,85 +116,9 @@ def test_a_commit_is_dirty_by_changed_code_and_not_by_figures_drawn_anew(tmp_pat
         results.git(*asked, folder=tmp_path)
     commit = results.git("rev-parse", "HEAD", folder=tmp_path)
     (tmp_path / "figures" / "fig_1.csv").write_text("2")
-    assert results._commit(tmp_path) == commit
+    assert results.commit(tmp_path) == commit
     (tmp_path / "code.py").write_text("2")
-    assert results._commit(tmp_path) == commit + "-dirty"
-
-
-CODE = '''"""A module."""
-
-import math  # for pi
-
-
-def area(radius):
-    """Return an area."""
-    return math.pi * radius**2
-
-
-class Disc:
-    """A disc."""
-
-    radius = 1.0  # metres
-'''
-SAME = [
-    ('"""A module."""', '"""Another\nmodule."""'),
-    ('    """Return an area."""\n', ""),
-    ('    """A disc."""\n', ""),
-    ("  # metres", ""),
-    ("math.pi * radius**2", "(math.pi\n        * radius ** 2)"),
-    ("\n\n\n", "\n"),
-    ('"""Return an area."""', 'r"""Return\n    it."""'),
-]
-OTHER = [("radius**2", "radius**3"), ("1.0", '"""1.0"""'), ("area", "size"), ("import math", "import cmath as math")]
-
-
-@pytest.mark.parametrize(("old", "new", "same"), [(*c, True) for c in SAME] + [(*c, False) for c in OTHER])
-def test_hashes_see_code_and_neither_docstrings_nor_comments_nor_layout(
-    notebook, tmp_path, monkeypatch, old, new, same
-):
-    def hashes(code):
-        (tmp_path / "bandits_lib" / "module.py").write_text(code)
-        cells = [nbformat.v4.new_markdown_cell(code), nbformat.v4.new_code_cell(code)]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "other.ipynb")
-        results.library_hash.cache_clear()
-        return results.library_hash(), results.notebook_hash(tmp_path / "other.ipynb")
-
-    monkeypatch.setattr(results, "CHECKOUT", tmp_path)
-    (tmp_path / "bandits_lib").mkdir()
-    assert old in CODE
-    before, after = hashes(CODE), hashes(CODE.replace(old, new))
-    results.library_hash.cache_clear()
-    assert [one == other for one, other in zip(before, after, strict=True)] == [same, same]
-
-
-def test_the_hash_of_the_library_sees_files_and_their_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "CHECKOUT", tmp_path)
-    found = []
-    for name in ("a.py", "part/b.py"):
-        path = tmp_path / "bandits_lib" / name
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text("x = 1")
-        results.library_hash.cache_clear()
-        found.append(results.library_hash())
-    path.rename(path.with_name("c.py"))
-    results.library_hash.cache_clear()
-    found.append(results.library_hash())
-    results.library_hash.cache_clear()
-    assert len(set(found)) == 3
-
-
-def test_a_notebook_with_lines_of_ipython_has_a_hash_too(tmp_path):
-    found = []
-    for line in ("%matplotlib inline", "!ls", "!ls -l"):
-        cell = nbformat.v4.new_code_cell(f"{line}\nx = 1")
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "magic.ipynb")
-        found.append(results.notebook_hash(tmp_path / "magic.ipynb"))
-    assert len(set(found)) == 3 and all(len(one) == 64 for one in found)
-
-
-def test_every_json_says_the_code_of_library_and_notebook(notebook, tmp_path):
-    code = results.provenance(USED, notebook)["code"]
-    assert code == {"library": results.library_hash(), "notebook": results.notebook_hash(tmp_path / "nb.ipynb")}
+    assert results.commit(tmp_path) == commit + "-dirty"
 
 
 def test_a_kernel_moves_to_the_notebooks_only_from_elsewhere_in_the_checkout(tmp_path, monkeypatch):
@@ -213,16 +138,44 @@ def test_a_small_run_saves_what_the_screen_shows_and_draws_it_once(notebook, tmp
     counted = functools.wraps(draw)(lambda *given, **how: drawings.append(given) or draw(*given, **how))
     monkeypatch.setattr(FigureCanvasAgg, "print_png", counted)
     monkeypatch.setattr(results, "SMALL", tmp_path)
-    told = {"estimates": pd.DataFrame({"x": [1]}), "parameters": USED, "notebook": notebook, "alt": "words"}
+    results.save(pd.DataFrame({"x": [1]}), "p/fig_1", tmp_path, parameters=USED, notebook=notebook)
     with plt.rc_context():
         style.use()
         fig, ax = plt.subplots()
     shown, once = print_figure(fig, "png"), len(drawings)
     plt.close(fig)
-    results.save(fig, "p/fig_1", tmp_path, **told)
+    results.save_picture(fig, "p/fig_1", tmp_path, alt="words")
     saved = tmp_path / "figures" / "p" / "fig_1.png"
     assert saved.read_bytes() == shown and len(drawings) == once
     assert not saved.with_suffix(".pdf").exists()
     ax.set_xlabel("another label")
-    results.save(fig, "p/fig_1", tmp_path, **told)
+    results.save_picture(fig, "p/fig_1", tmp_path, alt="words")
     assert saved.read_bytes() != shown and len(drawings) == 2 * once
+
+
+def test_what_was_saved_is_read_with_every_digit(notebook, tmp_path):
+    frame = pd.DataFrame({"d": [5, 10], "rule": ["rage", "alba"], "mean": [1 / 3, 1e-300]}).set_index(["d", "rule"])
+    results.save(frame, "p/fig_1", tmp_path, parameters=USED, notebook=notebook)
+    pd.testing.assert_frame_equal(results.read("p/fig_1", tmp_path, index=["d", "rule"]), frame, check_exact=True)
+    with pytest.raises(FileNotFoundError):
+        results.save_picture(plt.figure(), "p/fig_2", tmp_path, alt="words")
+
+
+def test_the_comparison_is_printed_and_kept_and_published_files_are_not_compared_with_themselves(
+    notebook, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(results, "CHECKOUT", tmp_path)
+    rows = pd.DataFrame({"algorithm": ["rage", "rage"], "run": [0, 1], "pulls": [7, 9]})
+    told = {"runs": rows, "parameters": USED, "notebook": notebook}
+    results.save(rows, "p/fig_1", tmp_path, **told)
+    assert not capsys.readouterr().out
+    results.save(rows, "p/fig_1", tmp_path / "build", **told)
+    assert capsys.readouterr().out == "p/fig_1: 2 of 2 rows equal the published ones\n"
+    about = json.loads((tmp_path / "build" / "figures" / "p" / "fig_1.json").read_text())
+    assert about["published"] == {"compared": 2, "equal": 2, "left_out": {}, "differs": ""}
+    results.save(rows.assign(pulls=[7, 8]), "p/fig_1", tmp_path / "build", **told | {"runs": rows.assign(pulls=[7, 8])})
+    said = capsys.readouterr().out
+    assert said.splitlines() == [
+        "p/fig_1: 1 of 2 rows equal the published ones",
+        "DIFFERS: rage, run = 1: pulls is 8, published 9",
+    ]

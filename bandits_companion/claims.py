@@ -9,7 +9,19 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bandits_companion import registry, verdicts
-from bandits_companion.claims_table import COLUMNS, NO_CONTROL, csv_of, holds_for, judged, rounded, told
+from bandits_companion.claims_table import (
+    CHANGED,
+    COLUMNS,
+    MEASURED,
+    NO_CONTROL,
+    RULE,
+    csv_of,
+    holds_for,
+    judged,
+    read_file,
+    rounded,
+    told,
+)
 from bandits_companion.registry import Entry
 from bandits_lib.files import atomic_write
 from bandits_lib.simulate.intervals import Interval, runs_needed
@@ -154,11 +166,61 @@ def _row(claim):
         rounded(verdicts.detects(rule, claim.interval)),
         rounded(claim.more),
         entry.why.get(letter or "–", ""),
+        "",
     )
 
 
 def _untestable(entry):
     return Claim(entry, Interval(0.0, -float("inf"), float("inf")))
+
+
+def rejudge(figures: str | PathLike) -> list[str]:
+    """Give the stored claims the words and criteria that claims.yaml has now; return the ids with another criterion.
+
+    Parameters
+    ----------
+    figures : str or path-like
+        The folder figures, whose claims/<notebook>.csv are written anew. Measured numbers stay. The column `changed`
+        of a claim whose criterion changed says so, until its notebook is run again.
+
+    Returns
+    -------
+    list of str
+        The ids of the claims whose criterion changed.
+
+    Raises
+    ------
+    ValueError
+        If claims.yaml lacks a claim, or names a control that was not measured.
+
+    Examples
+    --------
+    >>> rejudge("nowhere")
+    []
+    """
+    entries, changed = registry.find(), []
+    for file in sorted((Path(figures) / "claims").glob("*.csv")):
+        rows = [_rejudged(entries, row) for row in read_file(file).to_dict("records")]
+        changed += [row["id"] for row in rows if row["changed"]]
+        atomic_write(file, csv_of(pd.DataFrame(rows, columns=COLUMNS)))
+    return changed
+
+
+def _rejudged(entries, row):
+    """Return the row of a claim with its present words, and with another letter if its criterion changed."""
+    if (id := row["id"]) not in entries:
+        raise ValueError(f"claims.yaml has no {id}, which was measured: run its notebook again")
+    entry = entries[id]
+    if not isnan(entry.rule.printed):  # the wider one of the printed error and our own was stored
+        entry = entry._replace(rule=entry.rule._replace(half=max(entry.factor * entry.error, row["printed_half"])))
+    numbers = {name: [row[f"{name}{end}"] for end in MEASURED] for name in ("", "loser_", "winner_")}
+    controls = [Interval(*numbers[f"{name}_"]) if getattr(entry, name) else None for name in ("loser", "winner")]
+    if any(control is not None and isnan(control[0]) for control in controls):
+        raise ValueError(f"claim {id} names a control that was not measured: run its notebook again")
+    now = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
+    if [str(now[name]) for name in RULE] == [str(row[name]) for name in RULE]:
+        return now | {name: row[name] for name in ("letter", "detects", "more", "changed")}
+    return now | {"changed": CHANGED}
 
 
 def show(claims: Sequence[Claim]) -> pd.DataFrame:

@@ -33,7 +33,8 @@ COLUMNS = [
     *MEASURED,
     "error",
 ]
-COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation"]
+COLUMNS += [*LOSER, *WINNER, "slack", "untestable", "letter", "detects", "more", "explanation", "changed"]
+CHANGED = "criterion changed after the run"
 WORDS = ["graded", "side", "loser", "loser_letter", "winner", "winner_letter"]
 DIGITS, ZERO = 12, 1e-13  # kept of a measured number, and what counts as 0: the rest depends on the processor
 NUMBERS = [c for c in (*RULE, "sampled", *MEASURED, "error", *LOSER, *WINNER, "detects", "more") if c not in WORDS]
@@ -243,6 +244,7 @@ def _judgement(rows):
     text, program, outcome, note = _outcome(rows)
     others = {_outcome(rows, margin)[2] for margin in (0.5, 2.0)} - {outcome}
     notes = [note, f"{MARGINS}: {' or '.join(sorted(others))}" if others else ""]
+    notes += [CHANGED] if any(row["changed"] for row in rows) else []
     if text == "H" and program not in "–H":
         notes.append(f"in the published program: {LETTERS[program]}")
     shown = [deciding(rows, kind) for kind in ("text", "program")]

@@ -257,3 +257,45 @@ def test_claims_are_read_in_the_order_of_the_papers(written):
         leave(written, [claim(f"{notebook}/a", 0.5)])
     found = ledger.read(written / "figures" / "claims")["id"].str.partition("/")[0].tolist()
     assert found == ["fiez2019_9", "jedra2020_1", "jedra2020_2", "weltz2023_1", "toy2020_1"]
+
+
+# --- judged again after the run
+
+
+def rejudged(folder, **changes):
+    """Rows of the stored claims after entries of claims.yaml were changed."""
+    content = {f"fiez2019_x/{id}": CONTENT[id] | changes.get(id, {}) for id in CONTENT}
+    (folder / "claims.yaml").write_text(yaml.safe_dump(content))
+    changed = claims.rejudge(folder / "figures")
+    rows = claims.read_file(folder / "figures" / "claims" / "fiez2019_x.csv").set_index("id")
+    return changed, rows.rename(index=lambda id: id.partition("/")[2]).assign(id=rows.index)
+
+
+def test_claims_judged_again_by_the_same_criteria_are_the_same_bytes(written):
+    claims.save(all_measured(), written)
+    file = written / "figures" / "claims" / "fiez2019_x.csv"
+    before = file.read_bytes()
+    assert rejudged(written)[0] == [] and file.read_bytes() == before
+
+
+def test_another_criterion_gives_another_letter_and_says_so_and_other_words_do_not(written):
+    claims.save(all_measured(), written)
+    changed, rows = rejudged(written, linear={"closeness": "accuracy"}, below={"quote": "is smaller"})
+    assert changed == ["fiez2019_x/linear@text_sd", "fiez2019_x/linear@program"]
+    assert rows.loc["linear@text_sd", ["letter", "changed"]].tolist() == ["F", "criterion changed after the run"]
+    assert rows.loc["below", ["quote", "letter", "changed"]].tolist() == ["is smaller", "L", ""]
+    assert rows.loc["linear@text_sd", "estimate"] == 1.2, "what was measured stays"
+    assert "criterion changed after the run" in ledger.sentences(rows).loc["fiez2019_x/linear", "note"]
+    assert rejudged(written, linear={"closeness": "accuracy"})[0] == changed, "until the notebook is run again"
+    claims.save(all_measured(), written)
+    assert rejudged(written, linear={"closeness": "accuracy"})[0] == []
+
+
+def test_a_control_that_was_not_measured_and_a_claim_without_entry_are_refused(written):
+    claims.save(all_measured(), written)
+    with pytest.raises(ValueError, match="fiez2019_x/below names a control that was not measured: run its notebook"):
+        rejudged(written, below={"loser": "E"})
+    text = yaml.safe_dump({f"fiez2019_x/{id}": said for id, said in CONTENT.items() if id != "cell"})
+    (written / "claims.yaml").write_text(text)
+    with pytest.raises(ValueError, match="claims.yaml has no fiez2019_x/cell, which was measured"):
+        claims.rejudge(written / "figures")

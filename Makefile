@@ -13,7 +13,7 @@ export VECLIB_MAXIMUM_THREADS = 1
 # Notebooks draw inline, whatever the shell's MPLBACKEND is, and no process compiles what another has compiled.
 unexport MPLBACKEND PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup figures paper test test-all lab bench processors book notebooks lint clean
+.PHONY: help setup figures paper verify redraw test test-all lab bench processors book notebooks lint clean
 
 help:           ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,8 +33,14 @@ $(STAMP): requirements.lock pyproject.toml
 figures: $(STAMP) ## execute all notebooks at their small default parameters into build/; ends with totals and build/index.html
 	$(PY) notebooks/run.py figures
 
-paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [REDRAW=why] [SCHEDULER=tcp://...]
-	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(REDRAW),--redraw '$(REDRAW)')
+paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [WHY="why digits change"] [SCHEDULER=tcp://...]
+	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(WHY),--why '$(WHY)')
+
+verify: $(STAMP) ## play a few runs of each rule at the papers' scale, and compare every row with the published one: [FIGURE=fiez2019/1a] [RUNS=3]
+	$(PY) notebooks/run.py verify --figure '$(FIGURE)' --runs $(or $(RUNS),3)
+
+redraw: $(STAMP) ## draw published pictures again from the committed csv files, in seconds: FIGURE=fiez2019/1a
+	$(PY) notebooks/run.py redraw '$(FIGURE)'
 
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600
 

@@ -9,8 +9,9 @@ import os
 import sys
 from importlib.metadata import EntryPoint
 from multiprocessing import forkserver, get_context, parent_process
-from threading import Thread
+from threading import Thread, local
 
+import psutil
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
@@ -30,8 +31,33 @@ def fork_kernels():
     factory.default_provisioner_name = NAME
 
 
+_ended = local()
+
+
+def ended_cpu_seconds():
+    """Return the CPU seconds of the kernels that this thread has ended, with their workers."""
+    return getattr(_ended, "seconds", 0.0)
+
+
+def cpu_seconds(pid):
+    """Return the CPU seconds of a process and of those that it started; 0 if it has ended."""
+    try:
+        process = psutil.Process(pid)
+        return sum(sum(one.cpu_times()[:4]) for one in (process, *process.children(recursive=True)))
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
 class UninterruptedEnd(AsyncKernelManager):
-    """A manager that ends kernels without an interrupt, which a kernel may catch and report after its last cell."""
+    """A manager that ends kernels without an interrupt, which a kernel may catch and report after its last cell.
+
+    Before it ends a kernel, it adds the CPU time of the kernel and of its workers to what its thread has used.
+    """
+
+    async def shutdown_kernel(self, *options, **more):  # type: ignore[override]
+        if self.provisioner is not None and (pid := getattr(self.provisioner, "pid", None)) is not None:
+            _ended.seconds = ended_cpu_seconds() + cpu_seconds(pid)
+        await super().shutdown_kernel(*options, **more)
 
     async def _async_interrupt_kernel(self):
         if not self.shutting_down:

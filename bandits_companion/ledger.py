@@ -429,8 +429,13 @@ def _counted(found, kind):
 
 
 def fill_readme(text, claims, errata=None):
-    """Return the README with totals and figures between `<!-- totals -->`, `<!-- end totals -->`, and the like."""
-    for place, block in {"totals": totals_block(claims, errata), "figures": figures_block(claims)}.items():
+    """Return the README with its totals and figures."""
+    return filled(text, {"totals": totals_block(claims, errata), "figures": figures_block(claims)})
+
+
+def filled(text, blocks):
+    """Return a page with {place: block} between `<!-- place -->` and `<!-- end place -->`."""
+    for place, block in blocks.items():
         before, _, rest = text.partition(f"<!-- {place} -->\n")
         _, end, after = rest.partition(f"<!-- end {place} -->")
         if not end:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import struct
+from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -26,9 +27,11 @@ from jinja2 import Environment
 
 from bandits_companion import claims_table
 from bandits_companion.claims_table import holds_for, judged, position, read_file, told
+from bandits_companion.ledger import markdown
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS
 from bandits_lib.figures import parameters
-from bandits_lib.figures.results import ELSEWHERE
+from bandits_lib.figures.comparison import Comparison
+from bandits_lib.figures.parameters import ELSEWHERE
 from bandits_lib.files import atomic_write
 from bandits_lib.simulate.own_rule import NEEDS, OWN
 
@@ -92,7 +95,7 @@ def shown(path, root):
 def figures(run):
     """Return (notebook, json beside the figure) of every figure below <out>/figures."""
     described = sorted((run.out / "figures").glob("*/*.json"))
-    return [(drawn_by(file), file) for file in described if file.with_suffix(".png").exists()]
+    return [(drawn_by(file), file) for file in described if "alt" in json.loads(file.read_text(encoding="utf-8"))]
 
 
 def _in_papers_order(pair):
@@ -230,6 +233,7 @@ class Played(NamedTuple):
 
     name: str
     seconds: float
+    cpu: float  # seconds of its kernel and of the kernel's workers
     message: str  # how it went
     error: str  # last line of its error, "" without any
 
@@ -256,6 +260,40 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
         lines.append(f"all {len(claims)} claims with intervals and letters: {shown(page / LIST, root)}")
     beside = "beside the one at the papers' scale, " if run.beside else ""
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
+
+
+def compared(folder, names):
+    """Return the comparison of all rows that notebooks saved below a folder figures/ with the published ones."""
+    found = []
+    for described in sorted(Path(folder).glob("*/*.json")):
+        about = json.loads(described.read_text(encoding="utf-8"))
+        if "published" in about and drawn_by(described) in names:
+            found.append((named(described), Comparison(**about["published"])))
+    left_out: Counter[str] = Counter()
+    for name, one in found:
+        left_out.update({f"{name}: {reason}": rows for reason, rows in one.left_out.items()})
+    differs = "\n".join(f"{name}: {one.differs}" for name, one in found if one.differs)
+    compared, equal = sum(one.compared for _, one in found), sum(one.equal for _, one in found)
+    return Comparison(compared, equal, dict(left_out), differs)
+
+
+def in_words(found):
+    """Return lines on a comparison: the rows that were not compared, by reason, those that differ, and the total."""
+    lines = [f"not compared, {rows:,} rows of {reason}" for reason, rows in found.left_out.items()]
+    lines += [f"DIFFERS {line}" for line in found.differs.splitlines()]
+    return [*lines, f"{found.equal:,} of {found.compared:,} rows equal the published ones on this machine."]
+
+
+def minutes(plan):
+    """Return a table in Markdown: for each paper the CPU minutes of its notebooks, by the entries of paper.yaml."""
+    columns = {"make paper": "minutes", "make verify": "verify_minutes"}
+    rows = [
+        {"paper": name.partition("_")[0]} | {of: entry[key] for of, key in columns.items()}
+        for name, entry in plan.items()
+    ]
+    sums = pd.DataFrame(rows).groupby("paper").sum()
+    sums.loc["all"] = sums.sum()
+    return markdown(sums.round().astype(int).reset_index())
 
 
 def count(number, word):
@@ -312,7 +350,7 @@ def duration(minutes):
 
 
 COPIED = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/example_*.py"]
-COPIED += ["notebooks/reports/*.md", "figures/claims/*.csv", "figures/explored/*.csv", "figures/*/*.json"]
+COPIED += ["notebooks/reports/*.md", "figures/claims/*.csv", "figures/*/*.json"]
 COPIED += ["figures/*.md", "figures/*.csv", "figures/ledger/*.md", "figures/reports/*.md"]
 RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
 

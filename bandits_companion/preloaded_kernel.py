@@ -16,6 +16,5 @@ from bandits_lib.figures import bars, display, results, style  # noqa: E402, F40
 
 pandas.set_option("display.max_columns", 20)  # as pandas sets it where it is imported by a kernel
 compile_kernels(processes=1)
-results.library_hash()  # stands beside each figure
 gc.collect()
 gc.freeze()  # garbage collections of the forks leave out what is loaded here

@@ -5,8 +5,9 @@ python notebooks/run.py own FILE.py:FUNCTION [-p runs 5]   a rule of your own in
 python notebooks/run.py parameters [NAME ...]              parameters for -p, and rules whose runs `runs` does not set
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
-python notebooks/run.py paper --redraw "why" ...           a new seed, because code that matters has changed
-python notebooks/run.py explored FOLDER                    keep the claims of an exploration   -> figures/explored
+python notebooks/run.py verify [--figure fiez2019/1a] [--runs 3]     few runs at the papers' scale  -> build/verify
+python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the committed csv
+python notebooks/run.py rejudge                            the measured claims by the present claims.yaml -> figures
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
@@ -15,9 +16,12 @@ python notebooks/run.py lab                                JupyterLab on a copy 
 import argparse
 import json
 import os
+import platform
+import re
 import shutil
 import sys
 import time
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +32,9 @@ try:
     import nbclient
     import nbformat
     import papermill
+    import papermill.iorw
+    import papermill.parameterize
+    import threadpoolctl
     import yaml
 except ModuleNotFoundError as error:
     sys.exit(f"run.py: this Python has no {error.name}: run `make setup`, then `. .venv/bin/activate`")
@@ -38,24 +45,16 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 FEW = 3  # notebooks with kernels of their own; more are forked from one process
 AT_ONCE = 2  # notebooks at the papers' scale: while one draws, the runs of the other use the cores
 LEDGER = "companion_ledger"  # merges the claims of all others, so it runs last
-LONGEST = (
-    "jedra2020_5_many_arms",
-    "jedra2020_3_track_and_stop",
-    "jedra2020_4_sphere",
-    "companion_your_own_arms",
-    "weltz2023_3_head",
-    "fiez2019_5b_many_arms",
-)  # these start first, so that none of them runs alone at the end
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")  # as in the Makefile; kernels inherit it
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every kernel prints a debugger's warning
 
 import numpy as np  # after the threads, which it reads
 
-from bandits_companion import claims_table, forked_kernels, notebook_runs, seals
+from bandits_companion import claims, claims_table, forked_kernels, ledger, notebook_runs, seals
 from bandits_companion.notebook_runs import Played, duration
 from bandits_lib import instances
-from bandits_lib.figures import parameters
+from bandits_lib.figures import parameters, results
 from bandits_lib.files import atomic_write, locked
 from bandits_lib.simulate import own_rule
 
@@ -122,6 +121,18 @@ def execute(name: str, parameters: dict, run: notebook_runs.Run, progress: bool 
     return "done"
 
 
+def redraw_notebook(name: str) -> str:
+    """Execute only the cells tagged `draw`, which read the published csv files and write the pictures beside them."""
+    notebook = papermill.iorw.load_notebook_node(str(NOTEBOOKS / f"{name}.ipynb"))
+    given = {**published_parameters(name), "out": ".."}
+    notebook.cells = [cell for cell in notebook.cells if {"parameters", "draw"} & {*cell.metadata.get("tags", [])}]
+    if not any("draw" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        raise ValueError(f"{name} has no cell tagged `draw`")
+    notebook = papermill.parameterize.parameterize_notebook(notebook, given)
+    nbclient.NotebookClient(notebook, kernel_name="python3", **KERNEL).execute()
+    return "done"
+
+
 def refresh(name: str) -> str:
     """Re-execute a committed notebook in place; if it fails, the file stays as it is."""
     path = NOTEBOOKS / f"{name}.ipynb"
@@ -163,13 +174,14 @@ def strip(notebook: nbformat.NotebookNode) -> None:
 
 def attempt(function, name: str, *arguments) -> Played:
     """Run `function(name, ...)` and return how it ended; a notebook that fails does not stop the others."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), forked_kernels.ended_cpu_seconds()
     try:
         message, error = function(name, *arguments), ""
     except Exception as failure:
         error = notebook_runs.last_line(failure)
         message = f"FAILED\n{failure}" if function is refresh else f"FAILED  {error}"  # `refresh` keeps no copy
-    return Played(name, time.perf_counter() - start, message, error)
+    cpu = forked_kernels.ended_cpu_seconds() - before
+    return Played(name, time.perf_counter() - start, cpu, message, error)
 
 
 def fork_kernels_of(names) -> None:
@@ -195,7 +207,10 @@ def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list
         print(f"{len(names)} notebooks, {cores} at a time; a line when one is done:", flush=True)
     if meanwhile:
         meanwhile()
-    others = sorted((name for name in names if name != LEDGER), key=lambda name: name not in LONGEST)
+    file = NOTEBOOKS / "paper.yaml"
+    plan = (yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None) or {}
+    cost = {name: entry.get("verify_minutes", 0) for name, entry in plan.items()}  # the longest starts first
+    others = sorted((name for name in names if name != LEDGER), key=lambda name: -cost.get(name, 0))
     for group in (others, [name for name in names if name == LEDGER]):
         for one in at_once(cores, [(function, name, *arguments) for name in group]):
             print(f"{one.name:<40} {one.seconds:6.1f} s  {one.message}", flush=True)
@@ -224,7 +239,9 @@ def figures(names: list[str], given: dict) -> bool:
     played = side_by_side(execute, selected, given, run, meanwhile=partial(notebook_runs.led_to, run))
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
-    return all_ran(played)
+    found = notebook_runs.compared(run.out / "figures", selected)
+    print("\n".join(notebook_runs.in_words(found)))
+    return all_ran(played) and found.equal == found.compared
 
 
 def say_what_runs_leaves(names: list[str], given: dict) -> None:
@@ -294,22 +311,39 @@ def show_parameters(names: list[str]) -> bool:
     return True
 
 
-def paper_plan(paper: str, figure: str) -> dict[str, dict]:
-    """Return the entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
+def paper_entries() -> dict[str, dict]:
+    """Return the entries of paper.yaml, one for each notebook."""
     entries = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8")) or {}
     if missing := set(known_names()) ^ set(entries):
         raise ValueError(f"paper.yaml must have one entry for each notebook; correct {', '.join(sorted(missing))}")
+    return entries
+
+
+def paper_plan(paper: str, figure: str) -> dict[str, dict]:
+    """Return the entries of paper.yaml that belong to a paper or a figure, in the order of their names."""
+    entries = paper_entries()
     plan = {
         name: entries[name]
         for name in known_names()
         if (not paper or name.startswith(f"{paper}_")) and (not figure or figure in entries[name]["figures"])
     }
-    if plan and LEDGER in entries:  # the ledger takes up the claims of every run
-        plan[LEDGER] = entries[LEDGER]
     if not plan:
         known = sorted({name.split("_")[0] for name in entries} | {f for e in entries.values() for f in e["figures"]})
         raise ValueError(f"nothing belongs to paper {paper!r}, figure {figure!r}; known are {', '.join(known)}")
     return plan
+
+
+def write_minutes(key: str, played: list[Played]) -> None:
+    """Write the CPU minutes of notebooks into paper.yaml, as `minutes` or `verify_minutes`, and sums into docs/."""
+    file, page = NOTEBOOKS / "paper.yaml", ROOT / "docs" / "paper_scale.md"
+    text = file.read_text(encoding="utf-8")
+    for one in played:
+        if not one.error:
+            text = re.sub(rf"(?m)(^{one.name}:\n(?:  .*\n)*?  {key}: )\S+", rf"\g<1>{one.cpu / 60:.2g}", text)
+    atomic_write(file, text)
+    if page.exists():
+        table = notebook_runs.minutes(yaml.safe_load(text))
+        atomic_write(page, ledger.filled(page.read_text(encoding="utf-8"), {"minutes": table}))
 
 
 def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
@@ -336,38 +370,101 @@ def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], fol
     return jobs
 
 
-def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, redraw: str = "") -> bool:
-    """Run at the papers' scale: into figures/ with the computed seeds, into a folder of its own with another seed."""
+def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why: str = "") -> bool:
+    """Run at the papers' scale: into figures/ with the edition's seeds, into a folder of its own with another seed."""
     if seed is not None and seed < 0:
         raise ValueError(f"the seed must be 0 or more; it is {seed}")
     plan, log = paper_plan(paper, figure), ROOT / "figures" / "seeds.csv"
+    plan |= {LEDGER: paper_entries()[LEDGER]}  # it takes up the claims of every run
     papers = list(dict.fromkeys(name.partition("_")[0] for name in plan if not name.startswith("companion_")))
-    whole = [one for one in papers if not figure]  # only whole papers are sealed runs
+    whole = [one for one in papers if not figure]  # only runs of whole papers are listed
     if seed is None:
         seals.check_committed()
-    why = dict.fromkeys(whole, redraw)
-    seeds = {one: seals.seed(one, NOTEBOOKS, log, why.get(one, "")) if seed is None else seed for one in papers}
+    seeds = {one: seals.seed(one, log) if seed is None else seed for one in papers}
     folder = ROOT if seed is None else ROOT / "build" / f"seed_{seed}"
     jobs = paper_jobs(plan, scheduler, seeds, folder)
     announce(plan, seeds, folder / "figures")
     if seed is None:
-        seals.begin(whole, seeds, log, redraw)
+        seals.begin(whole, seeds, log, why)
     fork_kernels_of(jobs)
     started = time.perf_counter()
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
     beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
-    said = "computed seeds" if seed is None else f"seed {seed}"
+    said = "the edition's seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     for group in paper_groups(plan):
         if group == [LEDGER] and seed is None and all_ran(played):  # its reports say how many runs ended
-            for one in papers:
-                seals.stamp(one, NOTEBOOKS, ROOT / "figures", jobs)
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
         for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
             played.append(one)
-    print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "computed seeds"))
+    if seed is None and not scheduler:
+        write_minutes("minutes", played)
+    print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "the edition's seeds"))
+    return all_ran(played)
+
+
+def published_parameters(name: str) -> dict:
+    """Return the parameters of a notebook's published figures, with this machine's folders and one process."""
+    given = {key: known.default for key, known in parameters_of(name).items()} | paper_entries()[name]["parameters"]
+    return {key: value for key, value in given.items() if key not in (*parameters.ELSEWHERE, "own")}
+
+
+FEW_RUNS = 3  # of each rule in a verification
+VERIFIED = ("date", "commit", "processor", "kernels", "runs", "of", "rows", "equal", "not_compared", "cpu_minutes")
+
+
+def verify(figure: str, runs: int) -> bool:
+    """Play a few runs of each rule at the published parameters, and compare them with the published rows."""
+    if runs < 1:
+        raise ValueError(f"--runs must be 1 or more; it is {runs}")
+    plan, started = paper_plan("", figure), time.perf_counter()
+    folder = ROOT / "build" / "verify"
+    shutil.rmtree(folder, ignore_errors=True)
+    jobs, all_runs = {}, True
+    for name, entry in plan.items():
+        published = published_parameters(name)
+        given = parameters.at_most(published, runs)
+        all_runs = all_runs and given == published
+        given |= {} if given == published else entry.get("verify", {})
+        jobs[name] = {**given, "out": "../build/verify", "n_jobs": 1}
+        check_parameters(name, jobs[name])
+    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, None, f"with at most {runs} runs of each rule")
+    played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
+    if all_runs or runs == FEW_RUNS:
+        write_minutes("minutes" if all_runs else "verify_minutes", played)
+    found = notebook_runs.compared(run.out / "figures", [one.name for one in played])
+    cpu = sum(one.cpu for one in played) / 60
+    print(f"\n{notebook_runs.count(len(played), 'notebook')} in {duration((time.perf_counter() - started) / 60)}")
+    print("\n".join(notebook_runs.in_words(found)))
+    if not all_ran(played):
+        return False
+    values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), results.commit(), processor(), kernels(), runs)
+    values += (figure or "all", found.compared, found.equal, sum(found.left_out.values()), f"{cpu:.1f}")
+    seals.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
+    return found.compared == found.equal > 0
+
+
+def processor() -> str:
+    """Return the name of the processor, as Linux or Python know it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"(?m)^model name\s*:\s*(.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def kernels() -> str:
+    """Return the kernels that the library of linear algebra chose for this processor."""
+    return " ".join(sorted({one.get("architecture") or one["internal_api"] for one in threadpoolctl.threadpool_info()}))
+
+
+def redraw(names: list[str]) -> bool:
+    """Draw the pictures of notebooks or figures again from the committed csv files, without a run."""
+    plan = paper_entries()
+    wanted = [name for given in names for name in (paper_plan("", given) if "/" in given else select([given]))]
+    if unknown := [name for name in wanted if not plan[name]["figures"]]:
+        raise ValueError(f"{unknown[0]} has no figures")
+    played = side_by_side(redraw_notebook, [*dict.fromkeys(wanted)])
     return all_ran(played)
 
 
@@ -375,7 +472,7 @@ def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> Non
     total = duration(sum(entry["minutes"] for entry in plan.values()))
     said = ", ".join(f"{paper} {seed}" for paper, seed in seeds.items())
     print(
-        f"About {total}, measured on 2 cores (here {joblib.cpu_count()} cores). "
+        f"About {total} of one core's time; {joblib.cpu_count()} cores share it. "
         f"Seeds: {said}. {figures.relative_to(ROOT)}/:"
     )
     for name, entry in plan.items():
@@ -383,11 +480,12 @@ def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> Non
     print("If the run is stopped, give the same command again: it continues where it was.", flush=True)
 
 
-def keep_explored(folder: str) -> bool:
-    """Copy the claims of a run with another seed than the computed ones to figures/explored."""
-    kept = seals.keep_explored(ROOT / folder / "figures", ROOT, seals.sealed_seeds(ROOT / "figures" / "seeds.csv"))
-    print(f"kept the claims of {len(kept)} notebooks in figures/explored")
-    return True
+def rejudge() -> bool:
+    """Judge the measured claims again by the criteria and words in claims.yaml, and write all pages anew."""
+    changed = claims.rejudge(ROOT / "figures")
+    print(f"{len(changed)} claims have another criterion than in their run{': ' * bool(changed)}{', '.join(changed)}")
+    run = notebook_runs.Run(ROOT, ROOT / "build" / "paper", NOTEBOOKS, None, "at the papers' scale")
+    return all_ran(side_by_side(lambda name: execute(name, {**published_parameters(name), "out": ".."}, run), [LEDGER]))
 
 
 def lab() -> None:
@@ -425,9 +523,13 @@ def main() -> int:
     for option in ("--paper", "--figure", "--scheduler"):
         large.add_argument(option, default="")
     large.add_argument("--seed", type=int)
-    large.add_argument("--redraw", default="", metavar="WHY")
+    large.add_argument("--why", default="")
+    check = commands.add_parser("verify")
+    check.add_argument("--figure", default="")
+    check.add_argument("--runs", type=int, default=FEW_RUNS)
+    commands.add_parser("redraw").add_argument("names", nargs="+", metavar="NAME")
     commands.add_parser("parameters").add_argument("names", nargs="*", metavar="NAME")
-    commands.add_parser("explored").add_argument("folder", metavar="FOLDER")
+    commands.add_parser("rejudge")
     commands.add_parser("changes").add_argument("revision", metavar="REVISION")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
     commands.add_parser("lab")
@@ -442,11 +544,15 @@ def main() -> int:
             given = {name: parameters.typed(value) for name, value in args.parameters}
             success = own(args.rule, given, args.notebooks)
         elif args.command == "paper":
-            success = paper(args.paper, args.figure, args.scheduler, args.seed, args.redraw)
+            success = paper(args.paper, args.figure, args.scheduler, args.seed, args.why)
+        elif args.command == "verify":
+            success = verify(args.figure, args.runs)
+        elif args.command == "redraw":
+            success = redraw(args.names)
         elif args.command == "parameters":
             success = show_parameters(args.names)
-        elif args.command == "explored":
-            success = keep_explored(args.folder)
+        elif args.command == "rejudge":
+            success = rejudge()
         elif args.command == "changes":
             seals.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
             success = True

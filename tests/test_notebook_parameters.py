@@ -7,6 +7,7 @@ printed text of its cells, as far as they are the same in every run.
 import ast
 import functools
 import io
+import itertools
 import re
 import shutil
 from contextlib import redirect_stdout
@@ -22,7 +23,8 @@ from matplotlib.figure import Figure
 
 from bandits_lib import data
 from bandits_lib.figures import parameters
-from bandits_lib.figures.results import ELSEWHERE
+from bandits_lib.figures.parameters import COUNT, ELSEWHERE
+from bandits_lib.simulate import fingerprint
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 PARAMETERS = {path.stem: parameters.read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
@@ -37,7 +39,6 @@ EACH = [
     for name in known
     if name not in ELSEWHERE and (notebook, name) not in UNSEEN and not known[name].comment.startswith(UNUSED)
 ]
-RUNS = re.compile(r"runs|\w+_runs|\w+_instances|instances_per_size|draws|arm_sets")  # how often something is drawn
 FEW = 3
 TIMED = re.compile(r"^azizi2022_8_1_adaptive/peace_cost,.*\n", re.MULTILINE)  # a claim of seconds
 
@@ -176,7 +177,11 @@ def few(default):
 
 def small(notebook):
     """{name: value} of the small run that others are compared with."""
-    drawn = {name: few(known.default) for name, known in PARAMETERS[notebook].items() if RUNS.fullmatch(name)}
+    drawn = {
+        name: few(known.default)
+        for name, known in PARAMETERS[notebook].items()
+        if COUNT.fullmatch(name) and not name.endswith("steps")
+    }
     return drawn | SMALL.get(notebook, {})
 
 
@@ -312,6 +317,7 @@ def test_processes_a_checkpoint_and_another_folder_change_nothing(notebook, smal
     known = PARAMETERS[notebook]
     given = {name: value for name, value in given.items() if name in known}
     for _ in range(2):  # the second run reads the checkpoint
+        fingerprint._of_cell.update(calls=itertools.count())
         assert shown(notebook, given, tmp_path / "out") == small_run(notebook)
     read = "checkpoint" in known and not known["checkpoint"].comment.startswith(UNUSED)
     assert read == (tmp_path / "kept").exists() and not list((tmp_path / "out").iterdir())

@@ -21,6 +21,7 @@ from papermill.cli import papermill
 
 from bandits_companion import notebook_runs, registry
 from bandits_companion.claims_table import COLUMNS
+from bandits_lib.figures import parameters
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -122,11 +123,34 @@ def test_paper_yaml_has_an_entry_for_every_notebook():
 @each_notebook
 def test_paper_yaml_fits_the_parameters_cell(name):
     entry = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[name]
-    assert set(entry) == {"minutes", "figures", "parameters"}
-    assert entry["minutes"] > 0
+    assert set(entry) - {"verify"} == {"minutes", "verify_minutes", "figures", "parameters"}
+    assert entry["minutes"] > 0 and entry["verify_minutes"] > 0
     assert all(re.fullmatch(r"([a-z]+\d{4}|companion)/[\w.]+", figure) for figure in entry["figures"])
     assert "out" not in entry["parameters"] and "scheduler" not in entry["parameters"]
-    run.check_parameters(name, entry["parameters"])
+    run.check_parameters(name, entry["parameters"] | entry.get("verify", {}))
+
+
+@each_notebook
+def test_defaults_give_a_sample_of_the_published_rows(name):
+    """A count, a sub-list or the published value; a parameter that must differ says so."""
+    published = yaml.safe_load((NOTEBOOKS / "paper.yaml").read_text(encoding="utf-8"))[name]["parameters"]
+    known = run.parameters_of(name)
+    defaults = {key: parameter.default for key, parameter in known.items()}
+    for key in parameters.changed(defaults, published):
+        assert "differs from the published value" in known[key].comment, f"{key} = {defaults[key]!r}"
+    for key, value in published.items():
+        if parameters.COUNT.fullmatch(key) and not isinstance(value, list):
+            assert defaults[key] <= value, f"{key}: more than was published"
+
+
+@each_notebook
+def test_pictures_are_saved_by_cells_that_read_what_was_saved(name):
+    """So that `run.py redraw` draws them again without a run."""
+    drawn = [cell for cell in code_cells(name) if "save_picture(" in cell.source]
+    tagged = [cell for cell in code_cells(name) if "draw" in cell.metadata.get("tags", [])]
+    assert all(cell in tagged for cell in drawn)
+    assert not drawn or any("results.read(" in cell.source for cell in tagged)
+    assert not [cell for cell in tagged if "monte_carlo(" in cell.source or "results.save(" in cell.source]
 
 
 # --- run.py, on notebooks made up here
@@ -193,8 +217,9 @@ def make_project(root):
         "from pathlib import Path\nprint([p.stem for p in sorted((Path(out) / 'figures/claims').iterdir())])",
     )
     (folder / "paper.yaml").write_text(
-        "toy2020_1: {minutes: 90, figures: [toy2020/1a], parameters: {runs: 4, delta: 1.0e-3}}\n"
-        "companion_ledger: {minutes: 1, figures: [], parameters: {}}\n"
+        "toy2020_1:\n  minutes: 90\n  verify_minutes: 1\n  figures: [toy2020/1a]\n"
+        "  parameters: {runs: 4, delta: 1.0e-3}\n"
+        "companion_ledger: {minutes: 1, verify_minutes: 1, figures: [], parameters: {}}\n"
     )
     (folder / "claims.yaml").write_text("{}\n")
     return root
@@ -211,6 +236,7 @@ def main(project, monkeypatch):
     monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
     monkeypatch.setattr(run, "ROOT", project)
     monkeypatch.setattr(run.seals, "check_committed", lambda: None)  # of this checkout
+    monkeypatch.setitem(run.seals.COPIES, "toy2020", "0")  # the SHA-256 of a text
     monkeypatch.chdir(project)  # and back afterwards: main() changes folder
 
     def called(*arguments):
@@ -226,8 +252,8 @@ def outputs(path):
 
 SAVES = (
     "import matplotlib.pyplot as plt\nimport pandas as pd\nfrom bandits_lib import results",
-    "drawn = {'estimates': pd.DataFrame({'x': [1]}), 'parameters': globals(), 'notebook': 'saving2020_1'}\n"
-    "results.save(plt.figure(), 'toy/fig_1', out, alt='nothing', **drawn)",
+    "results.save(pd.DataFrame({'x': [1]}), 'toy/fig_1', out, parameters=globals(), notebook='saving2020_1')",
+    "results.save_picture(plt.figure(), 'toy/fig_1', out, alt='nothing')",
 )
 
 
@@ -241,7 +267,7 @@ def executed(tmp_path_factory):
         if arguments not in known:
             root = make_project(tmp_path_factory.mktemp("project"))
             write_notebook(root / "notebooks", "saving2020_1", *SAVES)
-            entry = "saving2020_1: {minutes: 1, figures: [], parameters: {}}\n"
+            entry = "saving2020_1: {minutes: 1, verify_minutes: 1, figures: [toy/1], parameters: {}}\n"
             with open(root / "notebooks" / "paper.yaml", "a") as file:
                 file.write(entry)
             known[arguments] = root, command(root, *arguments)
@@ -279,7 +305,7 @@ def test_figures_ends_in_ten_lines_that_name_one_page(executed):
     root, done = executed(*FIGURES)
     *_, ending = done.stdout.split("\n\n")
     lines = ending.splitlines()
-    assert len(lines) <= 10
+    assert len(lines) <= 10 and lines.pop() == "0 of 0 rows equal the published ones on this machine."
     assert re.fullmatch(r"3 notebooks in [\d.]+ (s|min), 1 figure, at small parameters", lines[0])
     assert lines[1] == "The papers' sentences:" and lines[2].split() == ["at", "small", "parameters"]
     assert lines[3].split() == ["hold", "other", "fall"] and lines[4].split() == ["fiez2019", "1", "0", "0"]
@@ -337,10 +363,10 @@ def test_parameters_are_listed_with_their_comments(main, capsys):
 def test_paper_announces_the_time_and_writes_into_figures(project, main, capsys):
     assert main("paper", "--paper", "toy2020", "--scheduler", "tcp://127.0.0.1:1") == 0
     said = capsys.readouterr()
-    assert said.out.startswith("About 1.5 h, measured on 2 cores")
+    assert said.out.startswith("About 1.5 h of one core's time")
     assert said.out.index("toy2020/1a") < said.out.index("done")
     assert "progress" in said.err, "progress of the kernel is passed on"
-    assert re.search(r"\n2 notebooks in .*, 0 figures, at the papers' scale, computed seeds\n", said.out)
+    assert re.search(r"\n2 notebooks in .*, 0 figures, at the papers' scale, the edition's seeds\n", said.out)
     assert said.out.splitlines()[-1].startswith("open build/paper/index.html")
     assert (project / "build" / "paper" / "verdicts.txt").exists()
     assert outputs(project / "build/paper/toy2020_1.ipynb")[0].text.startswith("runs 4 jobs")
@@ -356,17 +382,17 @@ def given(path):
 
 
 def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, capsys):
-    computed = run.seals.seed("toy2020", project / "notebooks", project / "figures" / "seeds.csv")
+    computed = run.seals.computed_seed("toy2020", run.seals.EDITION)
     assert main("paper", "--figure", "toy2020/1a") == 0
     assert f"Seeds: toy2020 {computed}. figures/:" in capsys.readouterr().out
     assert f"seed = {computed}\n" in given(project / "build/paper/toy2020_1.ipynb")
-    assert not (project / "figures" / "seeds.csv").exists(), "one figure is no sealed run"
+    assert not (project / "figures" / "seeds.csv").exists(), "one figure is no run of a paper"
     kept = (project / "figures/claims/toy2020_1.csv").stat().st_mtime_ns
     assert main("paper", "--figure", "toy2020/1a", "--seed", "0") == 0
     said = capsys.readouterr().out
     assert "Seeds: toy2020 0. build/seed_0/figures/:" in said and "open build/seed_0/index.html" in said
     both = re.search(r"The papers' sentences.*\n +(.*\S)\n.*\nfiez2019 (.*)\n", said)
-    assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", "computed seeds"]
+    assert re.split(" {2,}", both[1]) == ["at the papers' scale, seed 0", "the edition's seeds"]
     assert both[2].split() == ["1", "0", "0"] * 2
     assert "seed = 0\n" in given(project / "build/seed_0/notebooks/toy2020_1.ipynb")
     assert (project / "build/seed_0/figures/claims/toy2020_1.csv").exists()
@@ -374,13 +400,20 @@ def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, 
     assert outputs(project / "build/seed_0/notebooks/companion_ledger.ipynb")[0].text == "['toy2020_1']\n"
 
 
-def test_a_sealed_run_is_listed_and_a_reason_draws_another_seed(project, main, capsys):
+def test_a_run_of_a_paper_is_listed_and_no_reason_draws_another_seed(project, main):
     assert main("paper", "--paper", "toy2020") == 0
-    assert main("paper", "--paper", "toy2020", "--redraw", "a fault in a rule") == 0
+    assert main("paper", "--paper", "toy2020", "--why", "a fault in a rule") == 0
     log = run.seals.read_log(project / "figures" / "seeds.csv")
-    assert log["state"].tolist() == ["begun", "ended"] * 2 and log["redrawn"].tolist()[2] == "a fault in a rule"
-    first, second = log["seed"].iloc[[0, 2]]
-    assert first != second and f"seed = {second}\n" in given(project / "build/paper/toy2020_1.ipynb")
+    assert log["state"].tolist() == ["begun", "ended"] * 2 and log["why"].tolist()[2] == "a fault in a rule"
+    assert log["seed"].nunique() == 1
+
+
+def test_paper_measures_the_minutes_of_each_notebook_and_nothing_else_changes(project, main):
+    file = project / "notebooks" / "paper.yaml"
+    before = file.read_text()
+    assert main("paper", "--paper", "toy2020") == 0
+    minutes = run.paper_entries()["toy2020_1"]["minutes"]
+    assert 0 < minutes < 90 and file.read_text() == before.replace("minutes: 90", f"minutes: {minutes:.2g}", 1)
 
 
 def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatch):
@@ -395,7 +428,7 @@ def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatc
 
 def test_every_paper_has_the_seed_and_the_ledger_reads_the_claims_of_the_same_run():
     seeds = dict.fromkeys(registry.PAPERS, 7)
-    jobs = run.paper_jobs(run.paper_plan("", ""), "", seeds, run.ROOT / "build" / "seed_7")
+    jobs = run.paper_jobs(run.paper_entries(), "", seeds, run.ROOT / "build" / "seed_7")
     assert {jobs[name]["seed"] for name in NAMES if not name.startswith("companion_")} == {7}
     assert {job["out"] for job in jobs.values()} == {"../build/seed_7"}
     assert jobs[run.LEDGER]["claims_folder"] == "../build/seed_7/figures/claims"
@@ -403,7 +436,8 @@ def test_every_paper_has_the_seed_and_the_ledger_reads_the_claims_of_the_same_ru
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [((), ""), (("SEED=0",), "--seed '0'"), (("REDRAW=why",), "--redraw 'why'"), (("SEED=",), "")]
+    ("said", "expected"),
+    [((), ""), (("SEED=0",), "--seed '0'"), (("WHY=a fault",), "--why 'a fault'"), (("SEED=",), "")],
 )
 def test_make_paper_passes_the_seed_on(said, expected):
     makefile = NOTEBOOKS.parent / "Makefile"
@@ -413,19 +447,67 @@ def test_make_paper_passes_the_seed_on(said, expected):
     assert line.partition("--scheduler ''")[2].strip() == expected
 
 
-def test_explored_keeps_another_seed_and_never_the_confirmatory_one(project, main, capsys):
-    (project / "figures" / "toy").mkdir(parents=True)
-    (project / "figures" / "claims").mkdir()
-    (project / "figures" / "claims" / "toy2020_1.csv").write_text(f"{CLAIM}\n")
-    about = {"command": "papermill notebooks/toy2020_1.ipynb out.ipynb", "parameters": {"seed": 0}}
-    (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
-    assert main("explored", ".") == 0 and "claims of 1 notebooks in figures/explored" in capsys.readouterr().out
-    run.seals.begin(["toy2020"], {"toy2020": 5}, project / "figures" / "seeds.csv")
-    about["parameters"]["seed"] = 5
-    (project / "figures" / "toy" / "fig.json").write_text(json.dumps(about))
-    with pytest.raises(SystemExit) as end:
-        main("explored", ".")
-    assert "toy2020_1 was run with a sealed seed" in end.value.code
+PUBLISHED = (
+    "from pathlib import Path\nimport pandas as pd\nfrom bandits_lib import results\n"
+    "results.CHECKOUT = Path('..').resolve()",
+    "rows = pd.DataFrame({'algorithm': 'rage', 'run': range(runs), 'pulls': [seed + r * r for r in range(runs)]})\n"
+    "results.save(rows, 'toy2020/fig_1', out, runs=rows, parameters=globals(), notebook='toy2020_1')",
+)
+
+
+@pytest.fixture
+def published(project, main):
+    """A project with a published figure of four runs."""
+    write_notebook(project / "notebooks", "toy2020_1", write_claim("toy2020_1", "runs / 6"), *PUBLISHED)
+    assert main("paper", "--paper", "toy2020") == 0
+    file = project / "figures" / "toy2020" / "fig_1.json"
+    seed = json.loads(file.read_text())["parameters"]["seed"]
+    notebook = project / "notebooks" / "toy2020_1.ipynb"
+    text = notebook.read_text().replace("seed = 0", f"seed = {seed}").replace("delta = 0.05", "delta = 0.001")
+    notebook.write_text(text)
+    return project
+
+
+def test_a_small_run_and_a_verification_equal_the_published_rows(published, main, capsys):
+    assert main("figures") == 0
+    assert capsys.readouterr().out.endswith("3 of 3 rows equal the published ones on this machine.\n")
+    assert main("verify", "--runs", "2") == 0 == main("verify", "--figure", "toy2020/1a", "--runs", "9")
+    said = capsys.readouterr().out
+    assert "\n2 of 2 rows equal" in said and said.endswith("4 of 4 rows equal the published ones on this machine.\n")
+    log = (published / "figures" / "verified.csv").read_text().splitlines()
+    assert log[0] == ",".join(run.VERIFIED) and [line.split(",")[-6:-1] for line in log[1:]] == [
+        ["2", "all", "2", "2", "0"],
+        ["9", "toy2020/1a", "4", "4", "0"],
+    ]
+
+
+def test_a_row_that_differs_or_was_not_compared_fails(published, main, capsys):
+    runs = published / "figures" / "toy2020" / "fig_1_runs.csv"
+    text = runs.read_text()
+    runs.write_text(text.replace("rage,1,", "rage,1,1"))
+    assert main("figures") == 1 == main("verify")
+    assert "DIFFERS toy2020/fig_1: rage, run = 1: pulls is " in capsys.readouterr().out
+    runs.unlink()
+    assert main("verify") == 1, "nothing was compared"
+    said = capsys.readouterr().out
+    assert (
+        "not compared, 3 rows of toy2020/fig_1: figures/toy2020 has no fig_1_runs.csv" in said and "0 of 0 rows" in said
+    )
+
+
+def test_redraw_executes_only_cells_that_draw(executed):
+    root, done = executed("paper", "--seed", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.copytree(root / "build" / "seed_1" / "figures", root / "figures")
+    path, picture = root / "notebooks" / "saving2020_1.ipynb", root / "figures" / "toy" / "fig_1.png"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[2].metadata["tags"] = notebook.cells[4].metadata["tags"] = ["draw"]
+    notebook.cells[4].source = notebook.cells[4].source.replace("plt.figure()", "plt.figure(figsize=(1, 1))")
+    nbformat.write(notebook, path)
+    before, csv = picture.read_bytes(), picture.with_suffix(".csv").stat().st_mtime_ns
+    done = command(root, "redraw", "toy/1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert picture.read_bytes() != before and picture.with_suffix(".csv").stat().st_mtime_ns == csv
 
 
 def test_notebooks_in_place_leaves_no_difference_the_second_time(executed, project, main, capsys):
@@ -478,7 +560,7 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     (project / "notebooks" / "example_rule.py").write_text("x = 1\n")
     (project / "figures" / "claims").mkdir(parents=True)
     (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
-    for file in ("figures/explored/toy2020_1.csv", "figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
+    for file in ("figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
         (project / file).parent.mkdir()
         (project / file).write_text("read by the ledger")
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
@@ -486,7 +568,7 @@ def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
     notebook_runs.copy(project, lab)
     copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
     assert copies == {
-        *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "explored/toy2020_1.csv", "toy/fig_1.json")),
+        *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "toy/fig_1.json")),
         *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
                                            "claims.yaml", "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
         notebook_runs.RECORD,
@@ -588,6 +670,8 @@ def refusal(project, main):
         (["figures", "toy2020_1", "-p", "out", ".."], "out = '..' is the repository, whose figures/ belong to"),
         (["figures", "toy2020_2"], "no notebook toy2020_2; there are toy2020_1, companion_ledger"),
         (["notebooks", "toy2020_2"], "no notebook toy2020_2; there are"),
+        (["verify", "--runs", "0"], "--runs must be 1 or more; it is 0"),
+        (["redraw", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'"),
         (["paper", "--seed", "-1"], "the seed must be 0 or more; it is -1"),
         (["paper", "--figure", "toy2020/9"], "nothing belongs to paper '', figure 'toy2020/9'; known are"),
     ],

@@ -4,13 +4,12 @@ import ast
 import re
 import shlex
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
 
-from bandits_companion.registry import PAPERS
+from bandits_companion import notebook_runs
 from bandits_lab import rules_for
 from bandits_lab.__main__ import main
 
@@ -111,13 +110,7 @@ def test_the_number_of_rules_is_the_librarys():
 
 def test_the_minutes_of_the_papers_scale_are_those_of_paper_yaml():
     plan = yaml.safe_load((ROOT / "notebooks" / "paper.yaml").read_text(encoding="utf-8"))
-    minutes = Counter()
-    for name, entry in plan.items():
-        minutes[name.partition("_")[0].replace("companion", "the companion's own notebooks")] += entry["minutes"]
-    told = ", ".join(f"{paper} {round(minutes[paper])}" for paper in (*PAPERS, "the companion's own notebooks"))
-    assert f"about {round(sum(minutes.values()))} minutes, the sum" in page("paper_scale") and told in page(
-        "paper_scale"
-    )
+    assert notebook_runs.minutes(plan) in page("paper_scale")
 
 
 def test_the_bibtex_is_that_of_papers_bib():

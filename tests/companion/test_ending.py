@@ -40,7 +40,7 @@ def close(root, played, beside="large"):
 def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_papers(project):
     project("build", {"weltz2023_3": [HOLDS, OPEN, NOT], "fiez2019_1": [OPEN, OPEN]})
     root = project("large", {"weltz2023_3": [HOLDS] * 3, "fiez2019_1": [HOLDS, NOT], "fiez2019_9": [HOLDS] * 7})
-    said = close(root, [Played(name, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
+    said = close(root, [Played(name, 1.0, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
     assert said[0] == "2 notebooks in 2.1 min, 0 figures, small"
     assert said[1] == "The papers' sentences (figures/ledger has those large, which count):"
     assert said[2].split() == ["small", "large"] and said[3].split() == ["hold", "other", "fall"] * 2
@@ -56,7 +56,7 @@ def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_pap
 
 def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_count(project):
     root = project("build", {"fiez2019_1": [HOLDS], "fiez2019_2": [NOT] * 5})
-    played = [Played("fiez2019_1", 1.0, "done", ""), Played("fiez2019_2", 1.0, "FAILED", "KeyError: 'mine'")]
+    played = [Played("fiez2019_1", 1.0, 1.0, "done", ""), Played("fiez2019_2", 1.0, 1.0, "FAILED", "KeyError: 'mine'")]
     said = close(root, played, beside=None).splitlines()
     assert said[1] == "FAILED fiez2019_2: KeyError: 'mine' (build/notebooks/fiez2019_2.ipynb)"
     assert said[5].split() == ["fiez2019", "1", "0", "0"]
@@ -65,7 +65,7 @@ def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_coun
 
 def test_without_claims_there_is_no_table_and_no_list(project):
     root = project("build", {})
-    said = close(root, [Played("companion_start", 1.0, "done", "")])
+    said = close(root, [Played("companion_start", 1.0, 1.0, "done", "")])
     assert [line.split()[0] for line in said.splitlines()] == ["1", "open"]
     assert not (root / "build" / "verdicts.txt").exists()
 

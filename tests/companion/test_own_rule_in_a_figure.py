@@ -101,7 +101,8 @@ SAVES = """
 estimates = summary(pd.concat([table, yours]), by="d")
 fig, ax = plt.subplots()
 style.sample_complexity(ax, estimates, "d")
-results.save(fig, f"toy2019/{name}", out, estimates=estimates, parameters=globals(), notebook=name, alt="Pulls.")
+results.save(estimates, f"toy2019/{name}", out, parameters=globals(), notebook=name)
+results.save_picture(fig, f"toy2019/{name}", out, alt="Pulls.")
 """
 CELL = 'runs = 3  # few\nseed = 0\nn_jobs = 1\nscheduler = ""\nout = "../build"'
 

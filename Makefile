@@ -36,10 +36,10 @@ figures: $(STAMP) ## execute all notebooks at their small default parameters int
 paper: $(STAMP) ## execute the notebooks at the papers' scale into figures/, hours: [PAPER=fiez2019] [FIGURE=fiez2019/1a] [SEED=0] [WHY="why digits change"] [SCHEDULER=tcp://...]
 	$(PY) notebooks/run.py paper --paper '$(PAPER)' --figure '$(FIGURE)' --scheduler '$(SCHEDULER)' $(if $(SEED),--seed '$(SEED)') $(if $(WHY),--why '$(WHY)')
 
-verify: $(STAMP) ## play a few runs of each rule at the papers' scale, and compare every row with the published one: [FIGURE=fiez2019/1a] [RUNS=3]
+verify: $(STAMP) ## play a few runs of each rule at the papers' scale, and compare their rows with the published ones: [FIGURE=fiez2019/1a] [RUNS=3]
 	$(PY) notebooks/run.py verify --figure '$(FIGURE)' --runs $(or $(RUNS),3)
 
-redraw: $(STAMP) ## draw published pictures again from the committed csv files, in seconds: FIGURE=fiez2019/1a
+redraw: $(STAMP) ## draw published pictures again from the csv files in figures/, in seconds: FIGURE=fiez2019/1a
 	$(PY) notebooks/run.py redraw '$(FIGURE)'
 
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600

@@ -174,30 +174,10 @@ def _untestable(entry):
     return Claim(entry, Interval(0.0, -float("inf"), float("inf")))
 
 
-def rejudge(figures: str | PathLike) -> list[str]:
-    """Give the stored claims the words and criteria that claims.yaml has now; return the ids with another criterion.
+def rejudge(figures):
+    """Give the stored claims in figures/claims the words and criteria that claims.yaml has now; return changed ids.
 
-    Parameters
-    ----------
-    figures : str or path-like
-        The folder figures, whose claims/<notebook>.csv are written anew. Measured numbers stay. The column `changed`
-        of a claim whose criterion changed says so, until its notebook is run again.
-
-    Returns
-    -------
-    list of str
-        The ids of the claims whose criterion changed.
-
-    Raises
-    ------
-    ValueError
-        If claims.yaml lacks a claim, or names a control that was not measured.
-
-    Examples
-    --------
-    >>> rejudge("nowhere")
-    []
-    """
+    Measured numbers stay. A claim whose criterion changed says so until its notebook is run again."""
     entries, changed = registry.find(), []
     for file in sorted((Path(figures) / "claims").glob("*.csv")):
         rows = [_rejudged(entries, row) for row in read_file(file).to_dict("records")]

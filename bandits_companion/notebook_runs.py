@@ -95,7 +95,8 @@ def shown(path, root):
 def figures(run):
     """Return (notebook, json beside the figure) of every figure below <out>/figures."""
     described = sorted((run.out / "figures").glob("*/*.json"))
-    return [(drawn_by(file), file) for file in described if "alt" in json.loads(file.read_text(encoding="utf-8"))]
+    drawn = (file for file in described if file.with_suffix(".png").exists())
+    return [(drawn_by(file), file) for file in drawn if "alt" in json.loads(file.read_text(encoding="utf-8"))]
 
 
 def _in_papers_order(pair):
@@ -281,19 +282,22 @@ def in_words(found):
     """Return lines on a comparison: the rows that were not compared, by reason, those that differ, and the total."""
     lines = [f"not compared, {rows:,} rows of {reason}" for reason, rows in found.left_out.items()]
     lines += [f"DIFFERS {line}" for line in found.differs.splitlines()]
+    if not found.compared:
+        why = ", because parameters or files differ (see above)" if found.left_out else ""
+        return [*lines, f"No row was compared with the published ones{why}."]
     return [*lines, f"{found.equal:,} of {found.compared:,} rows equal the published ones on this machine."]
 
 
 def minutes(plan):
     """Return a table in Markdown: for each paper the CPU minutes of its notebooks, by the entries of paper.yaml."""
-    columns = {"make paper": "minutes", "make verify": "verify_minutes"}
+    columns = {"make paper (minutes)": "minutes", "make verify (minutes)": "verify_minutes"}
     rows = [
         {"paper": name.partition("_")[0]} | {of: entry[key] for of, key in columns.items()}
         for name, entry in plan.items()
     ]
     sums = pd.DataFrame(rows).groupby("paper").sum()
     sums.loc["all"] = sums.sum()
-    return markdown(sums.round().astype(int).reset_index())
+    return markdown(sums.map(lambda total: f"{total:.0f}" if total >= 1 else "less than 1").reset_index())
 
 
 def count(number, word):

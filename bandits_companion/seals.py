@@ -1,4 +1,4 @@
-"""Seeds that nobody chooses, the list of runs of whole papers, and what another edition says of a claim.
+"""Compute seeds, list the runs of whole papers, and compare claims between editions.
 
 The seed of a paper follows from its text and from the edition, so that an edition draws new random numbers and a
 correction within an edition does not.
@@ -17,31 +17,17 @@ from bandits_companion.claims_table import holds_for, read_file, sentences, tota
 from bandits_companion.ledger import markdown
 from bandits_companion.registry import COPIES, sentence
 from bandits_companion.verdicts import OUTCOMES
-from bandits_lib.figures.results import git
+from bandits_lib.figures.results import changed_files, git
 from bandits_lib.files import append, atomic_write, locked
 
 EDITION = version("bandits_lib").rpartition(".")[0]  # of release 0.3.1: 0.3
 LOG = ("paper", "edition", "begun", "state", "commit", "seed", "why", "outcomes")
 
 
-def computed_seed(paper: str, edition: str) -> int:
+def computed_seed(paper, edition):
     """Return the seed of a paper in an edition: 31 bits of the SHA-256 of "<SHA-256 of the paper's text> <edition>".
 
-    Parameters
-    ----------
-    paper, edition : str
-        Such as "fiez2019" and "0.4". The seeds of edition 0.3 were computed otherwise and are in figures/seeds.csv.
-
-    Returns
-    -------
-    int
-        The seed, in [0, 2**31).
-
-    Examples
-    --------
-    >>> 0 <= computed_seed("fiez2019", "0.4") < 2**31
-    True
-    """
+    The seeds of edition 0.3 were computed otherwise; figures/seeds.csv has them."""
     return int(hashlib.sha256(f"{COPIES[paper]} {edition}".encode()).hexdigest()[:8], 16) >> 1
 
 
@@ -81,6 +67,12 @@ def begin(papers, seeds, log, why=""):
         _append(log, paper, "begun", seeds[paper], why)
 
 
+def drew(papers, seeds, log, figure, why):
+    """Append a row for each paper of which a figure is drawn again within an edition, and say why."""
+    for paper in papers:
+        _append(log, paper, f"drew {figure}", seeds[paper], why)
+
+
 def end(papers, seeds, log, claims):
     """Append a row for each paper whose run ended, with the number of sentences of each outcome."""
     for paper in papers:
@@ -104,15 +96,15 @@ def append_row(file, columns, values):
 
 
 def check_committed():
-    """Refuse a run of papers from a checkout with uncommitted changes outside figures/ and README.md."""
-    changed = git(
-        "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", ":(exclude)README.md"
-    )
+    """Refuse a run of papers from a checkout with uncommitted changes."""
+    changed = changed_files()
     if changed is None:
-        raise ValueError("verdicts are written from a git checkout only, and this folder is not one")
+        raise ValueError("outcomes are written from a git checkout only, and this folder is not one")
     if changed:
-        files = ", ".join(line[3:] for line in changed.splitlines()[:5])
-        raise ValueError(f"verdicts are written from committed code only, and {files} changed: commit, or give --seed")
+        raise ValueError(
+            f"outcomes are written from committed code only, and {', '.join(changed[:5])} changed: commit, or give"
+            " --seed"
+        )
 
 
 def runs_of(paper: str, log: str | PathLike) -> str:

@@ -1,4 +1,4 @@
-"""Write files that stay whole when the process is killed: replace them at once, or append lines to them under a lock."""
+"""Write files that stay whole when the process is killed: replace them at once, or append lines under a lock."""
 
 import os
 import stat

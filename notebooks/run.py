@@ -6,7 +6,7 @@ python notebooks/run.py parameters [NAME ...]              parameters for -p, an
 python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]            -> build/paper, figures
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
 python notebooks/run.py verify [--figure fiez2019/1a] [--runs 3]     few runs at the papers' scale  -> build/verify
-python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the committed csv
+python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the csv in figures/
 python notebooks/run.py rejudge                            the measured claims by the present claims.yaml -> figures
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
@@ -334,7 +334,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
 
 
 def write_minutes(key: str, played: list[Played]) -> None:
-    """Write the CPU minutes of notebooks into paper.yaml, as `minutes` or `verify_minutes`, and sums into docs/."""
+    """Write CPU minutes of notebooks into paper.yaml, as `minutes` or `verify_minutes`, and their sums into docs/."""
     file, page = NOTEBOOKS / "paper.yaml", ROOT / "docs" / "paper_scale.md"
     text = file.read_text(encoding="utf-8")
     for one in played:
@@ -386,6 +386,8 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     announce(plan, seeds, folder / "figures")
     if seed is None:
         seals.begin(whole, seeds, log, why)
+        if why and figure:
+            seals.drew(papers, seeds, log, figure, why)
     fork_kernels_of(jobs)
     started = time.perf_counter()
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
@@ -419,7 +421,7 @@ def verify(figure: str, runs: int) -> bool:
     """Play a few runs of each rule at the published parameters, and compare them with the published rows."""
     if runs < 1:
         raise ValueError(f"--runs must be 1 or more; it is {runs}")
-    plan, started = paper_plan("", figure), time.perf_counter()
+    plan, started, commit = paper_plan("", figure), time.perf_counter(), results.commit()
     folder = ROOT / "build" / "verify"
     shutil.rmtree(folder, ignore_errors=True)
     jobs, all_runs = {}, True
@@ -440,7 +442,7 @@ def verify(figure: str, runs: int) -> bool:
     print("\n".join(notebook_runs.in_words(found)))
     if not all_ran(played):
         return False
-    values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), results.commit(), processor(), kernels(), runs)
+    values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), commit, processor(), kernels(), runs)
     values += (figure or "all", found.compared, found.equal, sum(found.left_out.values()), f"{cpu:.1f}")
     seals.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
     return found.compared == found.equal > 0
@@ -459,8 +461,10 @@ def kernels() -> str:
 
 
 def redraw(names: list[str]) -> bool:
-    """Draw the pictures of notebooks or figures again from the committed csv files, without a run."""
+    """Draw the pictures of notebooks or figures again from the csv files in figures/, without a run."""
     plan = paper_entries()
+    if not all(names):
+        raise ValueError("give a figure or a notebook, such as FIGURE=fiez2019/1a")
     wanted = [name for given in names for name in (paper_plan("", given) if "/" in given else select([given]))]
     if unknown := [name for name in wanted if not plan[name]["figures"]]:
         raise ValueError(f"{unknown[0]} has no figures")
@@ -481,7 +485,7 @@ def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> Non
 
 
 def rejudge() -> bool:
-    """Judge the measured claims again by the criteria and words in claims.yaml, and write all pages anew."""
+    """Judge the measured claims by the present claims.yaml; write ledger, coverage, errata and reports again."""
     changed = claims.rejudge(ROOT / "figures")
     print(f"{len(changed)} claims have another criterion than in their run{': ' * bool(changed)}{', '.join(changed)}")
     run = notebook_runs.Run(ROOT, ROOT / "build" / "paper", NOTEBOOKS, None, "at the papers' scale")

@@ -164,10 +164,10 @@ def test_the_workflow_calls_make_targets_that_exist(workflow):
     reproduce = workflow["jobs"]["reproduce"]
     assert reproduce["env"] == {"TESTS": f"${{{{ {night} && 'test-all' || 'test' }}}}"}
     assert [line for line in steps(reproduce, "run") if "make" in line] == [
-        "make setup PYTHON=python", "make lint", "make ${{ env.TESTS }}", "make figures"
+        "make setup PYTHON=python", "make lint", "make ${{ env.TESTS }}", "make figures", "make verify"
     ]  # fmt: skip
     targets = {line.split()[1] for line in commands if line.startswith("make ")} - {"${{"} | {"test", "test-all"}
-    assert targets == {"book", "figures", "lint", "paper", "setup", "test", "test-all"}
+    assert targets == {"book", "figures", "lint", "paper", "setup", "test", "test-all", "verify"}
     assert targets <= set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
 
 

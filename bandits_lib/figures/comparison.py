@@ -104,7 +104,7 @@ def _none(ours, reason):
 
 
 def _compared(ours, theirs, reasons):
-    """Compare rows with published ones of the same columns, without the rules in `reasons` and what has no partner."""
+    """Compare rows with published ones of the same columns; leave out rules with a reason, and runs after the last."""
     why = pd.Series("", ours.index)
     level = ours.index.get_level_values
     if RULE in ours.index.names:

@@ -6,6 +6,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -67,8 +68,9 @@ def save(
 ) -> None:
     """Write <out>/figures/<name>.csv (estimates), _runs.csv (the raw rows) and .json; compare with the published rows.
 
-    Without a checkout, and in the published files' own folder, nothing is compared. Else one line is printed, and
-    kept in the json file: how many rows are equal, how many are left out and why, and the first row that differs.
+    Without a checkout, in the published files' own folder, and without `runs` and `by`, nothing is compared. Else a
+    line is printed: how many rows are equal, how many are left out and why. A second one shows the first row that
+    differs. The json file keeps these numbers.
 
     Parameters
     ----------
@@ -80,10 +82,11 @@ def save(
         The runs behind the estimates, saved without `seconds`. A row is one run of the rule in the column `algorithm`,
         or, without that column, one run of the rules in the columns after `run`.
     by : str or sequence of str, default ()
-        The columns of settings, which with `algorithm` and `run` tell rows apart. Without `runs`, the columns that tell
-        the rows of `estimates` apart; these are compared if `by` is given.
+        The columns of settings, which with `algorithm` and `run` tell the runs apart. Without `runs`, the columns that
+        tell the rows of `estimates` apart, which are then compared.
     depends : mapping of {str: str or sequence of str}, optional
-        {rule: the parameters on which its rows depend even if they are numbers of runs or lists of settings}.
+        {rule: parameters that change its rows}. Without this, another number of runs or a shorter list of settings
+        counts as a sample of the published rows.
     unread : sequence of str, default ()
         Parameters on which none of these rows depend.
     parameters, notebook : dict, str
@@ -144,6 +147,7 @@ def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) ->
     --------
     >>> import matplotlib.pyplot as plt
     >>> import pandas as pd
+    >>> from bandits_lib.figures.results import save
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> save(pd.DataFrame({"mean": [1.0]}), "demo/fig_1", ".", parameters=used, notebook="companion_ledger")
     >>> save_picture(plt.figure(), "demo/fig_1", ".", alt="nothing")
@@ -189,6 +193,7 @@ def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = 
     Examples
     --------
     >>> import pandas as pd
+    >>> from bandits_lib.figures.results import save
     >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
     >>> table = pd.DataFrame({"mean": [0.1]}, index=pd.Index([5], name="d"))
     >>> save(table, "demo/table_2", ".", parameters=used, notebook="companion_ledger")
@@ -247,7 +252,7 @@ def save_table(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def provenance(parameters, notebook):
-    """Return parameters, versions, git commit, the command that redraws a figure, and wall time in seconds."""
+    """Return parameters, versions, git commit, the command that runs the notebook again, and wall time in seconds."""
     used = _used(parameters, notebook)
     given = " ".join(f"-p {name} {_shown(value)}" for name, value in used.items() if name not in ELSEWHERE)
     return {
@@ -292,10 +297,26 @@ def _shown(value):
 
 
 def commit(folder: Path = CHECKOUT):
-    """Return the git commit of a checkout, with "-dirty" if files outside figures/ differ; "unknown" without git."""
+    """Return the git commit of a checkout, with "-dirty" if `changed_files` has any; "unknown" without git."""
     head = git("rev-parse", "HEAD", folder=folder)
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)figures", folder=folder)
-    return "unknown" if head is None else head + ("-dirty" if changed else "")
+    return "unknown" if head is None else head + ("-dirty" if changed_files(folder) else "")
+
+
+PLAN, MINUTES = "notebooks/paper.yaml", re.compile(r"(?m)^ +(verify_)?minutes: .*\n")
+
+
+def changed_files(folder: Path = CHECKOUT) -> list[str] | None:
+    """Return the tracked files that differ from the commit, without what runs write; None without git."""
+    written = (f":(exclude){name}" for name in ("figures", "README.md", "docs/paper_scale.md"))
+    status = git("status", "--porcelain", "--untracked-files=no", "--", ".", *written, folder=folder)
+    if status is None:
+        return None
+    files = [line[3:] for line in status.splitlines()]
+    if PLAN in files and (folder / PLAN).exists():  # runs write its minutes
+        now, then = (folder / PLAN).read_text(encoding="utf-8"), git("show", f"HEAD:{PLAN}", folder=folder) or ""
+        if MINUTES.sub("", now).strip() == MINUTES.sub("", then).strip():
+            files.remove(PLAN)
+    return files
 
 
 def git(*asked: str, folder: Path = CHECKOUT) -> str | None:

@@ -1,8 +1,8 @@
 """Compute the key of a checkpoint: a hash of the texts that decide its rows.
 
-These are the modules that compute, the executed cells of the notebook or the script, and the user's own modules. The
-number of runs and the places of files do not belong to it. Nobody but a person who changes a module or a value by other
-means than an executed cell can make two experiments look alike.
+These are the modules of bandits_lib except `figures` and `plain`, the executed cells of the notebook or the script, and
+the user's own modules. The parameter `runs` and the places of files do not belong to it. Two experiments have the same
+key only if somebody changes a module or a value without executing a cell.
 """
 
 import functools
@@ -32,7 +32,7 @@ def source_fingerprint() -> str:
 
 
 def fingerprint(*texts: object) -> str:
-    """Return a hash, 16 hex digits, of values with a fixed text, of the code that ran so far, and of what computes."""
+    """Return a hash, 16 hex digits, of values, the executed cells, the user's modules and the modules that compute."""
     lines = [line for text in executed() for line in text.splitlines() if not NO_ROW.fullmatch(line)]
     told = [source_fingerprint(), *lines, *user_modules(), *map(str, texts)]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]

@@ -57,8 +57,8 @@ def test_a_small_figure_names_every_parameter_that_was_changed(soup):
     (article,) = soup.select('article.drawn[id="azizi2022/fig_3"]')
     small, large = (caption.get_text() for caption in article.select("figcaption"))
     used = json.loads((FIGURES / "azizi2022" / "fig_3.json").read_text(encoding="utf-8"))["parameters"]
-    assert f", tuning_runs = {used['tuning_runs']}" in small and "sigma2" not in small  # it is the notebook's own
-    assert "tuning_runs" not in large and f"runs = {used['runs']}, seed = {used['seed']}" in large
+    assert f", program_runs = {used['program_runs']}" in small and "sigma2" not in small  # it is the notebook's own
+    assert "program_runs" not in large and f"runs = {used['runs']}, seed = {used['seed']}" in large
 
 
 def test_links_and_labels_lead_somewhere(soup, sheet):

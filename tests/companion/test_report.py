@@ -327,7 +327,7 @@ def test_what_is_written_rests_on_outcomes(paper):
 @each_template
 def test_the_committed_report_names_the_seed_of_its_claims_and_the_number_of_runs(paper):
     text = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
-    (seed,) = {of[0] for name, of in seals.about(FIGURES).items() if name.startswith(f"{paper}_")}
+    (seed,) = {json.loads(file.read_text())["parameters"]["seed"] for file in (FIGURES / paper).glob("*.json")}
     assert f"seed {seed}" in text and seals.runs_of(paper, FIGURES / "seeds.csv") in text
 
 

@@ -57,6 +57,7 @@ def repository(tmp_path, monkeypatch):
     """git(...) in a repository of its own, which `seals` takes for the checkout."""
     git = partial(results.git, folder=tmp_path)
     monkeypatch.setattr(seals, "git", git)
+    monkeypatch.setattr(seals, "changed_files", partial(results.changed_files, tmp_path))
     git("init", "-q")
     for name in ("user.name", "user.email"):
         git("config", name, "a@b")
@@ -90,8 +91,20 @@ def test_a_run_of_papers_needs_committed_code(repository, tmp_path):
     seals.check_committed()
 
 
+def test_minutes_that_a_run_wrote_are_no_change_and_parameters_are(repository, tmp_path):
+    text = "x:\n  minutes: 2\n  verify_minutes: 0.1\n  parameters: {runs: 3}\n"
+    commit(repository, tmp_path, notebooks__paper_dot_yaml=text, docs__paper_scale_dot_md="2")
+    plan = tmp_path / "notebooks" / "paper.yaml"
+    plan.write_text(text.replace("minutes: 2", "minutes: 3"))
+    (tmp_path / "docs" / "paper_scale.md").write_text("3")
+    seals.check_committed()
+    plan.write_text(text.replace("runs: 3", "runs: 4"))
+    with pytest.raises(ValueError, match="notebooks/paper.yaml changed"):
+        seals.check_committed()
+
+
 def test_a_run_of_papers_needs_a_checkout(tmp_path, monkeypatch):
-    monkeypatch.setattr(seals, "git", partial(results.git, folder=tmp_path))
+    monkeypatch.setattr(seals, "changed_files", partial(results.changed_files, tmp_path))
     with pytest.raises(ValueError, match="from a git checkout only, and this folder is not one"):
         seals.check_committed()
 

@@ -84,7 +84,7 @@ def test_two_calls_that_look_alike_have_keys_of_their_own_in_every_process(tmp_p
     (tmp_path / "script.py").write_text(SCRIPT)
     for _ in range(2):
         subprocess.run([sys.executable, tmp_path / "script.py", tmp_path / "kept"], check=True)
-    kept = sorted((tmp_path / "kept").iterdir())
+    kept = sorted((tmp_path / "kept").glob("*.jsonl"))
     assert len(kept) == 2 and [len(file.read_text().splitlines()) for file in kept] == [2, 2]
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import distributed
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
+from bandits_lib.simulate import fingerprint
 from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, paired_ratio, student_interval, wilson_interval
 from bandits_lib.simulate.monte_carlo import _number, best_item, correct_level, correct_sphere, sphere_regret
 
@@ -46,6 +48,7 @@ def serial():
 def another_process(monkeypatch):
     """Let each call of monte_carlo be the first one of a process."""
     monkeypatch.setattr(sys.modules[monte_carlo.__module__], "call_number", lambda: 0)
+    monkeypatch.setattr(fingerprint, "executed", list)
 
 
 def test_columns_and_order(serial):
@@ -129,7 +132,7 @@ def test_settings_are_the_loop_over_them(algorithms, tmp_path, another_process):
     for keep in ("", tmp_path / "kept", tmp_path / "kept"):
         rows = monte_carlo(algorithms, settings, by="n", checkpoint=keep, **told)
         pd.testing.assert_frame_equal(rows.drop(columns="seconds"), loop)
-    assert len(list((tmp_path / "kept").iterdir())) == 2, "a file for each setting"
+    assert len(list((tmp_path / "kept").glob("*.jsonl"))) == 2, "a file for each setting"
 
 
 def with_streams(streams, settings, by="d", **told):
@@ -172,7 +175,7 @@ def test_without_settings_there_is_nothing_to_share():
 def test_checkpoints_tell_the_streams_apart(tmp_path, another_process):
     for streams in ("shared", "own", "shared"):
         with_streams(streams, (5, 10), runs=2, checkpoint=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 4, "two settings, each with shared streams and with its own"
+    assert len(list(tmp_path.glob("*.jsonl"))) == 4, "two settings, each with shared streams and with its own"
 
 
 def waits_for(file, rng):
@@ -283,7 +286,7 @@ def test_a_checkpoint_of_another_experiment_is_refused_or_set_apart(tmp_path, se
     folder = f"{tmp_path}/folder/"
     pd.testing.assert_frame_equal(table(checkpoint=folder), serial)
     table(checkpoint=folder, **other)
-    assert len(os.listdir(folder)) == 2
+    assert len(list(Path(folder).glob("*.jsonl"))) == 2
 
 
 KILLED = """

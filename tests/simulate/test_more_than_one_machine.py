@@ -16,8 +16,8 @@ import pytest
 
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
+from bandits_lib.simulate import fingerprint, own_rule
 from bandits_lib.simulate import monte_carlo as where
-from bandits_lib.simulate import own_rule
 
 OWN = """from bandits_lib import Result
 
@@ -94,7 +94,8 @@ def test_an_error_of_ones_own_rule_comes_back_from_a_worker_in_one_sentence(clus
         monte_carlo(mine, instances.benchmark(2), runs=2, scheduler=cluster.scheduler_address)
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold):
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster, hold, monkeypatch):
+    monkeypatch.setattr(fingerprint, "executed", list)
     hold.touch()
     finished, victim, rows = hold.with_suffix(".jsonl"), cluster.workers[0].pid, {}
     keep = {"scheduler": cluster.scheduler_address, "checkpoint": finished}

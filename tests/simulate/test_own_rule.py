@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from bandits_lib import LinearBandit, instances, monte_carlo, play
-from bandits_lib.simulate import own_rule
+from bandits_lib.simulate import fingerprint, own_rule
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "notebooks" / "example_rule.py"
 EASY = instances.benchmark(2, angle=1.0)
@@ -62,6 +62,7 @@ def test_the_file_need_not_be_there_any_more(written, tmp_path, decorator):
 
 def test_a_changed_file_is_another_experiment_and_is_played_at_once(written, tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[monte_carlo.__module__], "call_number", lambda: 0)
+    monkeypatch.setattr(fingerprint, "executed", list)
     found, keep = [], tmp_path / "kept"
     for pulls in (5, 6):
         written("def mine(arms):\n" + BODY.replace("5)", f"{pulls})"))
@@ -69,7 +70,7 @@ def test_a_changed_file_is_another_experiment_and_is_played_at_once(written, tmp
         table = monte_carlo({"mine": mine}, EASY, runs=1, checkpoint=f"{keep}/")
         found.append(table["pulls"].item())
     assert found == [15, 18]
-    assert len(list(keep.iterdir())) == 2
+    assert len(list(keep.glob("*.jsonl"))) == 2
 
 
 def test_compiled_loops_may_stand_in_the_file(written):

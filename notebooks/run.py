@@ -395,14 +395,14 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     said = "the edition's seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     for group in paper_groups(plan):
-        if group == [LEDGER] and seed is None and all_ran(played):  # its reports say how many runs ended
+        if group == [LEDGER] and seed is None and not scheduler:  # its reports say how many minutes the runs took
+            write_minutes("minutes", played)
+        if group == [LEDGER] and seed is None and all_ran(played):  # and how many runs ended
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
         for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
             played.append(one)
-    if seed is None and not scheduler:
-        write_minutes("minutes", played)
     print("\n" + notebook_runs.close(played, time.perf_counter() - started, run, page, "the edition's seeds"))
     return all_ran(played)
 
@@ -424,18 +424,17 @@ def verify(figure: str, runs: int) -> bool:
     plan, started, commit = paper_plan("", figure), time.perf_counter(), results.commit()
     folder = ROOT / "build" / "verify"
     shutil.rmtree(folder, ignore_errors=True)
-    jobs, all_runs = {}, True
+    jobs = {}
     for name, entry in plan.items():
         published = published_parameters(name)
         given = parameters.at_most(published, runs)
-        all_runs = all_runs and given == published
         given |= {} if given == published else entry.get("verify", {})
         jobs[name] = {**given, "out": "../build/verify", "n_jobs": 1}
         check_parameters(name, jobs[name])
     run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, None, f"with at most {runs} runs of each rule")
     played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
-    if all_runs or runs == FEW_RUNS:
-        write_minutes("minutes" if all_runs else "verify_minutes", played)
+    if runs == FEW_RUNS:
+        write_minutes("verify_minutes", played)
     found = notebook_runs.compared(run.out / "figures", [one.name for one in played])
     cpu = sum(one.cpu for one in played) / 60
     print(f"\n{notebook_runs.count(len(played), 'notebook')} in {duration((time.perf_counter() - started) / 60)}")

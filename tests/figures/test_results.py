@@ -158,7 +158,7 @@ def test_what_was_saved_is_read_with_every_digit(notebook, tmp_path):
     results.save(frame, "p/fig_1", tmp_path, parameters=USED, notebook=notebook)
     pd.testing.assert_frame_equal(results.read("p/fig_1", tmp_path, index=["d", "rule"]), frame, check_exact=True)
     with pytest.raises(FileNotFoundError):
-        results.save_picture(plt.figure(), "p/fig_2", tmp_path, alt="words")
+        results.save_picture(None, "p/fig_2", tmp_path, alt="words")
 
 
 def test_the_comparison_is_printed_and_kept_and_published_files_are_not_compared_with_themselves(

@@ -13,7 +13,7 @@ from bandits_lib import papers as instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, wolfe_atwood_design, xy_design
 from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.published_designs import fwg_design, wynn_design
-from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, peace, peps, ucb_glm
+from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, peace, ucb_glm
 from bandits_lib.fixed_confidence import (
     fws,
     l_t3c,
@@ -31,7 +31,7 @@ BERNOULLI = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
 BUDGET: dict[str, Any] = {"budget": 50}
 SURE: dict[str, Any] = {"delta": 0.1}
 BAR: dict[str, Any] = {"desc": "kernels", "unit": "group", "disable": None}  # a bar in a terminal, nothing in a file
-RANDOM = l_t3c, peps, peace  # rules that draw
+RANDOM = l_t3c, peace  # rules that draw
 RULES = (
     *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
     (ucb_glm, BERNOULLI, BUDGET | {"alpha": 1.0}),
@@ -43,7 +43,7 @@ RULES = (
     (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
     *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
     *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),
-    *((rule, GAUSSIAN, BUDGET) for rule in (peps, peace)),
+    (peace, GAUSSIAN, BUDGET),
     (xy_adaptive, GAUSSIAN, SURE),
 )
 

@@ -81,7 +81,7 @@ def rules_for(**wanted: Any) -> pd.DataFrame:
     Examples
     --------
     >>> list(rules_for(given="budget", items=True).index)
-    ['peace', 'peps']
+    ['peace']
     >>> rules_for(given="confidence", noise="each")["needs"].tolist()
     ['sigma_min, sigma_max', 'theta_star, rng']
     """

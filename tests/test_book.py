@@ -146,7 +146,6 @@ def test_the_reference_leads_to_notebooks_and_to_plain_versions(site, pages):
     assert [link["href"] for link in lists["Plain version"].select("a")] == ["plain/rage.html"]
     plain = pages[site / "api" / "plain" / "rage.html"].select_one("article div.highlight")
     assert "def rage(" in plain.get_text() and plain.select("span.k")  # and its words are coloured
-    assert "Used in" not in described(pages, site, "bandits_lib.fixed_budget", "peps")[1]
 
 
 # --- pictures

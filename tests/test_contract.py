@@ -15,7 +15,7 @@ import pytest
 from bandits_lab import Lab
 from bandits_lab.experiment import PLAYED
 from bandits_lib import LinearBandit, Result, fixed_budget, fixed_confidence, monte_carlo, play, rule, variance
-from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, peps, ucb_glm
+from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, od_linbai, peace, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
     bounded_rage,
@@ -117,7 +117,6 @@ BUDGETED = {  # each is told how many pulls it has
     "bayes_gap (published)": lambda budget, arms, items, rng: bayes_gap(arms, budget=budget, eta=1.0, formula="code"),
     "peace": lambda budget, arms, items, rng: peace(arms, items, budget=budget, rng=rng),
     "peace (ratio)": lambda budget, arms, items, rng: peace(arms, items, budget=budget, objective="ratio", rng=rng),
-    "peps": lambda budget, arms, items, rng: peps(arms, items, budget=budget, trace=300, rng=rng),
 }
 BINARY = {"bounded_rage", "bounded_rage (short phases)"}  # rewards in [0, 1]
 WEIGHTED = {"xy_oracle (weighted)"}  # noise of each arm

@@ -68,7 +68,6 @@ LOOKS = {  # a rule under its own name has the label of its decorator
     "ucb_glm": Look(fixed_budget.ucb_glm.label, "#66c2a4", "P"),
     "lingape_budget": Look(fixed_budget.lingape_budget.label, PALETTE[3], "D"),
     "lingape_budget_greedy": Look("LinGapE-Greedy", "#8c2d04", "d"),
-    "peps": Look(fixed_budget.peps.label, "0.45", "*"),
     # variance estimators: HEAD in blues, separate arms in oranges
     "head": Look(variance.head.label, PALETTE[0], "o"),
     "h_rage": Look(fixed_confidence.h_rage.label, PALETTE[3], "D"),

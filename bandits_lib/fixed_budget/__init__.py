@@ -6,8 +6,7 @@ from bandits_lib.fixed_budget._lingape_budget import lingape_budget
 from bandits_lib.fixed_budget._linucb import linucb
 from bandits_lib.fixed_budget._od_linbai import od_linbai
 from bandits_lib.fixed_budget._peace import peace
-from bandits_lib.fixed_budget._peps import peps
 from bandits_lib.fixed_budget._ucb_glm import ucb_glm
 
 # The order is that of the table in docs/rules.md: the rule to try first comes first.
-__all__ = ["gse", "od_linbai", "peace", "peps", "bayes_gap", "lingape_budget", "linucb", "ucb_glm"]
+__all__ = ["gse", "od_linbai", "peace", "bayes_gap", "lingape_budget", "linucb", "ucb_glm"]

@@ -255,14 +255,3 @@ def forward(factor, columns):
                 columns[i, k] -= factor[i, j] * columns[j, k]
         for k in range(columns.shape[1]):
             columns[i, k] /= factor[i, i]
-
-
-@merged
-def weighted_gram(columns, weights, gram):
-    """Set the lower triangle of `gram` (d, d) to the sum of weights_k x_k x_k' over the columns x_k (d, n)."""
-    for i in range(columns.shape[0]):
-        for j in range(i + 1):
-            along = 0.0
-            for k in range(columns.shape[1]):
-                along += weights[k] * columns[i, k] * columns[j, k]
-            gram[i, j] = along

@@ -12,7 +12,7 @@ import test_contract as contract
 from bandits_lab import Lab, log
 from bandits_lab.lab import ReplayWarning
 from bandits_lib import LinearBandit, Result, Sample, rule, variance
-from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, peps, ucb_glm
+from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, od_linbai, peace, ucb_glm
 from bandits_lib.fixed_confidence import (
     alba,
     bounded_rage,
@@ -141,9 +141,6 @@ def regressions(lab):
         yield evidence.arms, evidence.counts, evidence.response, evidence.theta, 0.0
     elif lab.experiment.rule == "lingape":
         yield state.fit.arms, state.counts, state.fit.response, state.fit.theta, state.fit.ridge
-    elif lab.experiment.rule == "peps":
-        root = np.linalg.lstsq(state.fit.given_arms, state.fit.arms.T, rcond=None)[0]
-        yield state.fit.given_arms, state.counts, state.fit.response, root @ state.fit.theta, 0.0
     elif lab.experiment.rule == "bayes_gap":
         sample = total(lab.log)
         np.testing.assert_array_equal(state.counts, sample.counts)
@@ -193,7 +190,7 @@ def test_variance_estimators_fit_what_was_pulled(make, tmp_path):
 
 # --- the pulls with which rules that pull one by one begin, and phases that had fewer
 
-OPENING = "bayes_gap fws l_t3c lazy_track_and_stop lin_game lingape lingape_budget peps ucb_glm".split()
+OPENING = "bayes_gap fws l_t3c lazy_track_and_stop lin_game lingape lingape_budget ucb_glm".split()
 OPENED = {name: made for name, made in contract.ON_ARMS.items() if contract.function(name).__name__ in OPENING}
 
 
@@ -280,7 +277,6 @@ LACKING = {
     "od_linbai": lambda: od_linbai(np.eye(3), budget=60),
     "peace": lambda: peace(np.eye(3), budget=60, rng=np.random.default_rng(0)),
     "peace (ratio)": lambda: peace(np.eye(3), budget=60, objective="ratio", rng=np.random.default_rng(0)),
-    "peps": lambda: peps(np.eye(3), budget=60, rng=np.random.default_rng(0)),
     "ucb_glm": lambda: ucb_glm(np.eye(3), budget=60, alpha=1.0),
     "lazy_track_and_stop": lambda: lazy_track_and_stop(np.eye(3), delta=0.1),
     "head": lambda: variance.head(np.eye(3), budget=60, sigma_min=0.1, sigma_max=2.0),

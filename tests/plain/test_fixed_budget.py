@@ -16,7 +16,6 @@ from bandits_lib.plain.lingape_budget import lingape_budget
 from bandits_lib.plain.linucb import linucb
 from bandits_lib.plain.od_linbai import od_linbai
 from bandits_lib.plain.peace import peace
-from bandits_lib.plain.peps import peps
 from bandits_lib.plain.ucb_glm import ucb_glm
 
 RNG = np.random.default_rng
@@ -67,7 +66,6 @@ RULES = {  # plain, fast, what both are told
     "bayes_gap": (bayes_gap, fixed_budget.bayes_gap, sigma),
     "linucb": (linucb, fixed_budget.linucb, alpha),
     "lingape_budget": (lingape_budget, fixed_budget.lingape_budget, sigma_and_delta),
-    "peps": (peps, fixed_budget.peps, sigma),
 }
 
 
@@ -161,14 +159,13 @@ def test_peace_spends_as_much_as_the_fast_rule(problem):
 # ---- the comparison can fail
 
 
-@pytest.mark.parametrize("rule", ["bayes_gap", "linucb", "lingape_budget", "peps"])
+@pytest.mark.parametrize("rule", ["bayes_gap", "linucb", "lingape_budget"])
 def test_a_rule_told_otherwise_pulls_otherwise(rule):
     plain, fast, told = RULES[rule]
     problem = PROBLEMS["sphere"]
     other = {name: 2 * value if name in ("alpha", "sigma") else value for name, value in told(problem).items()}
     rules = []
     for make, options in ((plain, other), (fast, told(problem))):
-        rng = {"rng": RNG(100)} if rule == "peps" else {}
-        rules.append(make(problem.arms, budget=301, **options, **rng))
+        rules.append(make(problem.arms, budget=301, **options))
     with pytest.raises(AssertionError):
         same(*rules, problem, seed=0)

@@ -17,7 +17,7 @@ from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
 from bandits_lib.protocol import Loop, unroll
 from bandits_lib.simulate import play as loops
 
-PER_PULL = ["lingape", "lin_game", "fws", "l_t3c", "lazy_track_and_stop", "linucb", "peps", "bayes_gap", "ucb_glm"]
+PER_PULL = ["lingape", "lin_game", "fws", "l_t3c", "lazy_track_and_stop", "linucb", "bayes_gap", "ucb_glm"]
 
 
 def played(name, monkeypatch, chunk):

@@ -142,6 +142,9 @@ def refresh(name: str) -> str:
         notebook, kernel_name="python3", record_timing=False, coalesce_streams=True, **KERNEL
     ).execute()
     strip(notebook)
+    texts = [str(output.get("text", "")) for cell in notebook.cells for output in cell.get("outputs", [])]
+    if differs := [text for text in texts if "\nDIFFERS: " in text]:
+        raise ValueError(differs[0].strip())
     after = nbformat.writes(notebook) + "\n"
     if after != before:
         atomic_write(path, after)
@@ -235,6 +238,9 @@ def figures(names: list[str], given: dict) -> bool:
     if "runs" in given and len(selected) <= FEW:
         say_what_runs_leaves(selected, given)
     executed = (NOTEBOOKS / out).resolve() / "notebooks"
+    for described in (NOTEBOOKS / out / "figures").glob("*/*.json"):
+        if notebook_runs.drawn_by(described) in selected:
+            described.unlink()  # what an earlier run compared does not count
     run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     played = side_by_side(execute, selected, given, run, meanwhile=partial(notebook_runs.led_to, run))
     seconds = time.perf_counter() - started
@@ -384,6 +390,7 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     folder = ROOT if seed is None else ROOT / "build" / f"seed_{seed}"
     jobs = paper_jobs(plan, scheduler, seeds, folder)
     announce(plan, seeds, folder / "figures")
+    fresh = not any((ROOT / "build" / "checkpoints").glob("*.jsonl"))  # of a continued run the minutes are too few
     if seed is None:
         seals.begin(whole, seeds, log, why)
         if why and figure:
@@ -395,7 +402,7 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     said = "the edition's seeds" if seed is None else f"seed {seed}"
     run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     for group in paper_groups(plan):
-        if group == [LEDGER] and seed is None and not scheduler:  # its reports say how many minutes the runs took
+        if group == [LEDGER] and seed is None and not scheduler and fresh:  # whose reports have the minutes
             write_minutes("minutes", played)
         if group == [LEDGER] and seed is None and all_ran(played):  # and how many runs ended
             seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
@@ -421,8 +428,18 @@ def verify(figure: str, runs: int) -> bool:
     """Play a few runs of each rule at the published parameters, and compare them with the published rows."""
     if runs < 1:
         raise ValueError(f"--runs must be 1 or more; it is {runs}")
-    plan, started, commit = paper_plan("", figure), time.perf_counter(), results.commit()
-    folder = ROOT / "build" / "verify"
+    plan, folder = paper_plan("", figure), ROOT / "build" / "verify"
+    folder.parent.mkdir(exist_ok=True)
+    try:
+        with locked(folder, patience=0):
+            return verify_plan(plan, figure, runs, folder)
+    except TimeoutError:
+        raise ValueError("another run.py verify is at work in build/verify: wait until it has ended") from None
+
+
+def verify_plan(plan: dict, figure: str, runs: int, folder: Path) -> bool:
+    """Play and compare the notebooks of a plan; a published table that cannot be read is a failure."""
+    started, commit = time.perf_counter(), results.commit()
     shutil.rmtree(folder, ignore_errors=True)
     jobs = {}
     for name, entry in plan.items():
@@ -444,7 +461,8 @@ def verify(figure: str, runs: int) -> bool:
     values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), commit, processor(), kernels(), runs)
     values += (figure or "all", found.compared, found.equal, sum(found.left_out.values()), f"{cpu:.1f}")
     seals.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
-    return found.compared == found.equal > 0
+    unreadable = [reason for reason in found.left_out if re.search(" has (no|other columns|rows that)", reason)]
+    return found.compared == found.equal > 0 and not unreadable
 
 
 def processor() -> str:

@@ -147,6 +147,11 @@ def test_defaults_give_a_sample_of_the_published_rows(name):
 
 
 @each_notebook
+def test_no_committed_output_shows_a_row_that_differs(name):
+    assert not [text for cell in code_cells(name) for text in output_texts(cell) if "DIFFERS" in str(text)]
+
+
+@each_notebook
 def test_pictures_are_saved_by_cells_that_read_what_was_saved(name):
     """So that `run.py redraw` draws them again without a run."""
     drawn = [cell for cell in code_cells(name) if "save_picture(" in cell.source]

@@ -130,6 +130,8 @@ def _compared(ours, theirs, reasons):
 def _equal(one, other):
     """Return whether values are equal, floats up to TOLERANCE; a missing value equals a missing value."""
     if pd.api.types.is_numeric_dtype(one) and pd.api.types.is_numeric_dtype(other):
+        if pd.api.types.is_bool_dtype(one) != pd.api.types.is_bool_dtype(other):
+            return np.zeros(len(one), bool)
         one, other = one.to_numpy(float), other.to_numpy(float)
         whole = (one == np.round(one)) & (other == np.round(other)) & (np.abs(one - other) > ZERO)
         near = np.isclose(one, other, rtol=TOLERANCE, atol=ZERO, equal_nan=True)

@@ -200,7 +200,10 @@ def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = 
     >>> read("demo/table_2", ".", index="d").loc[5, "mean"].item()
     0.1
     """
-    frame = pd.read_csv(Path(out) / "figures" / f"{name}.csv")
+    file = Path(out) / "figures" / f"{name}.csv"
+    if not file.exists():
+        raise FileNotFoundError(f"{file} is missing: run the cell that saves it, or restore the file")
+    frame = pd.read_csv(file)
     return frame if index is None else frame.set_index([index] if isinstance(index, str) else list(index))
 
 

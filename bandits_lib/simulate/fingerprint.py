@@ -1,6 +1,6 @@
 """Compute the key of a checkpoint: a hash of the texts that decide its rows.
 
-These are the modules of bandits_lib except `figures` and `plain`, the executed cells of the notebook or the script, and
+These are the modules of bandits_lib except `figures`, the executed cells of the notebook or the script, and
 the user's own modules. The parameter `runs` and the places of files do not belong to it. Two experiments have the same
 key only if somebody changes a module or a value without executing a cell.
 """
@@ -19,8 +19,8 @@ from bandits_lib.numerics.kernel_cache import HOME, digest_of
 PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this project, installed together
 LIBRARIES = {"site-packages", "dist-packages"}
 STDLIB = sysconfig.get_path("stdlib")
-APART = ("figures", "plain")  # parts of bandits_lib that change no row
-NO_ROW = re.compile(r"(runs|n_jobs|scheduler|out|checkpoint) = .*")  # parameters that change no row
+APART = ("figures",)  # part of bandits_lib that changes no row
+NO_ROW = re.compile(r"""(runs|n_jobs|scheduler|out|checkpoint) = ([\d_]+|"[^"]*"|'[^']*')\s*(#.*)?""")  # such lines
 _of_cell: dict[str, Any] = {"number": None, "calls": count()}
 
 
@@ -39,19 +39,20 @@ def fingerprint(*texts: object) -> str:
 
 
 def executed() -> list[str]:
-    """Return the executed cells of a notebook, each once, or the script."""
+    """Return the executed cells of a notebook in their order, or the script and its arguments."""
     if shell := _shell():
-        return [*dict.fromkeys(shell.user_ns["In"])]
+        return [*shell.user_ns["In"]]
     script = getattr(sys.modules["__main__"], "__file__", None)
     if not script or not Path(script).is_file():
         raise ValueError("a checkpoint needs the code that is run: call monte_carlo from a notebook or a file")
-    return [Path(script).read_text(encoding="utf-8")]
+    return [Path(script).read_text(encoding="utf-8"), *sys.argv[1:]]
 
 
 def user_modules() -> list[str]:
     """Return the texts of the loaded modules that belong neither to Python, nor to a library, nor to this project."""
     names = {name: getattr(module, "__file__", None) for name, module in sorted(sys.modules.items())}
-    files = {Path(file) for name, file in names.items() if file and name.partition(".")[0] not in PACKAGES}
+    ours = (*PACKAGES, "__main__", "__mp_main__")  # the last two are what `executed` returns, or what started a kernel
+    files = {Path(file) for name, file in names.items() if file and name.partition(".")[0] not in ours}
     own = (file for file in files if file.suffix == ".py" and not LIBRARIES & {*file.parts})
     return [file.read_text(encoding="utf-8") for file in sorted(own) if not file.is_relative_to(STDLIB)]
 

@@ -32,10 +32,11 @@ def test_a_seed_follows_from_the_text_of_the_paper_and_the_edition(paper):
     assert len({seals.computed_seed(paper, edition) for edition in ("0.4", "0.5", "1.0")}) == 3
 
 
-def test_an_edition_keeps_the_seed_with_which_it_was_begun(log):
-    assert seals.seed("fiez2019", log) == seals.computed_seed("fiez2019", seals.EDITION)
-    seals.begin(SEEDS, SEEDS, log)
-    assert seals.seed("fiez2019", log) == 7 != seals.seed("jedra2020", log)
+def test_only_the_first_edition_has_its_seed_from_the_list(log, monkeypatch):
+    for edition, seed in (("0.3", 7), ("0.4", seals.computed_seed("fiez2019", "0.4"))):
+        monkeypatch.setattr(seals, "EDITION", edition)
+        seals.begin(SEEDS, SEEDS, log)
+        assert seals.seed("fiez2019", log, edition) == seed
     assert seals.seed("fiez2019", log, "9.9") == seals.computed_seed("fiez2019", "9.9"), "another edition"
 
 

@@ -27,8 +27,10 @@ def key(monkeypatch):
     return of
 
 
-def test_every_executed_cell_counts_and_once(key):
-    assert key(*CELLS) == key(*CELLS) == key(*CELLS, CELLS[1])
+def test_every_executed_cell_counts_in_its_order(key):
+    assert key(*CELLS) == key(*CELLS) != key(*CELLS, CELLS[1])
+    assert len({key("x = 1", "x = 2"), key("x = 2", "x = 1"), key("x /= 2"), key("x /= 2", "x /= 2")}) == 4
+    assert key("runs = 3; x = 1") != key("runs = 3; x = 2")
     assert len({key(*CELLS), key(*CELLS[:2]), key(CELLS[0], CELLS[1].replace("10", "20"), CELLS[2])}) == 3
 
 
@@ -74,6 +76,7 @@ def test_only_modules_that_compute_count(monkeypatch, file, counts):
 SCRIPT = """import sys
 from bandits_lib import instances, monte_carlo
 from bandits_lib.fixed_confidence import rage
+assert len(sys.argv) < 4
 for delta in (0.1, 0.2):
     play = {"rage": lambda problem, rng, delta=delta: rage(problem.arms, delta=delta)}
     monte_carlo(play, instances.benchmark(2, angle=1.0), runs=1, checkpoint=sys.argv[1] + "/")
@@ -85,6 +88,8 @@ def test_two_calls_that_look_alike_have_keys_of_their_own_in_every_process(tmp_p
     for _ in range(2):
         subprocess.run([sys.executable, tmp_path / "script.py", tmp_path / "kept"], check=True)
     kept = sorted((tmp_path / "kept").glob("*.jsonl"))
+    subprocess.run([sys.executable, tmp_path / "script.py", tmp_path / "kept", "another"], check=True)
+    assert len([*(tmp_path / "kept").glob("*.jsonl")]) == 4, "arguments of a script may decide its rows"
     assert len(kept) == 2 and [len(file.read_text().splitlines()) for file in kept] == [2, 2]
 
 

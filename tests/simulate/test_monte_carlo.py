@@ -303,7 +303,8 @@ def slow(problem, rng):
     return rage(problem.arms, delta=0.05)
 def problem(rng):
     return instances.many_arms(20, rng, "code")
-for checkpoint, csv in zip(sys.argv[1::2], sys.argv[2::2]):
+places = os.environ["PLACES"].split()
+for checkpoint, csv in zip(places[::2], places[1::2]):
     table = monte_carlo({"rage": slow}, problem, runs=12, n_jobs=2, checkpoint=checkpoint)
     table.drop(columns="seconds").to_csv(csv)
 """
@@ -317,7 +318,8 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
     script.write_text(KILLED)
     command = [sys.executable, script]
     held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
-    first = subprocess.Popen([*command, finished, tmp_path / "never.csv"], env=held, start_new_session=True)
+    places = {"PLACES": f"{finished} {tmp_path / 'never.csv'}"}
+    first = subprocess.Popen(command, env=held | places, start_new_session=True)
     try:
         end = time.monotonic() + 900
         while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
@@ -331,7 +333,7 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
     kept = finished.read_text().splitlines()
     assert 4 <= len(kept) < 13
     again = finished, tmp_path / "resumed.csv", tmp_path / "new.jsonl", tmp_path / "whole.csv"
-    subprocess.run([*command, *again], env=held, check=True)
+    subprocess.run(command, env=held | {"PLACES": " ".join(map(str, again))}, check=True)
     assert finished.read_text().splitlines()[: len(kept) - 1] == kept[:-1]
     assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 13, "the whole was not played anew"
     assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandits_lib.design import g_design, pairs, round_design, xy_design
+from bandits_lib.design.rounding import evenly
 from bandits_lib.plain.pukelsheim import pukelsheim
 
 METHODS = ("pukelsheim", "largest_remainder", "regret")
@@ -191,3 +192,8 @@ BAD = [
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_remainder_of_even_pulls_goes_to_the_smallest_counts():
+    assert evenly(8, np.array([5, 1, 3])).tolist() == [2, 3, 3]
+    assert evenly(7, np.array([5, 1, 1])).tolist() == [2, 3, 2], "ties go to the first arm"

@@ -238,3 +238,15 @@ def test_a_printed_column_is_pooled_with_the_correlation_of_its_cells():
         0.5 * np.log(alone[2] / alone[0])
     )
     assert intervals.pooled_ratio(*cells, columns=4)[2] > shared[2]
+
+
+def test_an_accuracy_has_students_interval_of_its_runs_and_one_run_at_each_end():
+    """Of forty runs, 28 right: the values -1 and 1 are added, and the standard deviation has one degree less."""
+    right = [True] * 28 + [False] * 12
+    table = pd.DataFrame({"algorithm": "gse", "run": range(40), "correct": right})
+    values = np.array([*map(float, right), 1.0, -1.0])
+    half = stdtrit(41, 0.975) * np.sqrt(((values - values.mean()) ** 2).sum() / 41 / 42)
+    estimate, low, high = intervals._bounded(table["correct"].to_numpy(float), 1, 0.95)
+    assert (
+        estimate == 0.7 and low == pytest.approx(values.mean() - half) and high == pytest.approx(values.mean() + half)
+    )

@@ -1,8 +1,8 @@
 """Compute the key of a checkpoint: a hash of the texts that decide its rows.
 
-These are the modules of bandits_lib except `figures`, the executed cells of the notebook or the script, and
-the user's own modules. The parameter `runs` and the places of files do not belong to it. Two experiments have the same
-key only if somebody changes a module or a value without executing a cell.
+These are the modules of bandits_lib except `figures`, the executed cells of the notebook or the script with its
+arguments, and the user's own modules. The parameter `runs` and the places of files do not belong to it. Do not use a
+checkpoint in parallel workers, which count their calls separately, or after you changed a value without a cell.
 """
 
 import functools
@@ -20,7 +20,7 @@ PACKAGES = ("bandits_lib", "bandits_lab", "bandits_companion")  # of this projec
 LIBRARIES = {"site-packages", "dist-packages"}
 STDLIB = sysconfig.get_path("stdlib")
 APART = ("figures",)  # part of bandits_lib that changes no row
-NO_ROW = re.compile(r"""(runs|n_jobs|scheduler|out|checkpoint) = ([\d_]+|"[^"]*"|'[^']*')\s*(#.*)?""")  # such lines
+NO_ROW = re.compile(r"""(runs|n_jobs|scheduler|out|checkpoint) = ([\d_]+|"[^"]*"|'[^']*')\s*(#.*)?""")  # change no row
 _of_cell: dict[str, Any] = {"number": None, "calls": count()}
 
 

@@ -222,6 +222,12 @@ def _content(line):
         return None
 
 
+ANOTHER = (
+    "holds another version of bandits_lib (one changed byte of what computes is another version; a rule of your own"
+    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
+)
+
+
 def in_parallel(function, tasks, *, n_jobs=1, scheduler=None):
     """Yield the results of `function(*task)` in any order, from processes or a dask scheduler."""
     calls = (joblib.delayed(_below)(os.getpid(), function, task) for task in tasks)
@@ -245,12 +251,6 @@ def _cluster(address):
                 raise RuntimeError(f"dask worker {worker} {why}: install this version there and restart the worker")
         with joblib.parallel_config(backend="dask", client=client):
             yield
-
-
-ANOTHER = (
-    "holds another version of bandits_lib (one changed byte of what computes is another version; a rule of your own"
-    " belongs in a file outside it, as notebooks/companion_your_own_rule.ipynb shows)"
-)
 
 
 def _below(parent, function, task):

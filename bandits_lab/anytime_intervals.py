@@ -17,7 +17,7 @@ import pandas as pd
 from bandits_lab.measurements import nothing
 from bandits_lab.noise import sigma_upper
 from bandits_lib.checks import check_arms, check_delta, check_items, check_positive, check_sigma
-from bandits_lib.likelihood_ratio import opening
+from bandits_lib.glr import opening
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import total

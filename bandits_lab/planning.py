@@ -115,7 +115,7 @@ def rule_named(name: str) -> Played:
     Examples
     --------
     >>> rule_named("rage").__module__
-    'bandits_lib.fixed_confidence._rage'
+    'bandits_lib.fixed_confidence.rage'
     """
     return PLAYED[check_option("rule", name, NAMES)]
 

@@ -19,7 +19,8 @@ import numpy as np  # noqa: E402
 
 from bandits_lib import instances, play  # noqa: E402
 from bandits_lib.design import cache_clear, xy_design  # noqa: E402
-from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive  # noqa: E402
+from bandits_lib.fixed_confidence import lingape, xy_adaptive  # noqa: E402
+from bandits_lib.fixed_confidence.xy_adaptive import pull_greedily  # noqa: E402
 
 BENCHMARK = instances.benchmark(5)
 LARGEST = instances.benchmark(35)  # of fiez2019, Figure 1a
@@ -82,12 +83,12 @@ def run_lingape(problem, pulls):
     return run.counts.sum() - len(problem.arms)
 
 
-def pull_greedily(problem, items, pulls):
+def greedy_pulls(problem, items, pulls):
     """So many greedy pulls from the identity."""
     d = problem.arms.shape[1]
     cache_clear()
     none = np.zeros(len(problem.arms), int)
-    _xy_adaptive.pull_greedily(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
+    pull_greedily(problem.arms, items - items[0], none, (d, 0.0, False, pulls))
 
 
 def run_xy_adaptive(problem, **options):
@@ -125,8 +126,8 @@ def both(name, twin, ours, *arguments, pulls, quotation=""):
 
 def alone(name, *arguments, pulls):
     """Ours only: the twin would form 999,000 ordered pairs and square that."""
-    pull_greedily(*arguments, 10)
-    row(name, None, speed(pull_greedily, *arguments, pulls=pulls), "cannot start: a 10^6 x 10^6 matrix")
+    greedy_pulls(*arguments, 10)
+    row(name, None, speed(greedy_pulls, *arguments, pulls=pulls), "cannot start: a 10^6 x 10^6 matrix")
 
 
 if __name__ == "__main__":
@@ -134,19 +135,19 @@ if __name__ == "__main__":
     both("LinGapE, benchmark d=5", lingape_twin, run_lingape, BENCHMARK, pulls=(5_000, 500_000), quotation="17,300")
     both("LinGapE, sphere K=1000 d=9", lingape_twin, run_lingape, SPHERE, pulls=(1_000, 20_000))
     two = BENCHMARK.arms[[0, 5]]
-    both("XY-adaptive, benchmark d=5, all 6 active", greedy_twin, pull_greedily, BENCHMARK, BENCHMARK.arms,
+    both("XY-adaptive, benchmark d=5, all 6 active", greedy_twin, greedy_pulls, BENCHMARK, BENCHMARK.arms,
          pulls=(5_000, 500_000))  # fmt: skip
-    both("XY-adaptive, benchmark d=5, 2 active", greedy_twin, pull_greedily, BENCHMARK, two, pulls=(5_000, 500_000))
+    both("XY-adaptive, benchmark d=5, 2 active", greedy_twin, greedy_pulls, BENCHMARK, two, pulls=(5_000, 500_000))
     published = {"ratio": "per_pull", "start": "ridge"}
     run_xy_adaptive(instances.benchmark(5, angle=0.5), **published)
     whole = speed(run_xy_adaptive, BENCHMARK)
     row("XY-adaptive, benchmark d=5, a whole run", None, whole, "23,100")
-    both("XY-adaptive, benchmark d=35, all 36 active", greedy_twin, pull_greedily, LARGEST, LARGEST.arms,
+    both("XY-adaptive, benchmark d=35, all 36 active", greedy_twin, greedy_pulls, LARGEST, LARGEST.arms,
          pulls=(200, 200_000))  # fmt: skip
     row("XY-adaptive, benchmark d=35, a whole run", None, speed(run_xy_adaptive, LARGEST, repeat=1))
     alone("XY-adaptive, sphere K=1000 d=9, all active", SPHERE, SPHERE.arms, pulls=500)
     alone("XY-adaptive, many arms K=1000 d=2, all active", MANY, MANY.arms, pulls=500)
-    both("XY-adaptive, sphere K=1000 d=9, 30 active", greedy_twin, pull_greedily, SPHERE, SPHERE.arms[:30],
+    both("XY-adaptive, sphere K=1000 d=9, 30 active", greedy_twin, greedy_pulls, SPHERE, SPHERE.arms[:30],
          pulls=(100, 20_000))  # fmt: skip
     for name, problem in (("sphere K=1000 d=9", SPHERE), ("many arms K=1000 d=2", MANY)):
         start = process_time()

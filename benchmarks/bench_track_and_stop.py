@@ -22,7 +22,7 @@ from bandits_lib import LinearBandit, instances, play  # noqa: E402
 from bandits_lib.complexity import oracle_directions  # noqa: E402
 from bandits_lib.design import cache_clear, frank_wolfe_design, xy_design  # noqa: E402
 from bandits_lib.fixed_confidence import lazy_track_and_stop  # noqa: E402
-from bandits_lib.likelihood_ratio import opening  # noqa: E402
+from bandits_lib.glr import opening  # noqa: E402
 
 DELTA = 0.05
 

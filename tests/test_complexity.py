@@ -16,7 +16,7 @@ from bandits_lib.complexity import (
 )
 from bandits_lib.design import Design, frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import xy_oracle, xy_static
-from bandits_lib.fixed_confidence._xy_static import others_from, separated
+from bandits_lib.fixed_confidence.xy_static import others_from, separated
 from bandits_lib.numerics.least_squares import LeastSquares
 
 

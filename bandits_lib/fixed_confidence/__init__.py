@@ -1,19 +1,19 @@
 """Rules with a fixed confidence: they stop by themselves and are wrong with probability at most delta."""
 
-from bandits_lib.fixed_confidence._alba import alba
-from bandits_lib.fixed_confidence._bounded_rage import bounded_rage
-from bandits_lib.fixed_confidence._fws import fws
-from bandits_lib.fixed_confidence._h_rage import h_rage
-from bandits_lib.fixed_confidence._l_t3c import l_t3c
-from bandits_lib.fixed_confidence._lazy_track_and_stop import lazy_track_and_stop
-from bandits_lib.fixed_confidence._lin_game import lin_game
-from bandits_lib.fixed_confidence._lingape import lingape
-from bandits_lib.fixed_confidence._rage import rage
-from bandits_lib.fixed_confidence._rage_halving import rage_halving
-from bandits_lib.fixed_confidence._sphere_track_and_stop import sphere_track_and_stop
-from bandits_lib.fixed_confidence._xy_adaptive import xy_adaptive
-from bandits_lib.fixed_confidence._xy_oracle import xy_oracle
-from bandits_lib.fixed_confidence._xy_static import xy_static
+from bandits_lib.fixed_confidence.alba import alba
+from bandits_lib.fixed_confidence.bounded_rage import bounded_rage
+from bandits_lib.fixed_confidence.fws import fws
+from bandits_lib.fixed_confidence.h_rage import h_rage
+from bandits_lib.fixed_confidence.l_t3c import l_t3c
+from bandits_lib.fixed_confidence.lazy_track_and_stop import lazy_track_and_stop
+from bandits_lib.fixed_confidence.lin_game import lin_game
+from bandits_lib.fixed_confidence.lingape import lingape
+from bandits_lib.fixed_confidence.rage import rage
+from bandits_lib.fixed_confidence.rage_halving import rage_halving
+from bandits_lib.fixed_confidence.sphere_track_and_stop import sphere_track_and_stop
+from bandits_lib.fixed_confidence.xy_adaptive import xy_adaptive
+from bandits_lib.fixed_confidence.xy_oracle import xy_oracle
+from bandits_lib.fixed_confidence.xy_static import xy_static
 
 # The order is that of the table in docs/rules.md: the rule to try first comes first.
 __all__ = ["rage", "bounded_rage", "xy_static", "lazy_track_and_stop", "h_rage", "rage_halving", "lingape", "lin_game"]

@@ -26,7 +26,7 @@ from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, summary, wils
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 from bandits_lib.variance import burn_in
-from bandits_lib.variance._head import FORMS, error, head
+from bandits_lib.variance.head import FORMS, error, head
 
 
 def within_half(problem, estimate):

@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import bayes_gap
-from bandits_lib.fixed_budget._bayes_gap import covariance_of
+from bandits_lib.fixed_budget.bayes_gap import covariance_of
 from bandits_lib.numerics.ties import TIE, argmax
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import fwg_design
 from bandits_lib.fixed_budget import gse
-from bandits_lib.fixed_budget._gse import stages_needed
+from bandits_lib.fixed_budget.gse import stages_needed
 from bandits_lib.fixed_budget.stages import EXPLORERS, by_design
 from bandits_lib.numerics.ties import top
 

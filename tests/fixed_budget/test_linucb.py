@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import linucb
-from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Loop
 

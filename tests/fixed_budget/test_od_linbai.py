@@ -11,7 +11,7 @@ from scipy.stats import norm
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import g_design, wolfe_atwood_design, wynn_design
 from bandits_lib.fixed_budget import od_linbai
-from bandits_lib.fixed_budget._od_linbai import phases
+from bandits_lib.fixed_budget.od_linbai import phases
 
 RNG = np.random.default_rng
 

@@ -10,7 +10,7 @@ from test_width import ADAPTIVE, PROBLEMS, SPHERE, TRANSDUCTIVE, each_problem, p
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design.gaussian_width import solve_width
 from bandits_lib.fixed_budget import peace
-from bandits_lib.fixed_budget._peace import longest_prefix
+from bandits_lib.fixed_budget.peace import longest_prefix
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.protocol import total
 

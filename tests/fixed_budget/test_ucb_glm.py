@@ -6,7 +6,7 @@ import pytest
 from bandits_lab import Lab
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import ucb_glm
-from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.plain.logistic import logistic_regression
 from bandits_lib.protocol import Sample, one_pull

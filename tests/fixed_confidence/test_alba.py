@@ -7,7 +7,7 @@ from scipy import stats
 from bandits_lib import LinearBandit, instances, monte_carlo, play, rule
 from bandits_lib.design import g_design
 from bandits_lib.fixed_confidence import alba
-from bandits_lib.fixed_confidence._alba import in_span, pulls_scale, y_elim_til
+from bandits_lib.fixed_confidence.alba import in_span, pulls_scale, y_elim_til
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.plain.alba import width
 

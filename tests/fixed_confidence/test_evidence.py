@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, Sample
 from bandits_lib.fixed_confidence import l_t3c
-from bandits_lib.likelihood_ratio import Opening, begin, check_stopping, nearest_rival, opening, tell
+from bandits_lib.glr import Opening, begin, check_stopping, nearest_rival, opening, tell
 
 
 def exact(evidence, arms, counts, sums):

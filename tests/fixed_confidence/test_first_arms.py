@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandits_lib.checks import check_arms
-from bandits_lib.likelihood_ratio import opening
+from bandits_lib.glr import opening
 
 
 @pytest.mark.parametrize("initial", ["spanning", "random"])

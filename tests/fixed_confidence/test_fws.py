@@ -5,7 +5,7 @@ import numpy as np
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.complexity import characteristic_time
 from bandits_lib.fixed_confidence import fws
-from bandits_lib.fixed_confidence._fws import is_square
+from bandits_lib.fixed_confidence.fws import is_square
 from bandits_lib.plain import fws as plain
 
 PROBLEMS = {

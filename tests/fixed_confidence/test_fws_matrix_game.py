@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from bandits_lib.fixed_confidence._fws import maximin
+from bandits_lib.fixed_confidence.fws import maximin
 
 
 def game(payoffs):

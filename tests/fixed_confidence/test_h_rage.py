@@ -11,7 +11,7 @@ from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import frank_wolfe_design, pairs, weighted_design, xy_design
 from bandits_lib.fixed_confidence import h_rage, rage, rage_halving
 from bandits_lib.variance import burn_in, head
-from bandits_lib.variance._head import FORMS
+from bandits_lib.variance.head import FORMS
 
 NOISY = instances.signal_to_noise(angle=0.1)
 BOUNDS = {"sigma_min": NOISY.sigma.min(), "sigma_max": NOISY.sigma.max()}

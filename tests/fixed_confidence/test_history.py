@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from bandits_lib import LinearBandit, Sample, play
 from bandits_lib.fixed_confidence import fws, l_t3c, lazy_track_and_stop, lin_game
-from bandits_lib.likelihood_ratio import opening, reopening
+from bandits_lib.glr import opening, reopening
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8]])

@@ -11,7 +11,7 @@ from bandits_lab import Lab
 from bandits_lib import LinearBandit, complexity, instances, monte_carlo, play
 from bandits_lib.design import design_value, frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.likelihood_ratio import opening
+from bandits_lib.glr import opening
 from bandits_lib.numerics.ties import argmax
 
 

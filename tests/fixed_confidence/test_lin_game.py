@@ -8,7 +8,7 @@ import pytest
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.complexity import characteristic_time
 from bandits_lib.fixed_confidence import lin_game
-from bandits_lib.fixed_confidence._lin_game import MIXABILITY, feed, mixture
+from bandits_lib.fixed_confidence.lin_game import MIXABILITY, feed, mixture
 
 PROBLEMS = {
     "benchmark": instances.benchmark(4, angle=0.3),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bandits_lib.fixed_confidence._lingape import distances, learn, measure, toward
+from bandits_lib.fixed_confidence.lingape import distances, learn, measure, toward
 from bandits_lib.numerics.kernels import record
 from bandits_lib.protocol import Sample
 

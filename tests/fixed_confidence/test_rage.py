@@ -11,7 +11,7 @@ from bandits_lib import LinearBandit, Sample, instances, monte_carlo, numerics, 
 from bandits_lib.complexity import rage_upper_bound
 from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
 from bandits_lib.fixed_confidence import lingape, rage, xy_static
-from bandits_lib.fixed_confidence._rage import good_enough, union_logs
+from bandits_lib.fixed_confidence.rage import good_enough, union_logs
 from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, eliminated_by, least_squares
 
 

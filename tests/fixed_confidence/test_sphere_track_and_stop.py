@@ -7,7 +7,7 @@ from scipy import stats
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.complexity import binary_divergence, sphere_lower_bound
 from bandits_lib.fixed_confidence import sphere_track_and_stop
-from bandits_lib.fixed_confidence._sphere_track_and_stop import largest_regret
+from bandits_lib.fixed_confidence.sphere_track_and_stop import largest_regret
 from bandits_lib.simulate.monte_carlo import correct_sphere, sphere_regret
 
 OPTIONS = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from bandits_lib import LinearBandit, Sample, instances, likelihood_ratio, play
+from bandits_lib import LinearBandit, Sample, glr, instances, play
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.likelihood_ratio import begin, check_stopping, look, opening, stopped, tell
+from bandits_lib.glr import begin, check_stopping, look, opening, stopped, tell
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Loop, Result, one_pull
 
@@ -124,7 +124,7 @@ def test_sigma_and_the_two_unproved_thresholds():
         sample = problem.pull(start.counts, np.random.default_rng(0))
         at = {
             kind: look(begin(start, sample, check_stopping(delta=delta, sigma=sigma, u=0.5, threshold=kind))).threshold
-            for kind in likelihood_ratio.THRESHOLDS
+            for kind in glr.THRESHOLDS
         }
         determinant = 1.5 * sigma**2 * (0.5 * 3 * np.log(1 / 0.5 + 1) + np.log(1 / delta))  # A = c I = I
         assert at["determinant"] == pytest.approx(determinant)

@@ -10,7 +10,8 @@ from scipy import stats
 from bandits_lib import LinearBandit, instances, monte_carlo, play
 from bandits_lib.design import cache_clear
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.fixed_confidence import _xy_adaptive, lingape, xy_adaptive
+from bandits_lib.fixed_confidence import lingape, xy_adaptive
+from bandits_lib.fixed_confidence.xy_adaptive import pull_greedily
 from bandits_lib.plain.xy_adaptive import greedy as greedy_arm
 from bandits_lib.plain.xy_adaptive import norms
 from bandits_lib.protocol import one_pull
@@ -85,7 +86,7 @@ def allocation(problem, pulls, at_once=10**9):
     counts = one_pull(spanning_arms(problem.arms), len(problem.arms))
     while (left := pulls - counts.sum()) > 0:
         items, until = problem.items - problem.items[0], (0, 0.0, False, min(at_once, left))
-        counts, *_ = _xy_adaptive.pull_greedily(problem.arms, items, counts, until)
+        counts, *_ = pull_greedily(problem.arms, items, counts, until)
     return counts
 
 

@@ -14,7 +14,7 @@ from bandits_lib.checks import check_items, check_ridge, check_span
 from bandits_lib.design import design_value, g_design, pairs, round_design, xy_design
 from bandits_lib.design.certificate import estimable
 from bandits_lib.fixed_confidence import alba, lingape, rage
-from bandits_lib.likelihood_ratio import opening
+from bandits_lib.glr import opening
 from bandits_lib.numerics.least_squares import least_squares, weighted_least_squares
 from bandits_lib.numerics.span import RANK_TOL, basis, inverse_root, quick_inverse_root, scaled_axes, span
 from bandits_lib.variance.quadratic import features, fit_quadratic

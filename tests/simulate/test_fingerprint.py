@@ -61,7 +61,7 @@ def test_a_module_of_the_user_counts(key, tmp_path, monkeypatch):
     assert len({before, loaded, key(*CELLS)}) == 3
 
 
-@pytest.mark.parametrize(("file", "counts"), [("fixed_confidence/_rage.py", True), ("figures/style.py", False)])
+@pytest.mark.parametrize(("file", "counts"), [("fixed_confidence/rage.py", True), ("figures/style.py", False)])
 def test_only_modules_that_compute_count(monkeypatch, file, counts):
     read, changed = where.digest_of, []
     monkeypatch.setattr(where, "digest_of", lambda files: read(file for file in files if file not in changed))

@@ -19,7 +19,7 @@ from bandits_lib.variance import (
     separate_arm_estimator,
     uniform_estimator,
 )
-from bandits_lib.variance._head import FORMS, error
+from bandits_lib.variance.head import FORMS, error
 from bandits_lib.variance.quadratic import variances
 
 SIGMA = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.2], [0.0, -0.2, 0.8]])

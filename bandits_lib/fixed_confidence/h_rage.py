@@ -1,6 +1,6 @@
 """H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023, Alg. 2).
 
-Departures (`_rage_halving` lists those of the phases):
+Departures (`rage_halving` lists those of the phases):
 - Line 5 allows an error of half of sigma^2, but Lemma E.1 needs half of the estimate, which `burn_in` is long enough
   to ensure.
 - The dimension d is that of the span of the arms.
@@ -14,12 +14,12 @@ import numpy as np
 
 from bandits_lib.checks import check_option, check_sigma
 from bandits_lib.design import weighted_design
-from bandits_lib.fixed_confidence._rage_halving import checked, halving
+from bandits_lib.fixed_confidence.rage_halving import checked, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import BATCHES, DELTA, EACH, HALVING, After, Algorithm, Result, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
-from bandits_lib.variance._head import FORMS
+from bandits_lib.variance.head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
 
 BURN_IN = After(

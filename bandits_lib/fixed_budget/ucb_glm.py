@@ -23,7 +23,7 @@ from bandits_lib.checks import (
     check_ridge,
     check_told,
 )
-from bandits_lib.fixed_budget._linucb import most_pulled
+from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
 from bandits_lib.numerics.kernels import along_all, merged, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression

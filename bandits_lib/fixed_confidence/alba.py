@@ -16,7 +16,7 @@ import numpy as np
 
 from bandits_lib.checks import check_option, check_positive, check_problem, check_told
 from bandits_lib.design import g_design
-from bandits_lib.fixed_confidence._rage import feasible
+from bandits_lib.fixed_confidence.rage import feasible
 from bandits_lib.numerics.least_squares import basel_delta, behind
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
 from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule

@@ -1,6 +1,6 @@
 """LinGapE stopped at a budget (Xu, Honda, Sugiyama 2018, Algorithm 1), a baseline of Azizi et al. (2022).
 
-The rule pulls each arm once, and then the arms that `fixed_confidence._lingape` would pull, until the budget is spent.
+The rule pulls each arm once, and then the arms that `fixed_confidence.lingape` would pull, until the budget is spent.
 It recommends the leader at that moment. `delta` only sets the confidence width of a rival. Departures:
 - The program min |w|_1 subject to X'w = x_i - x_j is solved for w of either sign, as in the paper's analysis.
 - formula="code" repeats the published code of azizi2022. It requires w >= 0, so that there is no solution if x_i - x_j
@@ -14,7 +14,7 @@ import numpy as np
 
 from bandits_lib.checks import check_budget, check_delta, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.design.pair_allocations import allocations, enter, find, nonnegative_allocations
-from bandits_lib.fixed_confidence._lingape import begin, compare, explore, lagging, shrinking
+from bandits_lib.fixed_confidence.lingape import begin, compare, explore, lagging, shrinking
 from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis

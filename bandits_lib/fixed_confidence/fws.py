@@ -4,7 +4,7 @@ Before every pull, the rule makes one Frank-Wolfe step on F(x) = min_j f_j(x), w
 (2 ||y_j||^2) with the norm in A(x)^-1. The step z maximises the minimum of (z - x)'grad f_j over all f_j within r_t of
 the smallest, which is a matrix game. The iterate is the mean of all z. The rule pulls the arm whose count lags behind
 the iterate most. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
+- The stopping rule is that of jedra2020 (`glr`), and items other than the arms are allowed.
 - The rule pulls d spanning arms once each; forced exploration at floor(t / K) = 0 pulls the others. After K pulls,
   K x is 1 + (K - d) / K on each spanning arm and (K - d) / K on each other arm; in the paper it is 1 on every arm.
 - The game is solved by the simplex method (Bland's rule), with payoffs shifted so that they are positive.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.likelihood_ratio import Evidence, compare, leading, over, stop_by_glr, toward, update
+from bandits_lib.glr import Evidence, compare, leading, over, stop_by_glr, toward, update
 from bandits_lib.numerics.kernels import (
     add_outer,
     along_all,
@@ -121,7 +121,7 @@ def fws(
         The delta in the threshold: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5). A
         number p > 0 replaces t^2 by t^p.
     threshold : {"determinant", "simple", "logarithm", "loglog"}
-        Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `likelihood_ratio`).
+        Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `glr`).
     history : Sample or (features, Sample), optional
         Earlier measurements of the arms or of features (n, d), with the same noise; none may be left out. They count
         as pulls. Delta, sigma, arms and items must not depend on them.

@@ -18,7 +18,7 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem, check_sigma, check_theta
 from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.fixed_confidence._xy_static import check_growth, drawn, others_from, pull_until, separated
+from bandits_lib.fixed_confidence.xy_static import check_growth, drawn, others_from, pull_until, separated
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, EACH, ENDS, Algorithm, Result, Row, rule
 

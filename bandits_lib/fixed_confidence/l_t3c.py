@@ -3,7 +3,7 @@
 The leader is the best item of a posterior sample. The challenger is the item with the smallest transportation cost
 from the leader. The rule pulls the arm that shrinks the width of their difference most. This form for linear
 bandits is that of published code. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`), and items other than the arms are allowed.
+- The stopping rule is that of jedra2020 (`glr`), and items other than the arms are allowed.
 - Challengers that beat a sampled leader all have cost 0. The paper draws one of them; here it is the challenger that
   leads by the most standard deviations.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_option
-from bandits_lib.likelihood_ratio import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
+from bandits_lib.glr import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule

@@ -4,7 +4,7 @@ Each item that has ever led has a learner, AdaHedge, which chooses a mixture w o
 lambda, the parameter nearest to theta in the norm of A(w) at which another item is as good. The learner receives the
 optimistic gains U_k = min(log t, (|x_k'(theta - lambda)| / sigma + sqrt(2 log t ||x_k||^2))^2 / 2) with norms in A^-1.
 The pulls track the sum of all mixtures. Departures:
-- The stopping rule is that of jedra2020 (`likelihood_ratio`); the paper's rule needs a bound on |theta|.
+- The stopping rule is that of jedra2020 (`glr`); the paper's rule needs a bound on |theta|.
 - Items other than the arms are allowed.
 - A(w) is computed at w + 1e-12 / K, because weights of the learner underflow.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.likelihood_ratio import (
+from bandits_lib.glr import (
     Evidence,
     arm_norms,
     leading,

@@ -5,7 +5,7 @@ Departures and readings:
 - w is certified to 0.1 %; section 5 improves the previous w by Frank-Wolfe (`design`). A_0 consists of arms that lie
   far apart; section 5 draws A_0 at random.
 - If two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
-- The stopping rule is that of `likelihood_ratio`; the head of that file lists its departures.
+- The stopping rule is that of `glr`; the head of that file lists its departures.
 - The lag of an arm is compared relative to t, so that rounding errors do not decide between arms that tie.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.likelihood_ratio import Evidence, opening, over, stop_by_glr, tell
+from bandits_lib.glr import Evidence, opening, over, stop_by_glr, tell
 from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis

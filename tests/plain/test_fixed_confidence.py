@@ -2,6 +2,7 @@
 
 import sys
 from functools import partial
+from importlib import import_module
 from inspect import signature
 
 import numpy as np
@@ -10,20 +11,9 @@ import pytest
 from bandits_lib import LinearBandit, fixed_confidence, instances, play
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.plain.alba import alba
-from bandits_lib.plain.bounded_rage import bounded_rage
-from bandits_lib.plain.fws import fws
-from bandits_lib.plain.h_rage import h_rage
-from bandits_lib.plain.l_t3c import l_t3c
-from bandits_lib.plain.lazy_track_and_stop import lazy_track_and_stop
 from bandits_lib.plain.level_sets import level_sets
-from bandits_lib.plain.lin_game import lin_game
-from bandits_lib.plain.lingape import lingape
-from bandits_lib.plain.rage import rage
-from bandits_lib.plain.rage_halving import rage_halving
 from bandits_lib.plain.sphere import sphere, sphere_direct
-from bandits_lib.plain.xy_adaptive import xy_adaptive
-from bandits_lib.plain.xy_oracle import xy_oracle
-from bandits_lib.plain.xy_static import xy_static
+from bandits_lib.protocol import OWN, PULLS
 
 PROBLEMS = {
     "benchmark": instances.benchmark(4, angle=0.3),
@@ -50,59 +40,39 @@ IN_THE_UNIT_INTERVAL = {  # rewards 0 and 1
         np.vstack([np.eye(3)[:2], [0.5, 0.5, 0.0], [0.3, 0.6, 0.0]]), theta=[0.97, 0.6, 0.0], noise="bernoulli"
     ),
 }
-MOST = 1_500  # pulls of the rules that choose one by one
-
-
-# ---- the fast rules, by the names that the plain ones give their arguments
-
-
-def fast_level_sets(*told, alpha, **options):
-    return fixed_confidence.rage_halving(*told, objective="level", threshold=alpha, **options)
-
-
-# ---- what rules are told beside arms, items, delta and rng
-
-
-def nothing(problem):
-    return {}
-
-
-def noise(problem):
-    return {"sigma": problem.sigma.max()}
-
-
-def norm_and_noise(problem):
-    return noise(problem) | {"theta_bound": float(np.linalg.norm(problem.theta))}
-
-
-def truth_and_noise(problem):
-    return noise(problem) | {"theta_star": problem.theta}
-
-
-def threshold_and_noise(problem):
-    return noise(problem) | {"alpha": float(np.median(problem.item_values)) + 0.05}
-
-
-def bounds(problem):
-    return {"sigma_min": problem.sigma.min(), "sigma_max": problem.sigma.max()}
-
-
-with_threshold = partial(fixed_confidence.xy_oracle, design=frank_wolfe_design)  # as appendix F of fiez2019 has it
-RULES = {  # plain, fast, what both are told, the most pulls, the problems
-    "bounded_rage": (bounded_rage, fixed_confidence.bounded_rage, nothing, None, IN_THE_UNIT_INTERVAL),
-    "rage": (rage, fixed_confidence.rage, noise, None, PROBLEMS),
-    "rage_halving": (rage_halving, fixed_confidence.rage_halving, noise, None, PROBLEMS),
-    "level_sets": (level_sets, fast_level_sets, threshold_and_noise, None, PROBLEMS),
-    "h_rage": (h_rage, fixed_confidence.h_rage, bounds, None, PROBLEMS | HARD),
-    "xy_static": (xy_static, fixed_confidence.xy_static, noise, None, PROBLEMS),
-    "xy_oracle": (xy_oracle, with_threshold, truth_and_noise, None, PROBLEMS),
-    "xy_adaptive": (xy_adaptive, fixed_confidence.xy_adaptive, noise, None, PROBLEMS),
-    "lingape": (lingape, fixed_confidence.lingape, norm_and_noise, MOST, PROBLEMS),
-    "lazy_track_and_stop": (lazy_track_and_stop, fixed_confidence.lazy_track_and_stop, noise, MOST, PROBLEMS),
-    "lin_game": (lin_game, fixed_confidence.lin_game, noise, MOST, ONE_BY_ONE),
-    "fws": (fws, fixed_confidence.fws, noise, 800, ONE_BY_ONE),
-    "l_t3c": (l_t3c, fixed_confidence.l_t3c, noise, MOST, ONE_BY_ONE),
+MOST = {"fws": 800}  # pulls of the rules that choose one by one, 1,500 for the others
+TOLD = {  # what a rule is told beside arms, items, delta and rng, by the name of its argument
+    "sigma": lambda problem: problem.sigma.max(),
+    "sigma_min": lambda problem: problem.sigma.min(),
+    "sigma_max": lambda problem: problem.sigma.max(),
+    "theta_bound": lambda problem: float(np.linalg.norm(problem.theta)),
+    "theta_star": lambda problem: problem.theta,
+    "alpha": lambda problem: float(np.median(problem.item_values)) + 0.05,
 }
+APART = {"alba", "sphere_track_and_stop"}  # tested below
+
+
+def fast_level_sets(arms, items, *, alpha, **options):
+    return fixed_confidence.rage_halving(arms, items, objective="level", threshold=alpha, **options)
+
+
+PLAIN = {
+    name: getattr(import_module(f"bandits_lib.plain.{name}"), name) for name in {*fixed_confidence.__all__} - APART
+}
+FAST = {name: getattr(fixed_confidence, name) for name in PLAIN} | {"level_sets": fast_level_sets}
+FAST["xy_oracle"] = partial(FAST["xy_oracle"], design=frank_wolfe_design)  # as appendix F of fiez2019 has it
+PLAIN["level_sets"] = level_sets
+
+
+def one_by_one(name):
+    return name in fixed_confidence.__all__ and getattr(fixed_confidence, name).row.asks == PULLS
+
+
+def problems(name):
+    """The problems on which a rule is compared: with rewards of its kind, and as many as its pulls allow."""
+    if name in fixed_confidence.__all__ and getattr(fixed_confidence, name).row.noise == OWN:
+        return IN_THE_UNIT_INTERVAL
+    return ONE_BY_ONE if one_by_one(name) else PROBLEMS | (HARD if name == "h_rage" else {})
 
 
 def same(plain, fast, problem, seed, max_pulls=None):
@@ -116,15 +86,15 @@ def same(plain, fast, problem, seed, max_pulls=None):
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("rule, name", [(rule, name) for rule in RULES for name in RULES[rule][-1]])
-def test_the_pulls_are_those_of_the_fast_rule(rule, name, seed):
-    plain, fast, told, most, _ = RULES[rule]
-    problem, draws = (PROBLEMS | HARD | ONE_BY_ONE | IN_THE_UNIT_INTERVAL)[name], "rng" in signature(plain).parameters
+@pytest.mark.parametrize("name, problem", [(name, problem) for name in sorted(PLAIN) for problem in problems(name)])
+def test_the_pulls_are_those_of_the_fast_rule(name, problem, seed):
+    problem, arguments = problems(name)[problem], signature(PLAIN[name]).parameters
+    told = {argument: TOLD[argument](problem) for argument in TOLD.keys() & arguments}
     rules = []
-    for make in (plain, fast):
-        rng = {"rng": np.random.default_rng(seed + 100)} if draws else {}
-        rules.append(make(problem.arms, problem.items, delta=0.1, **told(problem), **rng))
-    run = same(*rules, problem, seed, most)
+    for make in (PLAIN[name], FAST[name]):
+        rng = {"rng": np.random.default_rng(seed + 100)} if "rng" in arguments else {}
+        rules.append(make(problem.arms, problem.items, delta=0.1, **told, **rng))
+    run = same(*rules, problem, seed, MOST.get(name, 1_500) if one_by_one(name) else None)
     assert run.counts.sum() > 20
 
 

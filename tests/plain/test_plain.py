@@ -54,14 +54,3 @@ def test_a_function_fits_on_one_screen(file):
 def test_it_says_what_it_is(file):
     assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     assert [node.name for node in functions(file) if not ast.get_docstring(node)] == []
-
-
-@each
-def test_it_is_tested(file):
-    tests = "".join(test.read_text(encoding="utf-8") for test in Path(__file__).parent.glob("test_*.py"))
-    assert file.stem == "__init__" or f"plain.{file.stem} " in tests or used_by_others(file)
-
-
-def used_by_others(file):
-    """Whether another plain file imports this one."""
-    return any(f"bandits_lib.plain.{file.stem}" in imported(other) for other in FILES if other != file)

@@ -34,8 +34,8 @@ def source_fingerprint() -> str:
 def fingerprint(*texts: object) -> str:
     """Return a hash, 16 hex digits, of values, the executed cells, the user's modules and the modules that compute."""
     lines = [line for text in executed() for line in text.splitlines() if not NO_ROW.fullmatch(line)]
-    told = [source_fingerprint(), *lines, *user_modules(), *map(str, texts)]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    whole = "\n".join([source_fingerprint(), *lines, *user_modules(), *map(str, texts)])
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def executed() -> list[str]:
@@ -49,12 +49,17 @@ def executed() -> list[str]:
 
 
 def user_modules() -> list[str]:
-    """Return the texts of the loaded modules that belong neither to Python, nor to a library, nor to this project."""
-    names = {name: getattr(module, "__file__", None) for name, module in sorted(sys.modules.items())}
+    """Return the texts of the user's modules, sorted by their files."""
+    return [file.read_text(encoding="utf-8") for file in sorted({*user_files().values()})]
+
+
+def user_files() -> dict[str, Path]:
+    """Return {module: file} of the loaded modules that belong neither to Python, a library, nor this project."""
     ours = (*PACKAGES, "__main__", "__mp_main__")  # the last two are what `executed` returns, or what started a kernel
-    files = {Path(file) for name, file in names.items() if file and name.partition(".")[0] not in ours}
-    own = (file for file in files if file.suffix == ".py" and not LIBRARIES & {*file.parts})
-    return [file.read_text(encoding="utf-8") for file in sorted(own) if not file.is_relative_to(STDLIB)]
+    names = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
+    files = {name: Path(file) for name, file in names.items() if file and name.partition(".")[0] not in ours}
+    installed = {name for name, file in files.items() if LIBRARIES & {*file.parts} or file.is_relative_to(STDLIB)}
+    return {name: file for name, file in files.items() if file.suffix == ".py" and name not in installed}
 
 
 def call_number() -> int:

@@ -2,25 +2,21 @@
 
 `load("my_rule.py:mine")` keeps the text of the file. A process or a dask worker without the file therefore runs the
 same text, and the hash of an experiment changes with the text. Requests and recommendations are checked, and each error
-is one sentence.
-`played` returns the runs that a figure draws beside those of the papers' rules.
+is one sentence. `played` returns the runs that a figure draws beside those of the papers' rules.
 """
 
 import ast
 import functools
 import hashlib
-import importlib.util
 import inspect
 import linecache
 import signal
 import sys
-import sysconfig
 import threading
 import traceback
 import types
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -30,12 +26,11 @@ import pandas as pd
 
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import Loop, Result, Run, checked_batch
-from bandits_lib.simulate.fingerprint import LIBRARIES, PACKAGES
+from bandits_lib.simulate.fingerprint import user_files
 from bandits_lib.simulate.monte_carlo import monte_carlo
 from bandits_lib.simulate.play import play
 
-PURELIB = sysconfig.get_path("purelib")
-TOLD = {  # {argument of a rule: what it gets from the problem}
+OF_PROBLEM = {  # {argument of a rule: what it gets from the problem}
     "arms": lambda problem: problem.arms,
     "items": lambda problem: problem.items,
     "sigma": lambda problem: float(problem.sigma.max()),
@@ -77,49 +72,51 @@ class OwnRule(NamedTuple):
 
     def __call__(self, problem, rng):
         """Run the rule, and check its requests and its answer."""
-        algorithm, reply, empty, pulled = self.begun(problem, rng), None, 0, False
+        algorithm, reply, pulled, empty_requests = self.begun(problem, rng), None, False, 0
         end = perf_counter() + self.max_seconds
         while True:
-            request = self._step(lambda reply=reply: algorithm.send(reply), end)
-            if isinstance(request, _End):
-                return self._answer(request.value, problem, pulled)
-            empty = 0 if isinstance(request, Loop) or self._batch(request, problem).any() else empty + 1
-            pulled = pulled or empty == 0
-            if empty >= EMPTY:
+            try:
+                with _time_limit(end):
+                    request = algorithm.send(reply)
+            except StopIteration as stop:
+                return self._answer(stop.value, problem, pulled)
+            except (Exception, _TooLongError) as error:
+                raise self._in_words(error) from error
+            if isinstance(request, Loop) or self._batch(request, problem).any():
+                pulled, empty_requests = True, 0
+            else:
+                empty_requests += 1
+            if empty_requests >= EMPTY:
                 raise RuntimeError(f"{self.place} asked for no pull {EMPTY:,} times in a row, and would never stop")
             try:
                 reply = yield request
             except GeneratorExit:  # `play` cuts a run off
-                if self.given.get("budget") is None:
+                if (budget := self.given.get("budget")) is None:
                     raise
-                told = self.given["budget"]
-                raise RuntimeError(f"{self.place} asked for more pulls than its budget of {told:,}") from None
+                raise RuntimeError(f"{self.place} asked for more pulls than its budget of {budget:,}") from None
 
     def begun(self, problem, rng):
         """Return the generator of the reader's function, called with the values that its arguments name."""
         function, names = self.function, inspect.signature(self.function).parameters
-        told = {"rng": rng, **{name: TOLD[name](problem) for name in names if name in TOLD}, **self.given}
-        algorithm = self._step(lambda: function(**{name: told[name] for name in names if name in told}))
+        values = {"rng": rng, **{name: OF_PROBLEM[name](problem) for name in names if name in OF_PROBLEM}, **self.given}
+        try:
+            algorithm = function(**{name: values[name] for name in names if name in values})
+        except Exception as error:
+            raise self._in_words(error) from error
         if not isinstance(algorithm, Generator):
             raise RuntimeError(f"{self.place} is not a generator: it must `yield` the pulls that it asks for")
         return algorithm
 
-    def _step(self, step, end=inf):
-        """Return the next request of the rule or its end, or raise its own error in one sentence."""
-        try:
-            with _until(end):
-                return step()
-        except StopIteration as stop:
-            return _End(stop.value)
-        except _TooLongError:
-            raise RuntimeError(
+    def _in_words(self, error):
+        """Return the error of a rule as one sentence, with the line of the file in which it was raised."""
+        if isinstance(error, _TooLongError):
+            return RuntimeError(
                 f"{self.place} was still going after {self.max_seconds:g} seconds of one run: let it ask for more"
                 " pulls at a time, or give it more seconds (max_seconds)"
-            ) from None
-        except Exception as error:
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
-            line = f" in line {frames[-1].lineno}" if frames else ""
-            raise RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {_one_line(error)}") from error
+            )
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
+        line = f" in line {frames[-1].lineno}" if frames else ""
+        return RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {_one_line(error)}")
 
     def _batch(self, request, problem):
         try:
@@ -134,20 +131,20 @@ class OwnRule(NamedTuple):
         """Return the result with the row of an item; a rule without `items` answers with the row of an arm."""
         if not isinstance(result, Result):
             raise RuntimeError(f"{self.place} returned {_short(result)}; it must return Result(<row of an item>)")
-        said, rows = result.recommendation, problem.items if self.takes_items() else problem.arms
-        if not isinstance(said, int | np.integer) or isinstance(said, bool) or not 0 <= said < len(rows):
+        row, rows = result.recommendation, problem.items if self.takes_items() else problem.arms
+        if not isinstance(row, int | np.integer) or isinstance(row, bool) or not 0 <= row < len(rows):
             raise RuntimeError(
-                f"{self.place} recommended {_short(said)}; it must be the row of"
+                f"{self.place} recommended {_short(row)}; it must be the row of"
                 f" {'an item' if rows is problem.items else 'an arm'}, 0 to {len(rows) - 1}"
             )
         if not pulled:
             raise RuntimeError(f"{self.place} answered without a pull: it must `yield` the pulls that it asks for")
         if rows is problem.items:
             return result
-        same = np.flatnonzero((problem.items == rows[said]).all(axis=1))
-        if not len(same):
-            raise RuntimeError(f"{self.place} recommended arm {said}, which is no item: give it an argument `items`")
-        return result._replace(recommendation=int(same[0]))
+        equal_items = np.flatnonzero((problem.items == rows[row]).all(axis=1))
+        if not len(equal_items):
+            raise RuntimeError(f"{self.place} recommended arm {row}, which is no item: give it an argument `items`")
+        return result._replace(recommendation=int(equal_items[0]))
 
 
 class _TooLongError(BaseException):  # which `except Exception` in a rule does not catch
@@ -155,16 +152,16 @@ class _TooLongError(BaseException):  # which `except Exception` in a rule does n
 
 
 @contextmanager
-def _until(end):
-    """Raise _TooLongError at `end`, also in a loop without requests; threads without signals notice it afterwards."""
-    left = end - perf_counter()
-    if left <= 0:
+def _time_limit(end):
+    """Raise _TooLongError at `end`, also in a loop without requests; other threads than the main one only before it."""
+    seconds = end - perf_counter()
+    if seconds <= 0:
         raise _TooLongError
-    if end == inf or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if threading.current_thread() is not threading.main_thread():  # which alone may have signals
         yield
         return
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, left)
+    before = signal.signal(signal.SIGALRM, _raise_too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
@@ -172,14 +169,8 @@ def _until(end):
         signal.signal(signal.SIGALRM, before)
 
 
-def _too_long(*_):
+def _raise_too_long(*_):
     raise _TooLongError
-
-
-class _End(NamedTuple):
-    """The end of a generator, with the value that it returned."""
-
-    value: Any
 
 
 def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
@@ -223,12 +214,13 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
         near = ", ".join(sorted(path.name for path in Path(file).parent.glob("*.py"))) or "no Python file"
         raise ValueError(f"there is no file {file} in the folder {Path.cwd().name}/; its folder has {near}")
     rule = OwnRule(Path(file).name, name, Path(file).read_text(encoding="utf-8"), dict(given), max_seconds)
+    module = _module(rule.file, rule.source)
     _check_imports(rule)
-    found = getattr(_module(rule.file, rule.source), name, None)
-    if not inspect.isfunction(found):
-        has = ", ".join(node.name for node in ast.parse(rule.source).body if isinstance(node, ast.FunctionDef))
-        raise ValueError(f"{rule.file} has no function {name}; it has {has or 'none'}")
-    parameters = inspect.signature(found).parameters
+    function = getattr(module, name, None)
+    if not inspect.isfunction(function):
+        functions = inspect.getmembers(module, lambda value: getattr(value, "__module__", None) == module.__name__)
+        raise ValueError(f"{rule.file} has no function {name}; it has {', '.join(dict(functions)) or 'none'}")
+    parameters = inspect.signature(function).parameters
     _check_arguments(rule, parameters)
     return rule._replace(given={key: value for key, value in given.items() if key in parameters})
 
@@ -243,7 +235,7 @@ def misfit(rule: OwnRule, needs: Iterable[str]) -> str:
 def played(
     place: str,
     problems: LinearBandit | Callable | dict,
-    told: dict[str, Any],
+    arguments: dict[str, Any],
     *,
     by: str | list[str] | None = None,
     items: bool = False,
@@ -260,7 +252,7 @@ def played(
         As for `load`, or "" for no rule.
     problems : LinearBandit, callable, or dict of these
         As for `monte_carlo`.
-    told : dict
+    arguments : dict
         What the rules of the figure are told: `delta` or `budget`, and `sigma` if it is not the problem's. A function
         of the setting gives each setting a value of its own.
     by : str or list of str, optional
@@ -297,19 +289,19 @@ def played(
     """
     if not place:
         return None
-    unknown: dict[str, Any] = dict.fromkeys(["delta", "budget", *told])
+    unknown: dict[str, Any] = dict.fromkeys(["delta", "budget", *arguments])
     rule = load(place, **unknown)
-    if fault := misfit(rule, [name for name in NEEDS if name in told or (name == "items" and items)]):
+    if fault := misfit(rule, [name for name in NEEDS if name in arguments or (name == "items" and items)]):
         raise ValueError(fault)
     limit = LIMIT if beside is None else max(LIMIT, TIMES * beside["pulls"].max())
     tables = []
     for setting, make in problems.items() if isinstance(problems, dict) else [(None, problems)]:
-        values = {name: value(setting) if callable(value) else value for name, value in told.items()}
+        values = {name: value(setting) if callable(value) else value for name, value in arguments.items()}
         given = rule.given | {name: value for name, value in values.items() if name in rule.given}
-        mine: dict[str, Any] = {OWN: rule._replace(given=given)}
-        made = functools.partial(_reordered, make)
-        alone = made if by is None else {setting: made}
-        tables.append(monte_carlo(mine, alone, by=by, max_pulls=values.get("budget", limit), **options))
+        rules: dict[str, Any] = {OWN: rule._replace(given=given)}
+        reordered = functools.partial(_reordered, make)
+        of_setting = reordered if by is None else {setting: reordered}
+        tables.append(monte_carlo(rules, of_setting, by=by, max_pulls=values.get("budget", limit), **options))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -379,36 +371,27 @@ def _module(file, source):
 
 
 def _check_imports(rule):
-    """Refuse a second file of the user's, which workers would lack and no hash would cover."""
-    try:
-        nodes = list(ast.walk(ast.parse(rule.source)))
-    except SyntaxError as error:
-        raise ValueError(f"{rule.file} is not valid Python, line {error.lineno}: {error.msg}") from error
-    wanted = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    wanted |= {f"{'.' * node.level}{node.module or ''}" for node in nodes if isinstance(node, ast.ImportFrom)}
-    for name in sorted(wanted):
-        if not _installed(name.partition(".")[0]):
-            raise ValueError(
-                f"{rule.file} imports {name}, which is not an installed library. Put the rule into one file, because"
-                " other processes and machines get this file alone"
-            )
-
-
-def _installed(top):
-    if top in sys.stdlib_module_names or top in PACKAGES:
-        return True
-    spec = importlib.util.find_spec(top) if top else None
-    origin = spec.origin if spec is not None else None
-    return origin is not None and bool(LIBRARIES & {*Path(origin).parts} or Path(origin).is_relative_to(PURELIB))
+    """Refuse a second file of the user's, of which another process may lack or remember another state."""
+    nodes = [*ast.walk(ast.parse(rule.source))]
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    if second := sorted(modules & user_files().keys()):
+        raise ValueError(
+            f"{rule.file} imports {second[0]}, which is not an installed library. Put the rule into one file, because"
+            " other processes and machines get this file alone"
+        )
 
 
 def _check_arguments(rule, parameters):
-    known = {"rng", *TOLD, *rule.given}
-    needed = [name for name, p in parameters.items() if p.default is p.empty and p.kind not in (2, 4)]
-    if unknown := [name for name in needed if name not in known]:
+    """Refuse a function without `arms`, or with an argument that has neither a default nor a value."""
+    names = {"rng", *OF_PROBLEM, *rule.given}
+    needed = [
+        p for p in parameters.values() if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if unknown := [parameter.name for parameter in needed if parameter.name not in names]:
         raise ValueError(
             f"{rule.place} has the argument {unknown[0]}, for which there is no value: give it a default, or use only "
-            f"{', '.join(sorted(known))}"
+            f"{', '.join(sorted(names))}"
         )
     if "arms" not in parameters:
         raise ValueError(f"{rule.place} has no argument `arms`; it has {', '.join(parameters) or 'none'}")

@@ -1,9 +1,9 @@
 """Keep compiled kernels in a folder that is named after the source from which they were compiled.
 
-numba recompiles a kernel when its own file has changed, but a kernel also contains the kernels of other files that it
-calls. So every state of these files has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that is set, else in
-.numba_cache of the checkout, else in the user's cache folder. Child processes inherit NUMBA_CACHE_DIR. If the source of
-a child process differs, it makes its own folder beside this one.
+numba recompiles a kernel when its own file has changed, but a kernel also contains the kernels and constants of other
+files that it uses. So every state of `kernel_files` has its own folder, bandits_lib-<hash>, in NUMBA_CACHE_DIR if that
+is set, else in .numba_cache of the checkout, else in the user's cache folder. Child processes inherit NUMBA_CACHE_DIR.
+If the source of a child process differs, it makes its own folder beside this one.
 """
 
 import functools
@@ -22,6 +22,7 @@ PACKAGE = __name__.partition(".")[0]
 HOME = Path(__file__).parents[1]
 settings: Any = config  # of numba
 KEPT = 4  # number of folders of other sources that are kept: the newest ones
+KERNEL_FOLDERS = (HOME, HOME / "numerics", HOME / "design")  # what kernels import is here
 COMPILED = re.compile(r"^(\s*(from|import) numba\b|@(compiled|kernel|inlined|merged|njit)\b)", re.MULTILINE)
 IDLE = 3600  # a folder stays for so many seconds after a process last began to use it
 
@@ -29,7 +30,7 @@ IDLE = 3600  # a folder stays for so many seconds after a process last began to 
 def choose_folder():
     """Return the folder of this source, made if it is new, in the first of `roots` that can be written."""
     for root in roots():
-        folder = root / f"{PACKAGE}-{kernel_fingerprint()}"
+        folder = root / f"{PACKAGE}-{digest_of(kernel_files())}"
         new = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -78,47 +79,19 @@ def _last_use(folder):
         return 0.0
 
 
-@functools.cache
-def kernel_fingerprint():
-    """Return a hash, 16 hex digits, of the files with code or constants of a kernel: kernels, and all they import."""
-    return digest_of(kernel_sources(HOME))
-
-
-def kernel_sources(home):
-    """Return the sorted files of the package `home` that have kernels or that one of these imports, directly or not."""
-    files = {_dotted(home, file): file for file in home.rglob("*.py")}
-    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    waiting = [name for name, text in texts.items() if COMPILED.search(text)]
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting.extend(_modules_in(texts[name]) & files.keys() - {home.name})
-    return sorted(files[name] for name in needed)
-
-
-def _dotted(home, file):
-    return ".".join((home.name, *file.relative_to(home).with_suffix("").parts)).removesuffix(".__init__")
-
-
-def _modules_in(text):
-    """Return every dotted name in the import statements of `text` that may be a module."""
-    found = set(re.findall(r"^\s*import ([\w.]+)", text, re.MULTILINE))
-    for module, names in re.findall(r"^\s*from ([\w.]+) import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
-        found |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))}
-    return found
+def kernel_files():
+    """Return the sorted files that may decide what a kernel computes: three whole folders, others with kernels."""
+    files = sorted(HOME.rglob("*.py"))
+    return [file for file in files if file.parent in KERNEL_FOLDERS or COMPILED.search(file.read_text("utf-8"))]
 
 
 def digest_of(files):
+    """Return a hash, 16 hex digits, of the names and contents of files of the package."""
     whole = hashlib.sha256()
     for file in files:
-        whole.update(f"{file.relative_to(HOME.parent).as_posix()} {digest(file)}\n".encode())
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        whole.update(f"{file.relative_to(HOME.parent).as_posix()} {content}\n".encode())
     return whole.hexdigest()[:16]
-
-
-def digest(file):
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 os.environ["NUMBA_CACHE_DIR"] = settings.CACHE_DIR = str(choose_folder())

@@ -374,7 +374,7 @@ def _check_imports(rule):
     """Refuse a second file of the user's, of which another process may lack or remember another state."""
     nodes = [*ast.walk(ast.parse(rule.source))]
     modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     if second := sorted(modules & user_files().keys()):
         raise ValueError(
             f"{rule.file} imports {second[0]}, which is not an installed library. Put the rule into one file, because"

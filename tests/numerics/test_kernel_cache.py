@@ -1,10 +1,13 @@
 """Compiled kernels are those of the source at hand: an edit in any file of the package is seen by every process."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 import time
+from importlib import import_module
+from inspect import ismodule
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,28 @@ def test_an_edit_of_another_file_is_seen(copy, tmp_path):
     (copy / "numerics" / "kernels.py").write_text(source)
     assert in_process(TOP_LEVEL, copy, NUMBA_CACHE_DIR=root) == ["True"]
     assert len(list(Path(root).iterdir())) == 2
+
+
+def test_no_kernel_takes_a_constant_from_a_file_that_is_not_hashed():
+    """numba compiles imported constants in; functions that are not kernels cannot be compiled in."""
+    hashed = {".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in kernel_cache.kernel_files()}
+    assert {"bandits_lib.likelihood_ratio", "bandits_lib.simulate.play", "bandits_lib.numerics.ties"} <= hashed
+    for file in kernel_cache.kernel_files():
+        nodes = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+        for node in nodes:
+            if node.module.startswith("bandits_lib.") and node.module not in hashed:
+                values = [getattr(import_module(node.module), name.name, None) for name in node.names]
+                assert all(callable(value) or ismodule(value) or value is None for value in values), (file, node.module)
+
+
+@pytest.mark.parametrize(
+    "file, counts", [("figures/style.py", False), ("papers/fiez2019.py", False), ("likelihood_ratio.py", True)]
+)
+def test_only_edits_of_hashed_files_need_another_folder(copy, tmp_path, file, counts):
+    before = where(copy, NUMBA_CACHE_DIR=str(tmp_path))
+    with open(copy / file, "a") as edited:
+        edited.write("# edited\n")
+    assert (where(copy, NUMBA_CACHE_DIR=str(tmp_path)) != before) == counts
 
 
 PULLS = """

@@ -1,12 +1,25 @@
 """Estimate from Monte Carlo runs, with two-sided intervals: pulls, ratios, growth, accuracies, the worst setting.
 
+Parameters of several functions:
+
+- `table`: a DataFrame as `monte_carlo` returns it. Runs of equal number belong together.
+- `algorithm`, `first`, `second`: names of algorithms in the table.
+- `by`: the column or columns of the settings; each setting then has its own interval. Without `by`, a run counts by its
+  sum or mean over its rows, and a run that lacks some of the rows is left out.
+- `worst`: which setting stands for all, as for `worst_of`.
+- `level`: confidence of the interval, or of the intervals of all settings together (Bonferroni).
+- `value`: the column that is averaged, positive numbers.
+- `mean`: "arithmetic" or "geometric". The geometric one suits pulls whose mean comes mostly from a few runs.
+- `unseen`: by what factor an unseen run may exceed the largest value seen (or fall below the smallest) if this is the
+  most common value: the step to the next phase. A dictionary has a factor for each rule. It is 1 for a rule that takes
+  the same pulls in every run.
+
 `mean_pulls`, `mean_ratio` and `mean_growth` compute limits for logs of means, with random weights for the runs and for
 one unseen run (Rubin 1981; Gaffke 2005). The pulls of a rule that works in phases take only two or three values, of
 which one may be rare and large. Student's interval is then too short: for 20 equal values its width is zero. Here every
 run has an exponential weight (the Bayesian bootstrap), and one unseen run is added. It takes the value of the seen run
 that moves the estimate farthest towards the end in question. If the largest value seen is the most common one, nothing
-was seen beyond it. Then the added run takes `unseen` times that value, which is the step to the next phase (4 if phases
-halve the accuracy); the same holds for the smallest value. So n equal values v have the upper limit
+was seen beyond it. Then the added run takes `unseen` times that value. So n equal values v have the upper limit
 v (1 + (unseen - 1) (1 - 0.025^(1/n))), by Clopper and Pearson (1934). The limits are then stretched about the estimate
 by the ratio of Student's quantile to the normal one, which matters for 20 to 40 runs.
 tests/simulate/test_coverage_of_intervals.py simulates how often the intervals cover.
@@ -37,10 +50,8 @@ class Interval(tuple):
 
     Parameters
     ----------
-    estimate : float
-        What was measured.
-    low, high : float
-        Ends of its interval.
+    estimate, low, high : float
+        What was measured, and the ends of its interval.
     **how
         `settings`, the intervals of the settings of which this is the worst, and `worst`, which chose it (max, min or
         "both"); `log`, whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of
@@ -110,8 +121,8 @@ def worst_of(settings: Sequence[Interval], worst: Worst = max) -> Interval:
     settings : sequence of Interval
         One interval per setting, at a level that holds for all of them together.
     worst : callable or str, default max
-        Which value stands for all: max, min, another function that takes the argument `key` as they do, or "both" for a
-        claim of no difference, which larger and smaller values contradict.
+        One of max, min, another function that takes the argument `key` as they do, or "both" for a claim of no
+        difference, which larger and smaller values contradict.
 
     Returns
     -------
@@ -150,7 +161,7 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
     settings : int
         Number of settings.
     worst : {max, min}, default max
-        Which value stands for all: max if smaller values make the statement true.
+        max if smaller values make the statement true.
     level : float, default 0.95
         Confidence of each of the two conclusions.
 
@@ -228,16 +239,13 @@ def student_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
 
     Parameters
     ----------
-    values : (n,) array_like
-        The sample.
-    level : float, default 0.95
-        Confidence of the interval.
+    values, level : (n,) array_like, float
+        The sample, and the confidence of the interval.
 
     Returns
     -------
     mean, se, low, high : float
-        Mean, standard error (ddof 1) and interval, in the units of the values. For one value the standard error is
-        nan and the interval infinite.
+        Mean, standard error (ddof 1) and interval. For one value the standard error is nan and the interval infinite.
 
     Examples
     --------
@@ -258,10 +266,8 @@ def wilson_interval(successes: int, trials: int, level: float = 0.95) -> Interva
 
     Parameters
     ----------
-    successes, trials : int
-        Whole numbers; the first is at most the second.
-    level : float, default 0.95
-        Confidence of the interval.
+    successes, trials, level : int, int, float
+        Whole numbers, of which the first is at most the second, and the confidence of the interval.
 
     Returns
     -------
@@ -284,12 +290,8 @@ def summary(table: pd.DataFrame, by: By = (), level: float = 0.95) -> pd.DataFra
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        One row per algorithm and run, as `monte_carlo` returns it.
-    by : str or sequence of str, default ()
-        Columns that hold the settings.
-    level : float, default 0.95
-        Confidence of the intervals.
+    table, by, level : pandas.DataFrame, str or sequence of str, float
+        As in the head of this module; each interval holds by itself.
 
     Returns
     -------
@@ -326,8 +328,8 @@ def _estimates(rows, level):
 def _over_settings(table, by, worst, level, interval):
     """Return `interval(rows, level)` of the table, or the worst over settings at Bonferroni's simultaneous levels."""
     groups = [table] if by is None else [rows for _, rows in table.groupby(by, sort=False)]
-    found = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
-    return found[0] if by is None else worst_of(found, worst)
+    settings = [interval(rows, 1 - (1 - level) / len(groups)) for rows in groups]
+    return settings[0] if by is None else worst_of(settings, worst)
 
 
 def _slope(table, x, log):
@@ -347,15 +349,13 @@ def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -
 
     Parameters
     ----------
-    table, by : pandas.DataFrame, str or sequence of str
-        As for `summary`.
-    level : float, default 0.95
-        Confidence that the intervals of all rules and settings (Wilson's) hold together, by Bonferroni.
+    table, by, level : pandas.DataFrame, str or sequence of str, float
+        As in the head of this module.
 
     Returns
     -------
     Interval
-        The worst of one interval for each rule and setting.
+        The worst of one interval (Wilson's) for each rule and setting.
 
     Examples
     --------
@@ -376,17 +376,8 @@ def accuracy_lead(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `monte_carlo` returns it. Runs of equal number belong together; without `by` each run counts by its mean
-        over the settings, which may share their instances. A run that lacks a row of either rule is left out.
-    first, second : str
-        Names of the algorithms.
-    by : str or list of str, optional
-        Columns that hold the settings, each with a difference of its own; by default one difference.
-    worst : callable or str, default min
-        Which difference stands for several settings, as for `worst_of`.
-    level : float, default 0.95
-        Confidence of the interval, or of all settings together (Bonferroni).
+    table, first, second, by, worst, level : optional
+        As in the head of this module. A run that lacks a row of either rule is left out.
 
     Returns
     -------
@@ -420,11 +411,11 @@ def accuracy_trend(
     Parameters
     ----------
     table, first : pandas.DataFrame, str
-        As for `accuracy_lead`. A run that lacks a setting is left out.
+        As in the head of this module.
     x : str
-        Column of the setting, positive numbers.
+        Column of the setting, positive numbers. A run that lacks a setting is left out.
     second, level : str, float, optional
-        As for `accuracy_lead`; without `second` the accuracy of `first` alone counts.
+        As in the head of this module; without `second` the accuracy of `first` alone counts.
 
     Returns
     -------
@@ -453,25 +444,25 @@ def accuracy_trend(
 def _shares(table, first, second):
     """Return the share of right answers of `first`, or its lead over `second`, for each run that has all rows."""
     names = [first] if second is None else [first, second]
-    found = {}
+    means = {}
     for name in names:
         rows = table[table["algorithm"] == name]
         runs, place, size = np.unique(rows["run"], return_inverse=True, return_counts=True)
-        means = np.bincount(place, rows["correct"], len(runs)) / size
-        found[name] = pd.DataFrame({"mean": means, "size": size}, index=pd.Index(runs, name="run"))
-    most = max(rows["size"].max() for rows in found.values())
-    shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in found.items()}).dropna()
+        mean = np.bincount(place, rows["correct"], len(runs)) / size
+        means[name] = pd.DataFrame({"mean": mean, "size": size}, index=pd.Index(runs, name="run"))
+    most = max(rows["size"].max() for rows in means.values())
+    shares = pd.DataFrame({name: rows.loc[rows["size"] == most, "mean"] for name, rows in means.items()}).dropna()
     if shares.empty:
-        held = ", ".join(table["algorithm"].unique()) or "no row: are there too few settings?"
-        raise ValueError(f"table has no run of {' and '.join(names)}; it holds {held}")
+        algorithms = ", ".join(table["algorithm"].unique()) or "no row: are there too few settings?"
+        raise ValueError(f"table has no run of {' and '.join(names)}; it holds {algorithms}")
     return shares[first] if second is None else shares[first] - shares[second]
 
 
 def _bounded(values, most, level):
     """Return the mean of values from -most to most with Student's interval, for which a value at each end is added."""
-    n, more = len(values), np.append(values, [most, -most])
-    half = stdtrit(n + 1, (1 + level) / 2) * more.std(ddof=1) / np.sqrt(n + 2)
-    low, high = max(-most, more.mean() - half), min(most, more.mean() + half)
+    n, extended = len(values), np.append(values, [most, -most])
+    half = stdtrit(n + 1, (1 + level) / 2) * extended.std(ddof=1) / np.sqrt(n + 2)
+    low, high = max(-most, extended.mean() - half), min(most, extended.mean() + half)
     mean = float(np.mean(values))
     return Interval(mean, min(low, mean), max(high, mean), rate=1.0 if np.ptp(values) == 0 else 0.5)
 
@@ -492,19 +483,8 @@ def mean_pulls(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `monte_carlo` returns it. A run counts by its sum over the settings; a run that lacks a setting is left out.
-    algorithm : str
-        Name of the algorithm.
-    level : float, default 0.95
-        Confidence of the interval.
-    value : str, default "pulls"
-        Column that is averaged, positive numbers.
-    mean : {"arithmetic", "geometric"}, default "arithmetic"
-        Which mean.
-    unseen : float or dict of {str: float}, default 4.0
-        By what factor an unseen run may exceed the largest pulls seen (or fall below the smallest) if these are the
-        most common value: the step to the next phase. It is 1 for a rule that takes the same pulls in every run.
+    table, algorithm, level, value, mean, unseen : optional
+        As in the head of this module.
 
     Returns
     -------
@@ -542,14 +522,9 @@ def mean_ratio(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As for `mean_pulls`. Runs of equal number belong together; a run that only one of the two rules has counts for
-        the mean of this rule alone.
-    first, second, by, worst, level : str, str, str or list of str, callable or str, float
-        As for `accuracy_lead`, with a ratio for each setting and by default the largest.
-    value, mean, unseen : optional
-        As for `mean_pulls`; a dictionary `unseen` has a factor for each rule. The geometric mean is that of the paired
-        ratios; it suits pulls whose mean comes mostly from a few runs.
+    table, first, second, by, worst, level, value, mean, unseen : optional
+        As in the head of this module. A run that only one of the two rules has counts for the mean of this rule alone.
+        The geometric mean is that of the paired ratios.
 
     Returns
     -------
@@ -588,13 +563,13 @@ def mean_growth(
     Parameters
     ----------
     table, algorithm : pandas.DataFrame, str
-        As for `mean_pulls`.
+        As in the head of this module.
     x : str
         Column of the setting, positive numbers.
     against : str, optional
         Name of another algorithm; the exponent is then that of the ratio of the two means.
     level, value, mean, unseen : optional
-        As for `mean_ratio`.
+        As in the head of this module.
 
     Returns
     -------
@@ -619,58 +594,11 @@ def mean_growth(
     return log_interval(runs, signs, slope, level=level, mean=mean, unseen=unseen)
 
 
-def paired_ratio(
-    table: pd.DataFrame,
-    first: str,
-    second: str,
-    by: By | None = None,
-    worst: Worst = max,
-    level: float = 0.95,
-    value: str = "pulls",
-) -> Interval:
-    """Return the geometric mean over runs of the ratio of the pulls of `first` to those of `second`.
-
-    Parameters
-    ----------
-    table, first, second, by, worst, level, value : optional
-        As for `mean_ratio`, but runs that one of the two algorithms lacks are left out.
-
-    Returns
-    -------
-    Interval
-        The ratio with Student's interval for the mean of the paired log ratios.
-
-    Raises
-    ------
-    ValueError
-        If the two have no run in common.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"algorithm": [*"aaabbb"], "run": 2 * [0, 1, 2], "pulls": [20, 22, 18, 40, 42, 39]})
-    >>> tuple(round(value, 2) for value in paired_ratio(table, "a", "b"))
-    (0.49, 0.42, 0.58)
-    """
-
-    def ratio(rows, each):
-        _check_stopped(rows[rows["algorithm"].isin([first, second])], value)
-        pulls = rows.pivot(index="run", columns="algorithm", values=value)
-        pulls = pulls.reindex(columns=[first, second]).dropna()
-        if pulls.empty:
-            held = ", ".join(rows["algorithm"].unique())
-            raise ValueError(f"table has no run in which {first} and {second} both appear; it holds {held}")
-        mean, _, low, high = student_interval(np.log(pulls[first] / pulls[second]), each)
-        return Interval(*map(np.exp, (mean, low, high)), log=True)
-
-    return _over_settings(table, by, worst, level, ratio)
-
-
 def _ratio(rows, signs, level, value, mean, unseen):
     """Return the ratio (or the mean) that the `signs`, 1 and -1, of the algorithms define."""
-    found = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
+    logs = log_interval(by_run(rows, signs, value), signs, 1.0, level=level, mean=mean, unseen=unseen)
     with np.errstate(over="ignore"):
-        return Interval(*np.exp(found), log=True, rate=found.rate, error=np.exp(found[0]) * found.error)
+        return Interval(*np.exp(logs), log=True, rate=logs.rate, error=np.exp(logs[0]) * logs.error)
 
 
 def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value: str) -> pd.DataFrame:
@@ -697,11 +625,11 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     >>> by_run(pd.DataFrame({"algorithm": "a", "run": [0, 0, 1], "pulls": [1, 2, 5]}), ["a"], "pulls")["a"].tolist()
     [3]
     """
-    held = ", ".join(table["algorithm"].unique())
+    algorithms = table["algorithm"].unique()
+    if lacking := [name for name in names if name not in algorithms]:
+        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {', '.join(algorithms)}")
     table = table[table["algorithm"].isin(list(names))]
     _check_stopped(table, value)
-    if lacking := [name for name in names if name not in table["algorithm"].unique()]:
-        raise ValueError(f"table has no run of {', '.join(lacking)}; it holds {held}")
     if not table.duplicated(["run", "algorithm"]).any():  # nothing to sum
         return table.pivot(index="run", columns="algorithm", values=value)[list(names)]
     rows = table.groupby(["run", "algorithm"])[value].agg(["sum", "size"])
@@ -738,7 +666,7 @@ def log_interval(
     weights : float or (settings,) array_like
         Weight of each block.
     level, mean, unseen : float, str, float or dict
-        As for `mean_pulls`.
+        As in the head of this module.
 
     Returns
     -------
@@ -764,16 +692,16 @@ def log_interval(
         raise ValueError(f"unseen must be factors of 1 or more; got {unseen}")
     values, blocks = runs.to_numpy(dtype=float), np.size(weights)
     across = np.outer(weights, list(signs.values())).ravel()
-    found = limits(values, across, level, np.tile(factors, blocks), mean == "geometric")
-    alike = (np.nanmin(values, axis=0) == np.nanmax(values, axis=0)).all()
-    return Interval(*found, rate=1.0 if alike else 0.5, error=_error(values, across, mean == "geometric"))
+    ends = limits(values, across, level, np.tile(factors, blocks), mean == "geometric")
+    constant = (np.nanmin(values, axis=0) == np.nanmax(values, axis=0)).all()
+    return Interval(*ends, rate=1.0 if constant else 0.5, error=_error(values, across, mean == "geometric"))
 
 
 def _error(values, signs, geometric):
     """Return the standard error of the estimate of `limits`, by the delta method."""
-    around = np.log(values) if geometric else values / np.nanmean(values, axis=0)
-    around = signs * (around - np.nanmean(around, axis=0))
-    return np.sqrt((np.nansum(around / (~np.isnan(values)).sum(axis=0), axis=1) ** 2).sum())
+    scaled = np.log(values) if geometric else values / np.nanmean(values, axis=0)
+    deviations = signs * (scaled - np.nanmean(scaled, axis=0))
+    return np.sqrt((np.nansum(deviations / (~np.isnan(values)).sum(axis=0), axis=1) ** 2).sum())
 
 
 def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
@@ -785,15 +713,15 @@ def limits(runs, signs, level=0.95, unseen=4.0, geometric=False, draws=DRAWS):
     seen = ~np.isnan(runs)
     filled = np.where(seen, runs, np.nanmean(runs, axis=0))
     values, means = (np.log(filled), 1.0) if geometric else (filled, np.nanmean(runs, axis=0))
-    speaks = (signs * values / means).sum(axis=1)
+    contributions = (signs * values / means).sum(axis=1)
     sums, weights, weight = _weighted(values, seen, draws)
     ends = {}
     for side in (-1, 1):
-        chosen = np.broadcast_to((side * speaks).argmax(axis=0)[None, None], (1, *runs.shape[1:]))
+        chosen = np.broadcast_to((side * contributions).argmax(axis=0)[None, None], (1, *runs.shape[1:]))
         further = _beyond(runs, np.take_along_axis(filled, chosen, axis=0)[0], unseen, side * signs)
         means = (sums + weight * (np.log(further) if geometric else further)) / (weights + weight)
-        found = (signs * (means if geometric else np.log(means))).sum(axis=1)
-        ends[side] = np.quantile(found, (1 + side * level) / 2, axis=0)
+        draws_of_estimate = (signs * (means if geometric else np.log(means))).sum(axis=1)
+        ends[side] = np.quantile(draws_of_estimate, (1 + side * level) / 2, axis=0)
     means = np.mean(values, axis=0, where=seen)
     estimate = (signs * (means if geometric else np.log(means))).sum(axis=0)
     return estimate, *_stretched(estimate, ends[-1], ends[1], level, seen.sum(axis=0).min(axis=0))
@@ -810,12 +738,12 @@ def _weighted(values, seen, draws):
     stream, one, whole = _weights(draws), (1,) * (values.ndim - 1), seen.all()
     sums = np.zeros((*values.shape[1:], draws))  # the long axis last: adding along short ones is slow
     weights = np.zeros((*one, draws) if whole else sums.shape)
-    for row, there in zip(np.where(seen, values, 0.0)[..., None], seen[..., None], strict=True):
+    for row, present in zip(np.where(seen, values, 0.0)[..., None], seen[..., None], strict=True):
         weight = next(stream)
         sums += weight * row
-        weights += weight if whole else weight * there
-    first = (np.ascontiguousarray(np.moveaxis(found, -1, 0)) for found in (sums, weights))
-    return *first, next(stream).reshape(-1, *one)
+        weights += weight if whole else weight * present
+    draws_first = (np.ascontiguousarray(np.moveaxis(totals, -1, 0)) for totals in (sums, weights))
+    return *draws_first, next(stream).reshape(-1, *one)
 
 
 def _weights(draws):

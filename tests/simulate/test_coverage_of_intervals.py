@@ -49,7 +49,7 @@ def held(found, truth):
 
 
 def student(logs):
-    """Student's interval for the mean of paired log ratios (n, samples), as `paired_ratio` has it."""
+    """Student's interval for the mean of paired log ratios (n, samples)."""
     n, mean = len(logs), logs.mean(axis=0)
     half = stdtrit(n - 1, 0.975) * logs.std(axis=0, ddof=1) / np.sqrt(n)
     return mean, mean - half, mean + half

@@ -18,7 +18,7 @@ from scipy import stats
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
 from bandits_lib.fixed_confidence import rage, xy_oracle
 from bandits_lib.simulate import fingerprint
-from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, paired_ratio, student_interval, wilson_interval
+from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, student_interval, wilson_interval
 from bandits_lib.simulate.monte_carlo import _number, best_item, correct_level, correct_sphere, sphere_regret
 
 
@@ -391,8 +391,6 @@ def test_runs_that_were_cut_off_have_no_mean_pulls():
     runs = pd.DataFrame({"algorithm": [*"aab"], "run": [0, 1, 0], "pulls": 9, "stopped": [True, False, True]})
     with pytest.raises(ValueError, match="1 runs of a were cut off before they stopped: their pulls have no mean"):
         mean_ratio(runs, "a", "b")
-    with pytest.raises(ValueError, match="1 runs of a were cut off"):
-        paired_ratio(runs, "a", "b")
     assert mean_pulls(runs, "b")[0] == pytest.approx(9)
 
 
@@ -419,19 +417,19 @@ def test_intervals_cover_what_they_should():
     assert wilson_interval(0, 20)[1] == 0 and wilson_interval(0, 20)[2] == pytest.approx(0.1611, abs=1e-3)
 
 
-def test_paired_ratio_recovers_what_was_put_in():
-    rng, rows = np.random.default_rng(0), []
+def test_the_geometric_mean_ratio_recovers_what_was_put_in():
+    rng, rows, ratio = np.random.default_rng(0), [], partial(mean_ratio, first="a", by="d", mean="geometric")
     for d in (5, 10, 20, 40):
         for run in range(30):
             common = rng.lognormal(0, 1)
             rows.append({"algorithm": "a", "d": d, "run": run, "pulls": 100 * d**1.5 * common})
             rows.append({"algorithm": "b", "d": d, "run": run, "pulls": 300 * d**1.5 * common * rng.lognormal(0, 0.1)})
     frame = pd.DataFrame(rows)
-    estimate, low, high = paired_ratio(frame, "a", "b", by="d")
+    estimate, low, high = ratio(frame, second="b")
     assert low < 1 / 3 * 1.05 < high and high - low < 0.1 and estimate >= 1 / 3 * 0.95
-    assert paired_ratio(frame.rename(columns={"pulls": "error"}), "a", "b", by="d", value="error")[0] == estimate
-    with pytest.raises(ValueError, match="no run in which a and c both appear"):
-        paired_ratio(frame, "a", "c", by="d")
+    assert ratio(frame.rename(columns={"pulls": "error"}), second="b", value="error")[0] == estimate
+    with pytest.raises(ValueError, match="table has no run of c; it holds a, b"):
+        ratio(frame, second="c")
 
 
 def test_level_sets_are_right_when_every_item_is_on_its_side():

@@ -22,10 +22,6 @@ DISC = 900  # area of the disc of an arm that gets all pulls, in points squared
 AWAY = 7  # distance of a label from its point, in points
 DESIGNS = ("XY", "G", "oracle", "uniform")
 COLOURS = {"uniform": "0.45", "G": "#7b3294", "XY": "#de8f05", "oracle": "#029e73"}
-DIRECTIONS = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
-DISTANCES = (5, 14, 26, 40)  # of a label from its point, in points of type
-SIDE, FONT = 175, 7  # side of the square, and size of its labels, in points of type
-WIDE, HIGH = 0.62, 1.25  # width and height of a character, in font sizes
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -143,8 +139,8 @@ def draw_ties(
         is_open = first in open_items and second in open_items
         ax.axline((0, 0), (-y, x), color="black" if is_open else "0.8", lw=0.8, zorder=2 if is_open else 1)
         if is_open and y and low < (height := -x / y * right) < high:
-            told = f"{names[first]} = {names[second]}"
-            ax.annotate(told, (right, height), (3, 0), textcoords="offset points", va="center", size=7)
+            equality = f"{names[first]} = {names[second]}"
+            ax.annotate(equality, (right, height), (3, 0), textcoords="offset points", va="center", size=7)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
     ax.grid(False)
     return ax
@@ -238,8 +234,20 @@ def picture(
     _check_best(arms, theta)
     weights = weights_of(design, arms, theta)
     fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3), layout="constrained")
-    _draw_arms(left, arms, weights, COLOURS[design])
-    _draw_ellipse(right, arms, weights, theta, np.sqrt(2 * np.log(len(arms) / delta) / pulls), COLOURS[design])
+    places, place_of = np.unique(arms, axis=0, return_inverse=True)
+    shares = np.bincount(place_of, weights)
+    rows = [", ".join(map(str, np.flatnonzero(place_of == place))) for place in range(len(places))]
+    names = [f"{numbers}: {share:.0%}" for numbers, share in zip(rows, shares, strict=True)]
+    draw_arms(left, places, names, shares, colour=COLOURS[design])
+    plt.setp(left.texts, fontsize=7)
+    reach = 1.35 * np.abs(arms).max()
+    left.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="$x_1$", ylabel="$x_2$")
+    reach = 1.6 * max(np.abs(theta).max(), 0.5)
+    limits = (theta[0] - reach, theta[0] + reach), (theta[1] - reach, theta[1] + reach)
+    draw_cone(right, arms, int(np.argmax(along(arms, theta))), limits)
+    radius = np.sqrt(2 * np.log(len(arms) / delta) / pulls)
+    draw_ellipse(right, arms, weights, theta, radius, color=COLOURS[design])
+    right.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
     return fig
 
 
@@ -258,28 +266,6 @@ def _check_best(arms, theta):
         raise ValueError(
             f"the best arm must be unique, but arms {first} and {second} {why}: move one of them, or theta"
         )
-
-
-def _draw_arms(ax, arms, weights, colour):
-    ax.scatter(*arms.T, s=700 * weights, color=colour, alpha=0.5, lw=0)
-    ax.scatter(*arms.T, s=8, color="k", zorder=3)
-    reach = 1.35 * np.abs(arms).max()
-    write(ax, arms, weights, reach)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
-
-
-def _draw_ellipse(ax, arms, weights, theta, radius, colour):
-    turn = np.linspace(0, 2 * np.pi, 200)
-    root = np.linalg.cholesky(np.linalg.inv((arms.T * weights) @ arms))
-    reach = 1.6 * max(np.abs(theta).max(), 0.5)
-    first, second = np.meshgrid(*2 * [np.linspace(-reach, reach, 300)]) + theta[:, None, None]
-    best = int(np.argmax(arms @ theta))
-    margin = np.min([y[0] * first + y[1] * second for y in arms[best] - np.delete(arms, best, axis=0)], axis=0)
-    ax.contourf(first, second, margin, levels=[0, np.inf], colors=["0.9"])
-    ax.plot(*(theta[:, None] + radius * root @ [np.cos(turn), np.sin(turn)]), color=colour)
-    ax.plot(*theta, "k.")
-    limits = [(middle - reach, middle + reach) for middle in theta]
-    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
 
 
 def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
@@ -374,62 +360,3 @@ def _size(numbers):
     largest = 1.25 * float(np.abs(numbers).max()) or 1.0
     unit = 10.0 ** floor(log10(largest))
     return unit * ceil(largest / unit)
-
-
-# --- labels beside points, placed without overlap from their sizes in points of type, without a canvas
-
-
-def write(ax, arms, weights, reach):
-    """Write number and share beside every arm (K, 2), one label for arms in one place, on axes from -reach to reach."""
-    together = groups(arms, reach / 50)
-    texts = [f"{', '.join(map(str, group))}: {weights[group].sum():.0%}" for group in together]
-    points = (arms[[group[0] for group in together]] / reach + 1) / 2 * SIDE
-    for point, corner, text in zip(points, places(points, texts, SIDE, FONT), texts, strict=True):
-        ends = {"xy": (point / SIDE * 2 - 1) * reach, "xytext": corner - point, "textcoords": "offset points"}
-        far = np.abs(corner - point).max() > 10
-        arrow = {"arrowstyle": "-", "lw": 0.4, "color": "0.6", "shrinkA": 0, "shrinkB": 1} if far else None
-        ax.annotate(text, **ends, fontsize=FONT, arrowprops=arrow)
-
-
-def groups(points, near):
-    """Return lists of rows of points (n, 2); each list has a first point and points within `near` of it."""
-    found: list[list[int]] = []
-    for k, point in enumerate(points):
-        home = next((group for group in found if np.hypot(*(points[group[0]] - point)) <= near), None)
-        if home is None:
-            found.append([k])
-        else:
-            home.append(k)
-    return found
-
-
-def places(points, texts, side, fontsize):
-    """Return lower left corners (n, 2) of texts beside points (n, 2) in a square; places farther outward come first."""
-    boxes: list[tuple[float, float, float, float]] = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
-    corners = []
-    units = DIRECTIONS / np.hypot(*DIRECTIONS.T)[:, None]
-    for point, text in zip(points, texts, strict=True):
-        size = np.array([WIDE * fontsize * len(text), HIGH * fontsize])
-        away = DIRECTIONS[np.argsort(-(units @ (point - points.mean(axis=0))).round(6), kind="stable")]
-        tried = [_box(point, size, direction, far) for far in DISTANCES for direction in away]
-        best = min(tried, key=lambda box: sum(_overlap(box, other) for other in boxes) + 10 * _outside(box, side))
-        boxes.append(best)
-        corners.append(best[:2])
-    return np.array(corners)
-
-
-def _box(point, size, direction, far):  # left, low, right, high of a text at a distance from a point
-    reach = far / np.hypot(*direction) * direction + np.where(direction < 0, -size, 0)
-    low = point + reach - np.where(direction == 0, size / 2, 0)
-    return (*low, *(low + size))
-
-
-def _overlap(one, other):
-    """Return the area that two boxes share."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return max(wide, 0.0) * max(high, 0.0)
-
-
-def _outside(box, side):
-    return max(0.0, -box[0]) + max(0.0, -box[1]) + max(0.0, box[2] - side) + max(0.0, box[3] - side)

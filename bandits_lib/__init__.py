@@ -32,7 +32,7 @@ HOMES = {
 SHORT = {  # modules that notebooks call by one name
     "bars": "figures.bars",
     "data": "papers.data",
-    "heteroskedastic": "papers.heteroskedastic",
+    "heteroskedastic": "experiments.heteroskedastic",
     "instances": "papers",
     "intervals": "simulate.intervals",
     "own_rule": "simulate.own_rule",

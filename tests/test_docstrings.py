@@ -32,7 +32,6 @@ NOT_OURS = ("GL01", "GL02", "ES01", "SS05", "PR06", "RT02", "SA01", "SA04", "EX0
 NO_EXAMPLE = {  # modules and names
     "bandits_lib.figures.bars.settings": "a figure of several panels, drawn in the notebooks of weltz2023",
     "bandits_lib.papers.data.automobile_file": "may fetch the file from the network",
-    "bandits_lib.papers.heteroskedastic": "the experiments of three notebooks, seconds to minutes each",
 }
 SHAPE = r"\(\w+, ?(\w+|[\w() +/-]+)?\)|\(1?,? ?d,?\)"
 SAID = {  # parameter: what its entry must say

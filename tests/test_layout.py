@@ -20,6 +20,7 @@ LEVELS = (  # each imports from those before it, and from itself
     {"bandits_lib.fixed_budget"},
     {"bandits_lib.simulate"},
     {"bandits_lib.papers", "bandits_lib.figures"},
+    {"bandits_lib.experiments"},
     {"bandits_lab"},
     {"bandits_companion"},
 )

@@ -9,7 +9,7 @@ import pytest
 from bandits_lib import LinearBandit, bars, heteroskedastic, instances, monte_carlo, play, summary
 from bandits_lib.complexity import lower_bound, oracle_design
 from bandits_lib.design import frank_wolfe_design
-from bandits_lib.papers.heteroskedastic import coverage, shortest_burn_in, within_half
+from bandits_lib.experiments.heteroskedastic import coverage, shortest_burn_in, within_half
 from bandits_lib.variance import VarianceEstimate, burn_in, head
 
 EASY = instances.bent_benchmark(angle=0.2)

@@ -1,10 +1,10 @@
-"""The comparison of weltz2023, section 5, in three experiments, and simulated burn-ins of H-RAGE.
+"""The comparison of weltz2023, section 5, in three notebooks, and simulated burn-ins of H-RAGE.
 
 A burn-in covers if every |sigma_hat_x^2 - sigma_x^2| <= sigma_hat_x^2 / 2, the event of Lemma D.1. Line 5 of Algorithm
 2 prints half of sigma_x^2 instead. That is not enough, because an estimate of half the variance satisfies it.
 
-The functions that make rules are `partial` objects of functions of this module, so that checkpoint keys contain their
-arguments.
+`problem` is a LinearBandit whose noise differs between arms, `delta` the allowed error probability, and `lengths` is
+{form: pulls} of burn-ins. The functions that make rules are `partial` objects of functions of this module.
 """
 
 from collections.abc import Generator, Sequence
@@ -31,8 +31,8 @@ from bandits_lib.variance.head import FORMS, error, head
 
 def within_half(problem, estimate):
     """Return whether every |sigma_hat_x^2 - sigma_x^2| is at most half of sigma_hat_x^2 (Lemma D.1)."""
-    found = estimate.sigma**2
-    return bool((np.abs(found - problem.sigma**2) <= found / 2).all())
+    variances = estimate.sigma**2
+    return bool((np.abs(variances - problem.sigma**2) <= variances / 2).all())
 
 
 def one_burn_in(problem, budget, rng):
@@ -53,27 +53,9 @@ def coverage(problem, budget, *, runs, seed=0):
 
 
 def shortest_burn_in(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> int:
-    """Return the shortest burn-in whose simulated coverage has a lower confidence limit of at least 1 - delta / 2.
+    """Return the shortest of 100 * 2^(k/4) pulls whose simulated coverage is surely at least 1 - delta / 2.
 
-    Parameters
-    ----------
-    problem : LinearBandit
-        The simulated problem.
-    delta : float
-        Error probability allowed, in (0, 1).
-    runs, seed : int
-        Number of simulated burn-ins per length, and seed of the simulation, by default 0.
-
-    Returns
-    -------
-    int
-        Number of pulls, one of 100 * 2^(k/4), k = 0, 1, ..., found by bisection. A rule cannot use it, because it
-        depends on the true variances.
-
-    Raises
-    ------
-    ValueError
-        If `runs` is too small to show such a coverage.
+    A rule cannot use it, because it depends on the true variances.
     """
     if wilson_interval(runs, runs)[1] < 1 - delta / 2:
         raise ValueError(
@@ -111,40 +93,13 @@ def _sizes(problem, delta):
 
 
 def burn_ins(problem: LinearBandit, *, delta: float, runs: int, seed: int = 0) -> dict[str, int]:
-    """Return five lengths of a burn-in in pulls: four by formula, and the shortest by simulation.
-
-    Parameters
-    ----------
-    problem, delta, runs, seed : LinearBandit, float, int, int
-        As for `shortest_burn_in`.
-
-    Returns
-    -------
-    dict
-        {form: pulls} of "theory", "printed", "paper", "code" and "shortest".
-
-    Raises
-    ------
-    ValueError
-        As for `shortest_burn_in`.
-    """
+    """Return {form: pulls} of five burn-ins: four by formula, and the shortest by simulation."""
     lengths = {form: burn_in(form, **bounds(problem), **_sizes(problem, delta)) for form in FORMS}
     return lengths | {"shortest": shortest_burn_in(problem, delta=delta, runs=runs, seed=seed)}
 
 
 def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: int) -> pd.DataFrame:
-    """Return how often, after each burn-in, every estimate differs from its variance by at most half of the estimate.
-
-    Parameters
-    ----------
-    problem, lengths, runs, seed : LinearBandit, dict, int, int
-        As for `shortest_burn_in`. `lengths` is {form: pulls} of the burn-ins.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per burn-in, with columns pulls, coverage, low and high.
-    """
+    """Return a table with pulls and simulated coverage of each burn-in, with its interval."""
     rows = [(form, n, *coverage(problem, n, runs=runs, seed=seed)) for form, n in lengths.items()]
     return pd.DataFrame(rows, columns=["burn-in", "pulls", "coverage", "low", "high"]).set_index("burn-in")
 
@@ -152,46 +107,17 @@ def covered(problem: LinearBandit, lengths: dict[str, int], *, runs: int, seed: 
 def three_terms(problem: LinearBandit, lengths: dict[str, int], *, delta: float) -> pd.Series:
     """Return the bound on the error of each burn-in from the three terms of appendix D.2, corrected.
 
-    Parameters
-    ----------
-    problem, lengths, delta : LinearBandit, dict, float
-        As for `covered` and `shortest_burn_in`.
-
-    Returns
-    -------
-    pandas.Series
-        Sum kappa (A + B + C) in units of sigma_min^2, one row per burn-in. Clipped estimates need at most 1/2, others
-        at most 1/3.
-
-    Examples
-    --------
-    >>> from bandits_lib import instances
-    >>> three_terms(instances.signal_to_noise(), {"code": 3858369}, delta=0.05).round(4).tolist()
-    [0.4225]
+    It is sum kappa (A + B + C) in units of sigma_min^2. Clipped estimates need at most 1/2, others at most 1/3.
     """
     kappa = (problem.sigma.max() / problem.sigma.min()) ** 2
-    told = _sizes(problem, delta)
-    return pd.Series({form: kappa * error(pulls, **told) for form, pulls in lengths.items()}, name="three terms")
+    sizes = _sizes(problem, delta)
+    return pd.Series({form: kappa * error(pulls, **sizes) for form, pulls in lengths.items()}, name="three terms")
 
 
 def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Generator]]:
-    """Return the rules of section 5: four oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
+    """Return {name: make} of section 5: four oracles, RAGE, and H-RAGE with each burn-in, the shortest first.
 
-    Parameters
-    ----------
-    lengths, delta : dict, float
-        As for `three_terms`.
-
-    Returns
-    -------
-    dict
-        {name: make}, where make(problem, rng) returns a new rule. A "verifying" oracle stops when the best item beats
-        all others by its confidence width. A "told" oracle knows the best item and stops as soon as that item leads.
-
-    Examples
-    --------
-    >>> list(algorithms({"code": 500, "theory": 4000}, delta=0.05))[3:]
-    ['homoskedastic_oracle_told', 'rage', 'h_rage_code', 'h_rage_theory']
+    A "verifying" oracle stops by its confidence widths; a "told" one knows the best item and stops when it leads.
     """
     oracles = {name: partial(make_oracle, delta=delta, **how) for name, how in ORACLES.items()}
     order = sorted(lengths, key=lengths.__getitem__)
@@ -202,44 +128,14 @@ def algorithms(lengths: dict[str, int], *, delta: float) -> dict[str, partial[Ge
 def make_oracle(
     problem: LinearBandit, rng: np.random.Generator, *, noise: str, delta: float, stop: str = "widths"
 ) -> Generator:
-    """Return an oracle that pulls its certified design in rounds.
-
-    Parameters
-    ----------
-    problem : LinearBandit
-        The simulated problem.
-    rng : numpy.random.Generator
-        Random generator of the rule.
-    noise : {"own", "largest"}
-        The sigma that the oracle assumes: that of each arm, or the largest one for all arms.
-    delta, stop : float, str
-        As for `xy_oracle`.
-
-    Returns
-    -------
-    generator
-        A new rule, `xy_oracle`.
-    """
+    """Return `xy_oracle` with its certified design in rounds; `noise` is "own" or "largest"."""
     sigma = problem.sigma if noise == "own" else problem.sigma.max()
-    told = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
-    return xy_oracle(problem.arms, problem.items, **told, batches="rounds", stop=stop, design=xy_design)
+    assumed = {"theta_star": problem.theta, "delta": delta, "sigma": sigma, "rng": rng}
+    return xy_oracle(problem.arms, problem.items, **assumed, batches="rounds", stop=stop, design=xy_design)
 
 
 def make_rage(problem: LinearBandit, rng: np.random.Generator | None, *, delta: float, **options: Any) -> Generator:
-    """Return RAGE, in the form of weltz2023's Algorithm 5, with the largest noise.
-
-    Parameters
-    ----------
-    problem, rng : LinearBandit, numpy.random.Generator
-        As for `make_oracle`; `rng` is not used.
-    delta, **options : float, any
-        As for `rage_halving`.
-
-    Returns
-    -------
-    generator
-        A new rule, `rage_halving`.
-    """
+    """Return RAGE, in the form of weltz2023's Algorithm 5, with the largest noise; it needs no `rng`."""
     return rage_halving(problem.arms, problem.items, delta=delta, sigma=problem.sigma.max(), **options)
 
 
@@ -251,101 +147,37 @@ def make_h_rage(
     delta: float,
     **options: Any,
 ) -> Generator:
-    """Return H-RAGE with the smallest and the largest noise of the problem as its bounds.
-
-    Parameters
-    ----------
-    problem, rng : LinearBandit, numpy.random.Generator
-        As for `make_rage`.
-    burn_in, delta, **options : {"theory", "printed", "paper", "code"} or int or (K,) array, float, any
-        As for `h_rage`.
-
-    Returns
-    -------
-    generator
-        A new rule, `h_rage`.
-    """
+    """Return H-RAGE with the smallest and the largest noise of the problem as its bounds; it needs no `rng`."""
     return h_rage(problem.arms, problem.items, delta=delta, burn_in=burn_in, **bounds(problem), **options)
 
 
 def burnt(problem: LinearBandit, run: Run) -> dict[str, int]:
-    """Return the pulls in the burn-in of a run, as a `measure` of `monte_carlo`.
-
-    Parameters
-    ----------
-    problem, run : LinearBandit, Run
-        The problem, which is not used, and a run that stopped by itself.
-
-    Returns
-    -------
-    dict
-        {"burn_in": pulls}.
-    """
+    """Return the pulls in the burn-in of a run, as a `measure` of `monte_carlo`."""
     assert run.result is not None
     return {"burn_in": int(sum(phase.counts.sum() for phase in run.result.history if phase.index <= 0))}
 
 
 def estimates(table: pd.DataFrame, problems: dict[Any, LinearBandit], by: str, *, delta: float) -> pd.DataFrame:
-    """Return the `summary` of a table, with the mean burn-in and the lower bound of each setting in pulls.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Runs, from `monte_carlo` with the measure `burnt`; runs without it have no burn-in.
-    problems : dict
-        {setting: LinearBandit}.
-    by, delta : str, float
-        Column with the setting, and error probability allowed, in (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `summary` returns it, with columns burn_in and lower_bound.
-    """
-    found = summary(table, by)
-    found["burn_in"] = table.fillna({"burn_in": 0}).groupby([by, "algorithm"])["burn_in"].mean()
+    """Return the `summary` of a table, with the mean burn-in and the lower bound of each setting in pulls."""
+    means = summary(table, by)
+    means["burn_in"] = table.fillna({"burn_in": 0}).groupby([by, "algorithm"])["burn_in"].mean()
     floors = (lower_bound(p.arms, p.items, theta=p.theta, sigma=p.sigma, delta=delta) for p in problems.values())
-    found["lower_bound"] = found.index.get_level_values(by).map(dict(zip(problems, floors, strict=True)))
-    return found
+    means["lower_bound"] = means.index.get_level_values(by).map(dict(zip(problems, floors, strict=True)))
+    return means
 
 
-def in_millions(found: pd.DataFrame) -> pd.DataFrame:
-    """Return estimates with pulls in millions, rounded to three decimals.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        As `estimates` returns it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Pulls in millions and error rates.
-    """
-    shown = found[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
-    return shown.join(found[["error_rate", "error_high", "not_stopped"]]).round(3)
+def in_millions(means: pd.DataFrame) -> pd.DataFrame:
+    """Return what `estimates` returns with pulls in millions, rounded to three decimals."""
+    pulls = means[["mean", "low", "high", "burn_in", "lower_bound"]] / 1e6
+    return pulls.join(means[["error_rate", "error_high", "not_stopped"]]).round(3)
 
 
 def side_by_side(
     variants: dict[str, tuple[LinearBandit, dict[str, Any]]], *, delta: float, **options: Any
 ) -> pd.DataFrame:
-    """Return the pulls of RAGE, and of H-RAGE with the published burn-in, on several variants of a problem.
+    """Return the pulls of RAGE and of H-RAGE with the published burn-in for {variant: (problem, changes)}.
 
-    In the published code only HEAD has the correct noise. So HEAD is played first; H-RAGE starts from its estimates.
-
-    Parameters
-    ----------
-    variants : dict
-        {variant: (problem, changes)}. The changes are arguments of both rules; mistaken=True selects the noise of the
-        published code (`published_noise`).
-    delta, **options : float, any
-        Error probability allowed, in (0, 1), and arguments of `monte_carlo`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per variant: mean pulls of both rules and the ratio of the means, each with its 95 % interval, and the
-        number of wrong answers.
+    The changes are arguments of both rules; mistaken=True selects the noise of the published code (`published_noise`).
     """
     rows = []
     for name, (problem, changes) in variants.items():
@@ -362,26 +194,14 @@ def side_by_side(
 def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float, **options: Any) -> pd.DataFrame:
     """Return runs of `algorithms` with all options of the published code and its mistaken noise (`published_noise`).
 
-    HEAD has the correct noise, as in the published code. Its estimates are clipped here, but not in the code.
-
-    Parameters
-    ----------
-    problem, lengths : LinearBandit, dict
-        The problem with the correct noise, and {form: pulls} of the burn-ins.
-    delta, **options : float, any
-        As for `side_by_side`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Runs with the column burn_in, in the order of `algorithms`. The published oracles are the "told" oracles.
+    HEAD has the correct noise and is played first, as in the published code; its estimates are clipped here only.
     """
     code = option_set("weltz2023_code")
     forms = {f"h_rage_{form}": pulls for form, pulls in lengths.items()}
     changes = {"mistaken": True, **code["rage_halving"]}
     rules = _elsewhere(problem, forms, **changes, delta=delta, options=options)
-    told = {"make": make_oracle, "truth": problem, "delta": delta}
-    oracles = {name: {name: partial(_told_the_truth, **told, **how)} for name, how in ORACLES.items()}
+    options_of_all = {"make": make_oracle, "truth": problem, "delta": delta}
+    oracles = {name: {name: partial(_told_the_truth, **options_of_all, **how)} for name, how in ORACLES.items()}
     worlds = {name: published_noise(problem, how["noise"]) for name, how in ORACLES.items()}
     played = monte_carlo(oracles.get, worlds, by="world", misspecified=True, **options)
     table = pd.concat([played.assign(burn_in=0), rules])
@@ -392,9 +212,9 @@ def as_published(problem: LinearBandit, lengths: dict[str, int], *, delta: float
 
 def _elsewhere(problem, lengths, *, mistaken, delta, options, **changes):
     """Return runs of RAGE, and of H-RAGE with burn-ins {name: pulls}, with the published or the correct noise."""
-    told = {"truth": problem, "delta": delta, **changes}
-    of_h_rage = {name: partial(_after_a_burn_in, length=length, **told) for name, length in lengths.items()}
-    players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **told)}, "own": of_h_rage}
+    of_both = {"truth": problem, "delta": delta, **changes}
+    of_h_rage = {name: partial(_after_a_burn_in, length=length, **of_both) for name, length in lengths.items()}
+    players = {"largest": {"rage": partial(_told_the_truth, make=make_rage, **of_both)}, "own": of_h_rage}
     worlds = {noise: published_noise(problem, noise) if mistaken else problem for noise in players}
     table = monte_carlo(players.get, worlds, by="world", misspecified=mistaken, **options)
     burnt = table["algorithm"].map(lengths).fillna(0).astype(np.int64)
@@ -412,19 +232,6 @@ def _after_a_burn_in(world, rng, *, truth, length, **options):
 
 
 def oracle_shares(own: Design, largest: Design, names: Sequence[str]) -> pd.DataFrame:
-    """Return the two oracle designs side by side.
-
-    Parameters
-    ----------
-    own, largest : Design
-        Designs for the noise of each arm and for the largest noise.
-    names : sequence of str
-        Names of the K arms.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Shares of pulls, one row per arm and one column per oracle.
-    """
+    """Return the designs for the noise of each arm and for the largest noise side by side."""
     share = {"heteroskedastic_oracle": own.weights, "homoskedastic_oracle": largest.weights}
     return pd.DataFrame(share, index=pd.Index(names, name="arm")).map(np.float64)

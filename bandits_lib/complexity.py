@@ -2,6 +2,11 @@
 
 psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'theta)^2; the characteristic time of
 jedra2020 is T* = 2 psi*, because its value function carries the 1/2 of the Gaussian divergence.
+
+Parameters of several functions: `arms` (K, d) can be pulled, and `items` (M, d), by default the arms, are ranked;
+`theta` (d,) is the true parameter; `sigma` is the standard deviation of the noise, one for all arms or one for each;
+`delta` is the allowed error probability, in (0, 1); `tol` is the relative gap to which a value is certified. Bad input,
+a single item and a best item that is not unique raise a ValueError.
 """
 
 from math import acos, ceil, cos, log, log2, sin, sqrt
@@ -22,10 +27,8 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    items : (M, d) array
-        Items that are ranked, at least two.
-    theta : (d,) array_like
-        The true parameter.
+    items, theta : array
+        As in the head of this module.
 
     Returns
     -------
@@ -65,14 +68,8 @@ def oracle_design(
 
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, and items that are ranked, by default the arms.
-    theta : (d,) array_like
-        The true parameter.
-    sigma : float or (K,) array_like
-        Standard deviation of the noise, one for all arms or one for each arm.
-    tol : float
-        Relative gap to which the value is certified.
+    arms, items, theta, sigma, tol : array_like, float
+        As in the head of this module.
 
     Returns
     -------
@@ -113,11 +110,11 @@ def characteristic_time(
     Parameters
     ----------
     arms, items, theta, sigma : array_like
-        As for `oracle_design`.
+        As in the head of this module.
     convention : {"jedra2020", "fiez2019"}
         Paper whose quantity is returned: T* or psi*.
     tol : float
-        As for `oracle_design`.
+        As in the head of this module.
 
     Returns
     -------
@@ -151,12 +148,8 @@ def lower_bound(
 
     Parameters
     ----------
-    arms, items, theta : array_like
-        As for `oracle_design`.
-    delta : float
-        Allowed error probability, in (0, 1).
-    sigma : float or (K,) array_like
-        As for `oracle_design`.
+    arms, items, theta, delta, sigma : array_like, float
+        As in the head of this module.
     convention : {"jedra2020", "fiez2019"}
         Which bound is returned: T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)). The second is Theorem 1 of
         fiez2019 as printed, without a factor of 2.
@@ -193,7 +186,7 @@ def sphere_lower_bound(
     norm, epsilon : float
         Length |theta| of the parameter, and accepted regret, below norm / 5, in units of reward.
     delta, sigma : float
-        Allowed error probability, in (0, 1), and standard deviation of the noise.
+        As in the head of this module, with one sigma.
     proof : {"jedra2020", "caps", "longer"}
         Theorem 4, or the larger of Theorem 4 and one of our bounds, which the notebook jedra2020_4_sphere proves. The
         bound "longer" is never below "caps".
@@ -208,22 +201,14 @@ def sphere_lower_bound(
     ValueError
         For bad input, an epsilon of norm / 5 or more, and d below 2.
 
-    Notes
-    -----
-    Let cos(phi) = 1 - epsilon / norm. "caps" compares theta with a parameter turned by a little more than 2 phi;
-    "longer" also makes that parameter r >= 1 times as long, with the best r.
-
     Examples
     --------
     >>> [round(sphere_lower_bound(5, norm=1.0, epsilon=0.1, delta=0.05, proof=p), 1) for p in ("jedra2020", "longer")]
     [5.3, 34.4]
     """
     checks.check_option("proof", proof, ("jedra2020", "caps", "longer"))
-    delta, norm, epsilon = (
-        checks.check_delta(delta),
-        checks.check_positive("norm", norm),
-        checks.check_positive("epsilon", epsilon),
-    )
+    delta, norm = checks.check_delta(delta), checks.check_positive("norm", norm)
+    epsilon = checks.check_positive("epsilon", epsilon)
     if d < 2 or epsilon >= norm / 5:
         raise ValueError(
             f"epsilon must be below norm / 5, and d at least 2; got epsilon = {epsilon}, norm = {norm}, d = {d}"
@@ -234,11 +219,14 @@ def sphere_lower_bound(
         return theorem
     cos2 = (1 - epsilon / norm) ** 2
     caps = max(theorem, divergence / (2 * norm**2 * (1 - cos2) * max(1 - cos2, cos2 / (d - 1))))
-    return caps if proof == "caps" else max(caps, 2 * divergence / (norm**2 * _told_apart(d, epsilon / norm)))
+    return caps if proof == "caps" else max(caps, 2 * divergence / (norm**2 * _least_difference(d, epsilon / norm)))
 
 
-def _told_apart(d, x):
-    """Return the minimum over r >= 1 of the larger coefficient of A in "longer", with x = epsilon / norm."""
+def _least_difference(d, x):
+    """Return the minimum over r >= 1 of the larger coefficient of A in "longer", with x = epsilon / norm.
+
+    With cos(phi) = 1 - x, "caps" turns theta by a little more than 2 phi; "longer" also makes it r times as long.
+    """
 
     def along_and_across(r):
         alpha = acos(1 - x) + acos(1 - x / r)
@@ -253,17 +241,17 @@ def _told_apart(d, x):
 
 
 def binary_divergence(delta: float) -> float:
-    """Return the divergence kl(delta, 1 - delta) between two Bernoulli laws (jedra2020, Theorem 1).
+    """Return the divergence kl(delta, 1 - delta) between two Bernoulli laws, in nats (jedra2020, Theorem 1).
 
     Parameters
     ----------
     delta : float
-        Allowed error probability, in (0, 1).
+        As in the head of this module.
 
     Returns
     -------
     float
-        The divergence, in nats.
+        The divergence.
 
     Examples
     --------
@@ -286,8 +274,8 @@ def rage_upper_bound(
 
     Parameters
     ----------
-    arms, items, theta, delta, sigma : array_like
-        As for `lower_bound`. Gaps must be at most 2. If sigma differs between arms, the largest is used.
+    arms, items, theta, delta, sigma : array_like, float
+        As in the head of this module. Gaps must be at most 2. If sigma differs between arms, the largest is used.
     epsilon : float
         Precision of the rounding.
 

@@ -33,10 +33,10 @@ class Comparison(NamedTuple):
         reasons = "; ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
         if not self.compared:
             return f"{name}: not compared with the published rows: {reasons or 'there are none'}"
-        said = f"{name}: {self.equal:,} of {self.compared:,} rows equal the published ones"
+        line = f"{name}: {self.equal:,} of {self.compared:,} rows equal the published ones"
         if reasons:
-            said += f"; not compared: {reasons}"
-        return f"{said}\nDIFFERS: {self.differs}" if self.differs else said
+            line += f"; not compared: {reasons}"
+        return f"{line}\nDIFFERS: {self.differs}" if self.differs else line
 
 
 def of(
@@ -57,10 +57,10 @@ def of(
     place = f"figures/{published.parent.name}"
     if missing := [file.name for file in (published, about) if not file.exists()]:
         return _none(ours, f"{place} has no {missing[0]}")
-    then = json.loads(about.read_text(encoding="utf-8"))["parameters"]
+    used_then = json.loads(about.read_text(encoding="utf-8"))["parameters"]
     of_rule = {rule: (names,) if isinstance(names, str) else tuple(names) for rule, names in depends.items()}
     apart = {*unread}.union(*of_rule.values())
-    if changed := [text for name, text in parameters.changed(used, then).items() if name not in apart]:
+    if changed := [text for name, text in parameters.changed(used, used_then).items() if name not in apart]:
         return _none(ours, ", ".join(changed))
     frame = pd.read_csv(published)
     if missing := [name for name in ours.index.names if name not in frame and name != RULE]:
@@ -70,7 +70,7 @@ def of(
         return _none(ours, f"{place}/{published.name} has other columns: {', '.join(other)}")
     if not theirs.index.is_unique:
         return _none(ours, f"{place}/{published.name} has rows that its settings do not tell apart")
-    strict = parameters.changed(used, then, samples=False)
+    strict = parameters.changed(used, used_then, samples=False)
     reasons = {rule: [strict[name] for name in names if name in strict] for rule, names in of_rule.items()}
     return _compared(ours, theirs, {rule: f"{rule}: {', '.join(why)}" for rule, why in reasons.items() if why})
 
@@ -109,20 +109,20 @@ def _compared(ours, theirs, reasons):
     level = ours.index.get_level_values
     if RULE in ours.index.names:
         why[:] = [(reasons | {OWN: "your own rule"}).get(rule, "") for rule in level(RULE)]
-    found = ours.index.isin(theirs.index)
+    published = ours.index.isin(theirs.index)
     if RUN in ours.index.names:  # a reader may play more runs than were published
         last = theirs.index.get_level_values(RUN).astype(int).max() if len(theirs) else -1
-        why[~found & (level(RUN).astype(int) > last)] = f"the published runs end with run {last}"
+        why[~published & (level(RUN).astype(int) > last)] = f"the published runs end with run {last}"
     partners = theirs.reindex(ours.index)
     same = pd.DataFrame({name: _equal(ours[name], partners[name]) for name in ours}, ours.index)
-    equal, compared = same.all(axis=1).to_numpy() & found, (why == "").to_numpy()
+    equal, compared = same.all(axis=1).to_numpy() & published, (why == "").to_numpy()
     words = ""
     if (wrong := np.flatnonzero(compared & ~equal)).size:
         first = wrong[0]
         words = _in_words(ours.index[first], ours.index.names)
         names = [name for name in ours if not same[name].iloc[first]]
         values = [f"{name} is {ours[name].iloc[first]}, published {partners[name].iloc[first]}" for name in names]
-        words += f": {'; '.join(values)}" if found[first] else " is not among the published rows"
+        words += f": {'; '.join(values)}" if published[first] else " is not among the published rows"
     left_out = why[~compared].value_counts(sort=False).to_dict()
     return Comparison(int(compared.sum()), int((compared & equal).sum()), left_out, words)
 

@@ -52,12 +52,12 @@ def typed(text):
     return list(value) if isinstance(value, tuple) else value
 
 
-def check(notebook, known, given):
+def check(notebook, declared, values):
     """Refuse, in one sentence, an unknown name and a value that is not like the default, or out of range."""
-    for name, value in given.items():
-        if name not in known:
-            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
-        default = known[name].default
+    for name, value in values.items():
+        if name not in declared:
+            raise ValueError(f"{notebook} has no parameter {name!r}; it has {', '.join(declared) or 'none'}")
+        default = declared[name].default
         if fault := _fault(name, value, default):
             raise ValueError(f"{notebook}: {name} = {value!r} {fault}; the notebook has {name} = {default!r}")
 
@@ -158,16 +158,21 @@ def _short(value):
     return value if len(str(value)) < 40 else f"{str(value)[:36]} ..."
 
 
-def listing(notebook, known):
+def listing(notebook, declared):
     """Return the parameters with their comments, one per line, and the numbers of runs that `runs` does not set."""
-    settings = {f"{name} = {parameter.default!r}": parameter.comment for name, parameter in known.items()}
-    width = min(40, max(map(len, settings), default=0))
-    lines = [f"  {text:<{width}}  {'# ' * bool(comment)}{comment}".rstrip() for text, comment in settings.items()]
-    return "\n".join([notebook, *lines, *([f"-p runs N leaves {left}."] if (left := unmoved(known)) else [])])
+    comments = {f"{name} = {parameter.default!r}": parameter.comment for name, parameter in declared.items()}
+    width = min(40, max(map(len, comments), default=0))
+    lines = [notebook]
+    for assignment, comment in comments.items():
+        lines.append(f"  {assignment:<{width}}  {'# ' if comment else ''}{comment}".rstrip())
+    if names := unmoved(declared):
+        lines.append(f"-p runs N leaves {names}.")
+    return "\n".join(lines)
 
 
-def unmoved(known, given=()):
+def unmoved(declared, assigned=()):
     """Return which numbers of runs `runs` does not set: "a_runs and b_runs as they are", or "" if there are none."""
-    *others, last = [name for name in known if name.endswith("_runs") and name not in given] or [""]
-    names = f"{', '.join(others)} and {last}" if others else last
-    return names and f"{names} as {'they are' if others else 'it is'}"
+    names = [name for name in declared if name.endswith("_runs") and name not in assigned]
+    if len(names) < 2:
+        return f"{names[0]} as it is" if names else ""
+    return f"{', '.join(names[:-1])} and {names[-1]} as they are"

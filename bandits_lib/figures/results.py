@@ -155,16 +155,14 @@ def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) ->
     path = Path(out) / "figures" / name
     about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     small = Path(out).resolve() == SMALL
-    for kind, undated in UNDATED.items():
-        if small and kind == "pdf":
-            path.with_suffix(".pdf").unlink(missing_ok=True)  # of another run
-            continue
-        picture = BytesIO()
-        if small:
-            picture.write(_on_screen(fig))
-        else:
+    if small:
+        path.with_suffix(".pdf").unlink(missing_ok=True)  # of another run
+        atomic_write(path.with_suffix(".png"), _on_screen(fig))
+    else:
+        for kind, undated in UNDATED.items():
+            picture = BytesIO()
             fig.savefig(picture, format=kind, metadata=undated)
-        atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
+            atomic_write(path.with_suffix(f".{kind}"), picture.getvalue())
     atomic_write(path.with_suffix(".json"), json.dumps(about | {"alt": alt}, indent=1) + "\n")
 
 
@@ -257,12 +255,12 @@ def save_table(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 def provenance(parameters, notebook):
     """Return parameters, versions, git commit, the command that runs the notebook again, and wall time in seconds."""
     used = _used(parameters, notebook)
-    given = " ".join(f"-p {name} {_shown(value)}" for name, value in used.items() if name not in ELSEWHERE)
+    options = " ".join(f"-p {name} {_shown(value)}" for name, value in used.items() if name not in ELSEWHERE)
     return {
         "parameters": used,
         "versions": {name: version(name) for name in PACKAGES},
         "commit": commit(),
-        "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {given}",
+        "command": f"papermill notebooks/{notebook}.ipynb out.ipynb --cwd notebooks {options}",
         "wall_seconds": round(perf_counter() - _started, 1),
     }
 
@@ -277,19 +275,20 @@ def _file_of(notebook):
     return file
 
 
-def _used(given, notebook):
+def _used(values, notebook):
     """Return the values of the notebook's parameters in the order of its cell, checked."""
-    known = parameters_of.read(_file_of(notebook))
-    if missing := [name for name in known if name not in given]:
+    declared = parameters_of.read(_file_of(notebook))
+    if missing := [name for name in declared if name not in values]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
-    used = {name: given[name] for name in known}
-    parameters_of.check(notebook, known, dict.fromkeys(_injected(given) if known else []) | used)
+    used = {name: values[name] for name in declared}
+    assigned = dict.fromkeys(_injected(values)) if declared else {}
+    parameters_of.check(notebook, declared, assigned | used)
     return used
 
 
-def _injected(given):
+def _injected(values):
     """Return the names that papermill's cell assigns, because papermill does not refuse unknown names."""
-    cells = [cell for cell in given.get("In", []) if cell.startswith("# Parameters\n")]
+    cells = [cell for cell in values.get("In", []) if cell.startswith("# Parameters\n")]
     nodes = [node for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.Assign)]
     return [target.id for node in nodes for target in node.targets if isinstance(target, ast.Name)]
 
@@ -316,8 +315,9 @@ def changed_files(folder: Path = CHECKOUT) -> list[str] | None:
         return None
     files = [line[3:] for line in status.splitlines()]
     if PLAN in files and (folder / PLAN).exists():  # runs write its minutes
-        now, then = (folder / PLAN).read_text(encoding="utf-8"), git("show", f"HEAD:{PLAN}", folder=folder) or ""
-        if MINUTES.sub("", now).strip() == MINUTES.sub("", then).strip():
+        plan = (folder / PLAN).read_text(encoding="utf-8")
+        committed = git("show", f"HEAD:{PLAN}", folder=folder) or ""
+        if MINUTES.sub("", plan).strip() == MINUTES.sub("", committed).strip():
             files.remove(PLAN)
     return files
 

@@ -185,8 +185,8 @@ class Checkpoint:
         if not self._begun():
             self._add(b"")
         _, *lines = self.path.read_bytes().splitlines()
-        found = [_content(line) for line in lines]
-        return {content["run"]: content["rows"] for content in found if content is not None}
+        contents = [_content(line) for line in lines]
+        return {content["run"]: content["rows"] for content in contents if content is not None}
 
     def append(self, r, rows):
         """Add the rows of a finished run to the file."""
@@ -357,8 +357,8 @@ def monte_carlo(
     [[2, True], [2, True], [3, True], [3, True]]
     """
     if isinstance(make_problem, dict) != (by is not None):
-        given = f"{type(make_problem).__name__} and by={by!r}"
-        raise ValueError(f"make_problem must be a dictionary of settings if `by` is given, and only then; got {given}")
+        got = f"{type(make_problem).__name__} and by={by!r}"
+        raise ValueError(f"make_problem must be a dictionary of settings if `by` is given, and only then; got {got}")
     if streams not in ("shared", "own"):
         raise ValueError(f"streams must be 'shared' or 'own'; got {streams!r}")
     settings = make_problem if isinstance(make_problem, dict) else {(): make_problem}
@@ -406,10 +406,10 @@ def _rows(tasks, settings, runs, misspecified, checkpoint, progress, **where):
     keys = (_key(called, setting, task, misspecified) if checkpoint else "" for setting, task in of_settings)
     keeps = [Checkpoint(checkpoint, key) for key in keys]
     done = [keep.read() for keep in keeps]
-    left = [(k, r, *task, misspecified) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
-    played = in_parallel(one_run, left, **where)
+    unfinished = [(k, r, *task, misspecified) for k, task in enumerate(tasks) for r in range(runs) if r not in done[k]]
+    played = in_parallel(one_run, unfinished, **where)
     if progress:  # a bar that is not shown still takes a lock that forked processes share
-        played = tqdm(played, total=len(left), **BAR)
+        played = tqdm(played, total=len(unfinished), **BAR)
     for k, r, rows in played:
         done[k][r] = rows
         keeps[k].append(r, rows)

@@ -78,14 +78,14 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
     >>> performance_profile(table, [1, 4])["share"].tolist()
     [0.25, 0.75]
     """
-    at, found = np.asarray(at, dtype=float), {}
+    at, profiles = np.asarray(at, dtype=float), {}
     for name, rows in _rules(table).items():
         rng = np.random.default_rng(seed)
-        within = [scores[:, None] <= at for scores in _scores(rows)]
-        means = [_weights(len(each), draws, rng) @ each for each in within]
-        share = np.mean([each.mean(axis=0) for each in within], axis=0)
-        found[name] = _frame(share, np.mean(means, axis=0), sum(map(len, within))).assign(tau=at)
-    return pd.concat(found, names=["algorithm"]).droplevel(1).set_index("tau", append=True)
+        reached = [scores[:, None] <= at for scores in _scores(rows)]
+        means = [_weights(len(each), draws, rng) @ each for each in reached]
+        share = np.mean([each.mean(axis=0) for each in reached], axis=0)
+        profiles[name] = _frame(share, np.mean(means, axis=0), sum(map(len, reached))).assign(tau=at)
+    return pd.concat(profiles, names=["algorithm"]).droplevel(1).set_index("tau", append=True)
 
 
 def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 2000, seed: int = 0) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
     rules = _rules(table)
     if first not in rules:
         raise ValueError(f"the table has no rule {first!r}; it has {', '.join(rules)}")
-    own, found = _scores(rules.pop(first)), []
+    own, probabilities = _scores(rules.pop(first)), []
     for name, rows in rules.items():
         wins = [_wins(x, y, first, name) for x, y in zip(own, _scores(rows), strict=True)]
         rng, means = np.random.default_rng(seed), []
@@ -133,8 +133,10 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
             weights = _weights(len(each), draws, rng)
             means.append(((weights @ each) * weights).sum(axis=1))
         share = [np.mean([each.mean() for each in wins])]
-        found.append(_frame(share, np.mean(means, axis=0)[:, None], sum(map(len, wins))))
-    return pd.concat(found).set_index(pd.Index(rules, name="algorithm")).rename(columns={"share": "probability"})
+        probabilities.append(_frame(share, np.mean(means, axis=0)[:, None], sum(map(len, wins))))
+    return (
+        pd.concat(probabilities).set_index(pd.Index(rules, name="algorithm")).rename(columns={"share": "probability"})
+    )
 
 
 def _rules(table):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pytest
 
 from bandits_companion import claims, ledger, registry, report, seals
 from bandits_companion.registry import PAPERS
-from bandits_companion.report import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
@@ -63,7 +63,7 @@ def source(tmp_path, monkeypatch):
         values = {"runs": 2000, "dims": [5, 10, 35], "checkpoint": "x"}
         plan = {"fiez2019_9": {"minutes": 1.4, "figures": ["fiez2019/fig_9"], "parameters": values}}
         errata = pd.DataFrame([ERRATUM])
-        return report.Source("fiez2019", found.set_index("id", drop=False), errata, plan, figures.parent, tmp_path)
+        return report.Report("fiez2019", found.set_index("id", drop=False), errata, plan, figures.parent, tmp_path)
 
     return made
 
@@ -71,89 +71,86 @@ def source(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "expected"),
     [
-        ("measured 9/a", "0.421 [0.4, 0.5]"),
-        ("estimate 9/d", "1,250"),
-        ("low 9/a", "0.4"),
-        ("high 9/c.x", r"$3.00\cdot10^{-7}$"),
-        ("percent 9/a", "42 %"),
-        ("printed 9/d", "1,206.55"),
-        ("detects 9/d", "12 %"),
-        ("quote 9/a", "“A is below B”"),
-        ("quote 9/b@program", "“B grows”"),
-        ("erratum Lemma 9", "([errata](../errata.md))"),
-        ("parameter 9 runs", "2,000"),
-        ("parameter 9 dims", "5 to 35"),
-        ("largest 9 dims", "35"),
-        ("least 9 dims", "5"),
-        ("figure fig_9", "![two lines](../fiez2019/fig_9.png)"),
-        ("count", "5"),
-        ("count holds by the text", "3"),
-        ("count level", "0"),
-        ("runs", "1 begun, 0 ended, 1 stopped before the end"),
-        ("minutes", "1 minutes"),
-        ("seed", "seed 7"),
-        ("versions", "numpy 2.0"),
-        ("stands 9/a 9/b 9/b@text 9/d", ""),
-        ("stands 9/[a-d]", ""),
-        ("holds\n  9/a 9/c", ""),
-        ("falls 9/b@program", ""),
-        ("within 0 0.7 9/ours", ""),
+        ('measured("9/a")', "0.421 [0.4, 0.5]"),
+        ('estimate("9/d")', "1,250"),
+        ('low("9/a")', "0.4"),
+        ('high("9/c.x")', r"$3.00\cdot10^{-7}$"),
+        ('percent("9/a")', "42 %"),
+        ('quote("9/a")', "“A is below B”"),
+        ('quote("9/b@program")', "“B grows”"),
+        ('erratum("Lemma 9")', "([errata](../errata.md))"),
+        ('parameter("9", "runs")', "2,000"),
+        ('parameter("9", "dims")', "5 to 35"),
+        ('parameter("9", "dims") | max', "35"),
+        ('figure("fig_9")', "![two lines](../fiez2019/fig_9.png)"),
+        ("count()", "5"),
+        ('count("holds by the text")', "3"),
+        ('count("level")', "0"),
+        ("runs()", "1 begun, 0 ended, 1 stopped before the end"),
+        ("minutes()", "1 minutes"),
+        ("seed()", "seed 7"),
+        ("versions()", "numpy 2.0"),
+        ('stands("9/a", "9/b", "9/b@text", "9/d")', ""),
+        ('stands("9/[a-d]")', ""),
+        ('holds(\n  "9/a", "9/c")', ""),
+        ('falls("9/b@program")', ""),
+        ('within(0, 0.7, "9/ours")', ""),
     ],
 )
 def test_a_place_is_filled_in(source, place, expected):
-    assert report.render(f"x {{{{{place}}}}} y", source()) == f"x {expected} y"
+    assert report.render(f"x {{{{ {place} }}}} y", source()) == f"x {expected} y"
 
 
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("meassured 9/a", "there is nothing called 'meassured'"),
-        ("", "there is nothing called ''"),
-        ("measured 9/z", "there is no claim fiez2019_9/z"),
-        ("quote 9/ours", "fiez2019_9/ours has no quotation"),
-        ("printed 9/a", "is about no printed number"),
-        ("detects 9/a", "is about no printed number"),
-        ("table totals", "there is no table 'totals'"),
-        ("figure fig_8", "there is no figure fiez2019/fig_8"),
-        ("erratum Lemma 8", "errata.yaml has nothing of fiez2019 at 'Lemma 8'"),
-        ("parameter 9 rums", "paper.yaml has no rums of fiez2019_9"),
-        ("count true", "there is no outcome 'true'"),
-        ("stands", "no claim is named"),
-        ("stands 9/z*", "there is no sentence fiez2019_9/z"),
-        ("stands 9/a@code", "there is no reading fiez2019_9/a@code"),
-        ("stands 9/ours", "there is no sentence fiez2019_9/ours"),
-        ("stands 9/f", "fiez2019_9/f is untestable"),
-        ("stands 9/b@program", "fiez2019_9/b@program is falls by the text"),
-        ("holds 9/d", "fiez2019_9/d is compatible"),
-        ("falls 9/b", "fiez2019_9/b is holds by the text"),
-        ("level 9/a", "fiez2019_9/a is holds by the text"),
-        ("program 9/a", "fiez2019_9/a is holds by the text"),
-        ("weaker 9/a", "fiez2019_9/a is holds by the text"),
-        ("depends 9/a", "fiez2019_9/a is holds by the text"),
-        ("undecided 9/a", "fiez2019_9/a is holds by the text"),
-        ("within 0 0.5 9/ours", "0.5 [0.4, 0.6]"),
+        ('meassured("9/a")', "there is nothing called 'meassured'; there are measured, estimate"),
+        ("count", "a function lacks its brackets"),
+        ("", "line 1: Expected an expression"),
+        ("measured(", "line 1: unexpected"),
+        ("measured()", "measured(): Report.measured() missing 1 required positional argument: 'name'"),
+        ('measured("9/z")', "measured('9/z'): there is no claim fiez2019_9/z"),
+        ('quote("9/ours")', "fiez2019_9/ours has no quotation"),
+        ('figure("fig_8")', "there is no figure fiez2019/fig_8"),
+        ('erratum("Lemma 8")', "errata.yaml has nothing of fiez2019 at 'Lemma 8'"),
+        ('parameter("9", "rums")', "paper.yaml has no rums of fiez2019_9"),
+        ('count("true")', "there is no outcome 'true'"),
+        ("stands()", "no claim is named"),
+        ('stands("9/z*")', "there is no sentence fiez2019_9/z"),
+        ('stands("9/a@code")', "there is no reading fiez2019_9/a@code"),
+        ('stands("9/ours")', "there is no sentence fiez2019_9/ours"),
+        ('stands("9/f")', "fiez2019_9/f is untestable"),
+        ('stands("9/b@program")', "fiez2019_9/b@program is falls by the text"),
+        ('holds("9/d")', "fiez2019_9/d is compatible"),
+        ('falls("9/b")', "fiez2019_9/b is holds by the text"),
+        ('level("9/a")', "fiez2019_9/a is holds by the text"),
+        ('program("9/a")', "fiez2019_9/a is holds by the text"),
+        ('weaker("9/a")', "fiez2019_9/a is holds by the text"),
+        ('depends("9/a")', "fiez2019_9/a is holds by the text"),
+        ('undecided("9/a")', "fiez2019_9/a is holds by the text"),
+        ('within(0, 0.5, "9/ours")', "0.5 [0.4, 0.6]"),
     ],
 )
 def test_what_is_not_so_is_refused(source, place, words):
     with pytest.raises(ValueError, match="the report on fiez2019 has 1 faults") as refused:
-        report.render(f"x {{{{{place}}}}} y", source())
+        report.render(f"x {{{{ {place} }}}} y", source())
     assert words in str(refused.value)
 
 
 def test_words_tied_to_an_outcome_are_refused_when_it_changes(source):
-    words = "A is below B.{{holds 9/a}}"
+    words = 'A is below B.{{ holds("9/a") }}'
     assert report.render(words, source()) == "A is below B."
     for changed, outcome in (((0.9, 0.7, 1.1), "undecided"), ((2, 1.5, 2.5), "falls by the text")):
         with pytest.raises(ValueError, match=f"requires the outcome holds by the text, but fiez2019_9/a is {outcome}"):
             report.render(words, source(a=changed))
-    assert report.render("{{program 9/b}}", source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})) == ""
-    assert report.render("{{undecided 9/a}}", source(a=(0.9, 0.7, 1.1))) == ""
+    assert report.render('{{ program("9/b") }}', source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})) == ""
+    assert report.render('{{ undecided("9/a") }}', source(a=(0.9, 0.7, 1.1))) == ""
 
 
 def test_all_faults_are_named_together(source):
     with pytest.raises(ValueError, match="has 3 faults") as refused:
-        report.render("{{falls 9/a}} {{nothing}} in 42 runs", source())
-    assert all(word in str(refused.value) for word in ("falls 9/a", "{{nothing}}", "'42'"))
+        report.render('{{ falls("9/a") }} {{ nothing(9) }} in 42 runs', source())
+    assert all(word in str(refused.value) for word in ("falls('9/a'): this", "nothing called 'nothing'", "'42'"))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +174,8 @@ def test_a_sentence_has_a_capital_unless_it_begins_with_a_formula(text, ended):
 
 def test_numbers_are_not_typed():
     allowed = "# 1. A\n## 2. B\nFigure 1a, Figures 1a to 2a, section 3.1, Lemmas 4 and 6, appendix F, condition (10), "
-    allowed += "in 2019, fiez2019, $d=5$, `rage_5`, [x](../y_3.md), {{measured 9/a}}, Proposition 1.{{stands 9/a}}"
+    allowed += "in 2019, fiez2019, $d=5$, `rage_5`, [x](../y_3.md), "
+    allowed += "{{ measured('9/a') }}, Proposition 1.{{ stands('9/a') }}"
     assert not report.typed_numbers(allowed)
     typed = report.typed_numbers("It takes 42 % of Figure 1a, .95, and 1,200 pulls")
     assert [number for number, _ in typed] == ["42", "95", "1", "200"]
@@ -187,8 +185,8 @@ def test_a_report_says_which_parameters_were_used(source):
     found = source()
     about = found.figures / "fiez2019" / "fig_9.json"
     about.write_text(json.dumps(json.loads(about.read_text()) | {"parameters": {"seed": 7, "runs": 60}}))
-    used = report.source("fiez2019", *(found.claims, found.errata, found.plan, found.figures, found.notebooks))
-    assert report.render("{{parameter 9 runs}}, {{largest 9 dims}}", used) == "60, 35"
+    used = report.report_on("fiez2019", *(found.claims, found.errata, found.plan, found.figures, found.notebooks))
+    assert report.render('{{ parameter("9", "runs") }}, {{ parameter("9", "dims") | max }}', used) == "60, 35"
     assert found.plan["fiez2019_9"]["parameters"]["runs"] == 2000
 
 
@@ -197,13 +195,13 @@ def test_templates_are_written_or_named(source, tmp_path):
     (tmp_path / "errata.yaml").write_text(json.dumps([ERRATUM]))
     (tmp_path / "paper.yaml").write_text(json.dumps(found.plan))
     (tmp_path / "reports").mkdir()
-    (tmp_path / "reports" / "fiez2019.md").write_text("{{count}} sentences")
+    (tmp_path / "reports" / "fiez2019.md").write_text("{{ count() }} sentences")
     assert report.save(tmp_path, tmp_path / "figures", tmp_path) == ["fiez2019"]
     written = tmp_path / "figures" / "reports" / "fiez2019.md"
     assert written.read_text() == "5 sentences"
-    (tmp_path / "reports" / "fiez2019.md").write_text("{{falls 9/a}}")
-    (tmp_path / "reports" / "jedra2020.md").write_text("{{count}}")
-    (tmp_path / "reports" / "weltz2023.md").write_text("{{measured 9/a}}")
+    (tmp_path / "reports" / "fiez2019.md").write_text('{{ falls("9/a") }}')
+    (tmp_path / "reports" / "jedra2020.md").write_text("{{ count() }}")
+    (tmp_path / "reports" / "weltz2023.md").write_text('{{ measured("9/a") }}')
     with pytest.raises(ValueError, match="the report on fiez2019 has 1 faults") as refused:
         report.save(tmp_path, tmp_path / "figures", tmp_path)
     assert "the report on weltz2023 has 1 faults" in str(refused.value)
@@ -214,15 +212,11 @@ def test_templates_are_written_or_named(source, tmp_path):
 # --- the generated tables
 
 
-def table(source, name, **changed):
-    return TABLES[name](source(**changed))
-
-
 def test_outcomes_are_counted_with_their_places(source):
     def link(text, name):
         return f"[{text}](../ledger/fiez2019.md#fiez2019-9-{name})"
 
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(source, "outcomes").splitlines()[2:]]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in source().table_of_outcomes().splitlines()[2:]]
     assert lines == [
         ["holds by the text", "3", link("Figure 9", "a") + ", " + link(2, "b") + "; " + link("Lemma 9", "c")],
         ["compatible", "1", link("Table 9", "d")],
@@ -233,9 +227,9 @@ def test_outcomes_are_counted_with_their_places(source):
 
 def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_the_parts_and_readings_that_decide(source):
     link = "](../ledger/fiez2019.md#fiez2019-9-"
-    assert table(source, "differs") == f"### Untestable\n\n- [Section 9{link}f): “always” There are too many."
+    assert source().list_of_differences() == f"### Untestable\n\n- [Section 9{link}f): “always” There are too many."
     changed = {"a": (2, 1.5, 2.5), "b@text": (-2, -3, -1), "b@program": (-4, -5, -3), "c.y": (0.9, 0.7, 1.1)}
-    undecided, untestable, fallen = table(source, "differs", **changed)[4:].split("\n\n### ")
+    undecided, untestable, fallen = source(**changed).list_of_differences()[4:].split("\n\n### ")
     assert (untestable.partition("\n")[0], fallen.partition("\n")[0]) == ("Untestable", "Falls by the text")
     assert undecided.splitlines()[2:] == [
         f"- [Lemma 9{link}c): “$x$ or $|y|$, or neither”",
@@ -251,36 +245,30 @@ def test_what_does_not_hold_by_the_text_is_listed_by_outcome_with_the_parts_and_
         "    - *program* (the code's): -4 [-5, -3] (true if at least 0): falls.",
         "  - Explanation (*program*): it falls",
     ]
-    only = table(source, "differs", **{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)})
+    only = source(**{"b@text": (-2, -3, -1), "b@program": (2, 1, 3)}).list_of_differences()
     assert only.startswith(f"### Holds in the published program only\n\n- [Figure 9{link}b): “B grows”\n")
     assert "    - *program* (the code's): 2 [1, 3] (true if at least 0): holds." in only and "Lemma" not in only
-    found = source()
-    testable = found._replace(claims=found.claims[found.claims["untestable"] == ""])
-    assert TABLES["differs"](testable) == "Every sentence that was tested holds."
-
-
-def test_printed_numbers_and_those_of_the_code_stand_apart(source):
-    printed, code = table(source, "printed"), table(source, "code")
-    assert "1,206.55 ± 78.4" in printed and "1,250 [1,200, 1,300]" in printed and "pulls of the code" not in printed
-    assert "pulls of the code" in code and "120 ± 7.84" in code and "1,206.55" not in code
+    whole = source()
+    testable = replace(whole, claims=whole.claims[whole.claims["untestable"] == ""])
+    assert testable.list_of_differences() == "Every sentence that was tested holds."
 
 
 def test_an_outcome_that_other_margins_would_change_is_listed(source):
-    assert table(source, "sensitive") == "None."
-    assert "| with margins half or twice as wide: level" in table(source, "sensitive", a=(1.15, 1.12, 1.18))
+    assert source().table_of_sensitive_sentences() == "None."
+    assert "| with margins half or twice as wide: level" in source(a=(1.15, 1.12, 1.18)).table_of_sensitive_sentences()
 
 
-def test_runs_errata_and_what_stands(source):
-    assert "[The toy (Figure 9)](../../notebooks/fiez2019_9.ipynb)" in table(source, "runs")
-    assert "runs 2,000, dims 5 to 35 " in table(source, "runs")
-    assert table(source, "errata").endswith("list 1 error, each with a proof or a run. Errors: Lemma 9.")
-    assert table(source, "standing") == "Figure 9; Lemma 9; Table 9"
+def test_runs_and_errata(source):
+    assert "[The toy (Figure 9)](../../notebooks/fiez2019_9.ipynb)" in source().table_of_runs()
+    assert "runs 2,000, dims 5 to 35 " in source().table_of_runs()
+    assert source().list_of_errata().endswith("list 1 error, each with a proof or a run. Errors: Lemma 9.")
 
 
 def test_a_paper_without_claims_has_tables_too(source):
-    found = source()._replace(errata=pd.DataFrame([ERRATUM]).iloc[:0])
-    found = found._replace(claims=found.claims.iloc[:0])
-    assert all(make(found) for make in TABLES.values())
+    whole = source()
+    empty = replace(whole, claims=whole.claims.iloc[:0], errata=whole.errata.iloc[:0])
+    tables = [name for name in vars(report.Report) if name.startswith(("table_of_", "list_of_"))]
+    assert len(tables) == 5 and all(getattr(empty, name)() for name in tables)
 
 
 # --- what is committed
@@ -293,7 +281,7 @@ def test_every_paper_has_a_template_and_a_report():
 @each_template
 def test_the_committed_report_is_generated(paper):
     committed = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
-    rendered = report.render(TEMPLATES[paper], report.source(paper, *report.everything(FIGURES, NOTEBOOKS)))
+    rendered = report.render(TEMPLATES[paper], report.report_on(paper, *report.everything(FIGURES, NOTEBOOKS)))
     assert committed == rendered, "run the notebook companion_ledger with out='..'"
     assert "{{" not in committed
 
@@ -307,19 +295,20 @@ def test_links_of_the_committed_report_lead_to_files(paper):
 
 @each_template
 def test_a_template_quotes_by_the_ledger_alone(paper):
-    """`{{quote ...}}` is looked up in the paper; words in typed quotation marks would not be."""
-    assert not re.findall(r'[“”"]', TEMPLATES[paper])
+    """`{{ quote(...) }}` is looked up in the paper; words in typed quotation marks would not be."""
+    typed = [words for _, kind, words in report.LANGUAGE.lex(TEMPLATES[paper]) if kind == "data"]
+    assert typed and not re.findall(r'[“”"]', "".join(typed))
 
 
 @each_template
 def test_what_is_written_rests_on_outcomes(paper):
     """With every outcome open the report is refused, in every section that judges."""
-    found = report.source(paper, *report.everything(FIGURES, NOTEBOOKS))
+    found = report.report_on(paper, *report.everything(FIGURES, NOTEBOOKS))
     with pytest.raises(ValueError, match="faults"):
-        report.render(TEMPLATES[paper], found._replace(claims=found.claims.assign(low=-inf, high=inf, letter="U")))
+        report.render(TEMPLATES[paper], replace(found, claims=found.claims.assign(low=-inf, high=inf, letter="U")))
     for section in re.split(r"^## ", TEMPLATES[paper], flags=re.MULTILINE)[1:]:
         if not re.match(r"[12]\. ", section):
-            assert re.search(r"\{\{(stands|holds|program|weaker|level|depends|undecided|falls|within) ", section), (
+            assert re.search(r"\{\{ (stands|holds|program|weaker|level|depends|undecided|falls|within)\(", section), (
                 section[:30]
             )
 

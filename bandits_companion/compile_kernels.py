@@ -1,5 +1,6 @@
 """Compile the numba kernels once, into the shared cache, so that no first run pays for it."""
 
+import inspect
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
@@ -9,47 +10,40 @@ import numpy as np
 from joblib import cpu_count
 from tqdm import tqdm
 
+from bandits_lib import fixed_budget, fixed_confidence, variance
 from bandits_lib import papers as instances
 from bandits_lib.design import frank_wolfe_design, g_design, pairs, round_design, wolfe_atwood_design, xy_design
 from bandits_lib.design.far_pairs import ManyDifferences
 from bandits_lib.design.published_designs import fwg_design, wynn_design
-from bandits_lib.fixed_budget import bayes_gap, gse, lingape_budget, linucb, peace, ucb_glm
-from bandits_lib.fixed_confidence import (
-    fws,
-    l_t3c,
-    lazy_track_and_stop,
-    lin_game,
-    lingape,
-    sphere_track_and_stop,
-    xy_adaptive,
-)
 from bandits_lib.problem import LinearBandit
+from bandits_lib.protocol import OWN
 from bandits_lib.simulate.play import play
 
+PACKAGES = fixed_confidence, fixed_budget, variance
 GAUSSIAN = instances.benchmark(2)
-BERNOULLI = LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli")
-BUDGET: dict[str, Any] = {"budget": 50}
-SURE: dict[str, Any] = {"delta": 0.1}
+BERNOULLI = LinearBandit(np.eye(3), theta=[0.2, 0.4, 0.6], noise="bernoulli")
+PULLS = 50
+ARGUMENTS: dict[str, Any] = {  # values of the arguments that rules require
+    "delta": 0.1,
+    "budget": PULLS,
+    "epsilon": 0.5,
+    "sigma_min": 0.1,
+    "sigma_max": 1.0,
+    "theta_bound": 1.0,
+    "d": 3,
+}
+VARIANTS: dict[str, list[dict]] = {  # options of the rules that run other kernels with other options
+    "gse": [{}, {"design": "greedy"}, {"design": "greedy", "model": "logistic"}],
+    "lingape": [{}, {"rule": "greedy"}],
+    "lingape_budget": [{}, {"rule": "greedy"}, {"formula": "code"}],
+    "linucb": [{}, {"mode": "disjoint"}],
+    "ucb_glm": [{"alpha": 1.0}],
+}
 BAR: dict[str, Any] = {"desc": "kernels", "unit": "group", "disable": None}  # a bar in a terminal, nothing in a file
-RANDOM = l_t3c, peace  # rules that draw
-RULES = (
-    *((bayes_gap, problem, BUDGET) for problem in (GAUSSIAN, BERNOULLI)),
-    (ucb_glm, BERNOULLI, BUDGET | {"alpha": 1.0}),
-    *((linucb, GAUSSIAN, BUDGET | {"mode": mode}) for mode in ("shared", "disjoint")),
-    *((rule, GAUSSIAN, SURE) for rule in (lin_game, fws, l_t3c)),
-    *((lingape, GAUSSIAN, SURE | {"theta_bound": 1.0, "rule": rule}) for rule in ("greedy", "ratio")),
-    *((lingape_budget, GAUSSIAN, BUDGET | SURE | {"rule": rule}) for rule in ("greedy", "ratio")),
-    (lingape_budget, GAUSSIAN, BUDGET | SURE | {"formula": "code"}),
-    (sphere_track_and_stop, GAUSSIAN, SURE | {"epsilon": 0.5}),
-    *((gse, BERNOULLI, BUDGET | {"design": "greedy", "model": model}) for model in ("linear", "logistic")),
-    *((lazy_track_and_stop, problem, SURE) for problem in (GAUSSIAN, BERNOULLI)),
-    (peace, GAUSSIAN, BUDGET),
-    (xy_adaptive, GAUSSIAN, SURE),
-)
 
 
 def compile_kernels(processes=None):
-    """Solve one design of each kind and play every per-pull rule for a few pulls, in `processes` processes."""
+    """Solve one design of each kind and play every public rule for a few pulls, in `processes` processes."""
     processes = min(2, cpu_count()) if processes is None else processes
     if processes == 1:
         for part in tqdm(list(parts()), **BAR):
@@ -64,15 +58,26 @@ def compile_kernels(processes=None):
 def parts():
     """Yield calls that compile something, the longest first."""
     yield _designs
-    for name, problem, options in RULES:
-        yield partial(_play, name, problem, options)
+    for rule in rules():
+        for options in VARIANTS.get(rule.__name__, [{}]):
+            yield partial(_play, rule, options)
 
 
-def _play(rule, problem, options):
-    if rule in RANDOM:
-        options = options | {"rng": np.random.default_rng(0)}
-    first = 3 if rule is sphere_track_and_stop else problem.arms
-    play(rule(first, **options), problem, np.random.default_rng(0), 50)
+def rules():
+    """Return every public rule."""
+    return [f for package in PACKAGES for f in map(vars(package).get, package.__all__) if hasattr(f, "row")]
+
+
+def _play(rule, options):
+    """Play a rule on Gaussian rewards, unless it takes none, and on Bernoulli rewards."""
+    binary = options.get("model") == "logistic" or (rule.row and rule.row.noise == OWN)
+    for problem in [BERNOULLI] if binary else [GAUSSIAN, BERNOULLI]:
+        of_problem = {"arms": problem.arms, "theta_star": problem.theta, "rng": np.random.default_rng(0)}
+        values = ARGUMENTS | of_problem | options
+        required = [name for name, of in inspect.signature(rule).parameters.items() if of.default is of.empty]
+        if unknown := [name for name in required if name not in values]:
+            raise ValueError(f"{rule.__name__} requires {unknown[0]}: add a value of {unknown[0]} to ARGUMENTS")
+        play(rule(**{name: values[name] for name in [*required, *options]}), problem, np.random.default_rng(0), PULLS)
 
 
 def _designs():

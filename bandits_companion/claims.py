@@ -20,7 +20,7 @@ from bandits_companion.claims_table import (
     judged,
     read_file,
     rounded,
-    told,
+    with_interval,
 )
 from bandits_companion.registry import Entry
 from bandits_lib.files import atomic_write
@@ -197,10 +197,10 @@ def _rejudged(entries, row):
     controls = [Interval(*numbers[f"{name}_"]) if getattr(entry, name) else None for name in ("loser", "winner")]
     if any(control is not None and isnan(control[0]) for control in controls):
         raise ValueError(f"claim {id} names a control that was not measured: run its notebook again")
-    now = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
-    if [str(now[name]) for name in RULE] == [str(row[name]) for name in RULE]:
-        return now | {name: row[name] for name in ("letter", "detects", "more", "changed")}
-    return now | {"changed": CHANGED}
+    present = dict(zip(COLUMNS, _row(Claim(entry, Interval(*numbers[""], error=row["error"]), *controls)), strict=True))
+    if [str(present[name]) for name in RULE] == [str(row[name]) for name in RULE]:
+        return present | {name: row[name] for name in ("letter", "detects", "more", "changed")}
+    return present | {"changed": CHANGED}
 
 
 def show(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -222,7 +222,9 @@ def show(claims: Sequence[Claim]) -> pd.DataFrame:
     >>> show([])["judged"].tolist()
     []
     """
-    rows = [(r["quote"], r["measures"], told(r), holds_for(r), judged(r)) for r in table(claims).to_dict("records")]
+    rows = [
+        (r["quote"], r["measures"], with_interval(r), holds_for(r), judged(r)) for r in table(claims).to_dict("records")
+    ]
     return pd.DataFrame(rows, columns=["the paper's words", "what is measured", "measured", "holds for", "judged"])
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 
 from bandits_companion import verdicts
 from bandits_companion.registry import PAPERS, part_and_reading, sentence
-from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule
+from bandits_companion.verdicts import LETTERS, OUTCOMES, Criterion
 
-RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", "tie_low", "tie_high"]  # as in Rule
+# the columns of a Criterion
+RULE = ["holds_low", "holds_high", "graded", "side", "printed", "printed_half", "tie_low", "tie_high"]
 MEASURED = ["estimate", "low", "high"]
 MARGINS = "with margins half or twice as wide"
 NO_CONTROL = ("", nan, nan, nan, "")
@@ -54,7 +55,7 @@ def _shortest(number):
     return repr(float(number)).removesuffix(".0")
 
 
-def told(row):
+def with_interval(row):
     """Return an estimate and its interval as text; a number alone if its interval ends in the same digits."""
     estimate, low, high = (digits(row[name], row) for name in MEASURED)
     return estimate if estimate == low == high else f"{estimate} [{low}, {high}]"
@@ -63,8 +64,8 @@ def told(row):
 def digits(number, row):
     """Return a number with three digits, or with up to six if fewer make it equal to an edge of a row's judgement."""
     edges = [row.get(name, nan) for name in ("holds_low", "holds_high", "printed", "tie_low", "tie_high")]
-    told = (f"{number:.{kept}g}" for kept in (3, 4, 5, 6))
-    return next((text for text in told if float(text) == number or float(text) not in edges), f"{number:.3g}")
+    texts = (f"{number:.{kept}g}" for kept in (3, 4, 5, 6))
+    return next((text for text in texts if float(text) == number or float(text) not in edges), f"{number:.3g}")
 
 
 def holds_for(row):
@@ -102,16 +103,16 @@ def condition(row):
 
 def judged(row):
     """Return the letter of a row in words, with the runs that would decide it or the deviation that would be found."""
-    found = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
+    letter = LETTERS.get(row["letter"], "untestable" if row["untestable"] else "finding")
     if row["letter"] == "L":
-        said = {"+": " (direction as stated)", "-": " (opposite direction)", "": ""}
-        return found + said[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
+        direction = {"+": " (direction as stated)", "-": " (opposite direction)", "": ""}
+        return letter + direction[verdicts.sign(rule_of(row), [row[end] for end in MEASURED])]
     if row["letter"] == "U":
         times = "no number of runs" if row["more"] == inf else f"{row['more']:.3g} times the runs"
         ends = {verdicts.letter(rule_of(row), [row[end]] * 3) for end in ("low", "high")}
         between = " and ".join(LETTERS[letter] for letter in sorted(ends, key=verdicts.WORST_FIRST.index, reverse=True))
-        return f"{found}{f' between {between}' if len(ends) > 1 else ''} ({times} would decide)"
-    return f"{found} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else found
+        return f"{letter}{f' between {between}' if len(ends) > 1 else ''} ({times} would decide)"
+    return f"{letter} (a factor of {row['detects']:.3g} would be found)" if row["letter"] in ("C", "T") else letter
 
 
 def read(folder: str | PathLike) -> pd.DataFrame:
@@ -176,10 +177,10 @@ def _check_letters(row):
     """Refuse a row of which a letter is not the one that its numbers give."""
     judged = not row["untestable"] and (row["quote"] or not isnan(row["printed"]))
     for prefix, any_letter in (("", judged), ("loser_", row["loser"]), ("winner_", row["winner"])):
-        known, found = row[f"{prefix}letter"], _letter(row, prefix) if any_letter else ""
-        if known != found:
+        stored, computed = row[f"{prefix}letter"], _letter(row, prefix) if any_letter else ""
+        if stored != computed:
             raise ValueError(
-                f"claim {row['id']} says {prefix}{known}, but its numbers say {found}: run its notebook again"
+                f"claim {row['id']} says {prefix}{stored}, but its numbers say {computed}: run its notebook again"
             )
 
 
@@ -189,7 +190,7 @@ def _letter(row, prefix="", margin=1.0):
 
 
 def rule_of(row):
-    return Rule(*(row[name] for name in RULE))
+    return Criterion(*(row[name] for name in RULE))
 
 
 def sentences(claims: pd.DataFrame) -> pd.DataFrame:
@@ -211,24 +212,24 @@ def sentences(claims: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
+    >>> from bandits_companion.verdicts import Criterion
     >>> said = ("fiez2019", "Figure 1a", "fewer pulls", "", "ratio")
-    >>> found = [Claim(Entry(f"a/x@{kind}", *said, kind, "words", Rule(0, 1)), (x, x, x))
+    >>> found = [Claim(Entry(f"a/x@{kind}", *said, kind, "words", Criterion(0, 1)), (x, x, x))
     ...          for kind, x in (("text", 2.0), ("program", 0.5))]
     >>> sentences(table(found))[["text", "program", "outcome"]].to_numpy().tolist()
     [['F', 'H', 'holds in the published program only']]
     """
-    found = []
+    lines = []
     for id, rows in by_sentence(claims[claims["quote"] != ""]).items():
         first = rows[0]
         if first["untestable"]:
             judgement = ("–", "–", "untestable", *[""] * 4, first["untestable"])
         else:
             judgement = _judgement(rows)
-        found.append((id, *(first[name] for name in ("paper", "place", "quote", "whole", "restored")), *judgement))
+        lines.append((id, *(first[name] for name in ("paper", "place", "quote", "whole", "restored")), *judgement))
     columns = ["id", "paper", "place", "quote", "whole", "restored", "text", "program", "outcome"]
     columns += ["quantity", "condition", "by_text", "by_program", "note"]
-    return pd.DataFrame(found, columns=columns).set_index("id")
+    return pd.DataFrame(lines, columns=columns).set_index("id")
 
 
 def by_sentence(claims):
@@ -250,9 +251,9 @@ def _judgement(rows):
     shown = [deciding(rows, kind) for kind in ("text", "program")]
     first, second = shown if "program" not in outcome else shown[::-1]
     quantities = [row["measures"].partition("; ")[0] for row in [*first, *second]]
-    said = ["; ".join(dict.fromkeys(found)) for found in (quantities, map(condition, [*first, *second]))]
-    numbers = ["; ".join(told(r) + _name(r, found if found[1:] else rows) for r in found) for found in shown]
-    return text, program, outcome, *said, *numbers, "; ".join(filter(None, notes))
+    texts = ["; ".join(dict.fromkeys(values)) for values in (quantities, map(condition, [*first, *second]))]
+    numbers = ["; ".join(with_interval(r) + _name(r, some if some[1:] else rows) for r in some) for some in shown]
+    return text, program, outcome, *texts, *numbers, "; ".join(filter(None, notes))
 
 
 def deciding(rows, kind):
@@ -269,8 +270,8 @@ def _name(row, rows):
     """Return in brackets the part and the reading of a row, each only if it differs among the rows of its kind."""
     names = part_and_reading(row["id"])
     all_names = [part_and_reading(other["id"]) for other in rows if other["kind"] == row["kind"]]
-    told = [name for name, others in zip(names, zip(*all_names, strict=True), strict=True) if len(set(others)) > 1]
-    return f" ({', '.join(told)})".replace(f"{row['kind']}_", "").replace("_", " ") if told else ""
+    differing = [name for name, others in zip(names, zip(*all_names, strict=True), strict=True) if len(set(others)) > 1]
+    return f" ({', '.join(differing)})".replace(f"{row['kind']}_", "").replace("_", " ") if differing else ""
 
 
 def _outcome(rows, margin=1.0):
@@ -331,8 +332,8 @@ def totals(claims: pd.DataFrame, errata: pd.DataFrame | None = None) -> pd.DataF
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("a/x", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("a/x", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> totals(table([Claim(entry, (0.5, 0.4, 0.6))])).loc["all", ["holds by the text", "sentences"]].tolist()
     [1, 1]
     """

@@ -56,33 +56,33 @@ def read(path: str | PathLike, ids: Collection[str], errata: pd.DataFrame) -> pd
     rows, faults = [], [f"unknown paper {paper}" for paper in content if paper not in PAPERS]
     for paper, items in content.items():
         places = set(errata.loc[errata["paper"] == paper, "place"])
-        for item, given in items.items():
-            faults += [f"{paper}, {item}: {fault}" for fault in _faults(given, ids, places)]
-            rows.append((paper, item, *(_listed(given, kind) for kind in KINDS)))
+        for item, entry in items.items():
+            faults += [f"{paper}, {item}: {fault}" for fault in _faults(entry, ids, places)]
+            rows.append((paper, item, *(_listed(entry, kind) for kind in KINDS)))
     if faults:
         raise ValueError("\n".join([f"{Path(path).name} has {len(faults)} faults:", *faults]))
     return pd.DataFrame(rows, columns=["paper", "item", *KINDS])
 
 
-def _listed(given, kind):
-    what = given.get(kind, []) if isinstance(given, dict) else []
+def _listed(entry, kind):
+    what = entry.get(kind, []) if isinstance(entry, dict) else []
     return what if isinstance(what, list) else [what]
 
 
-def _faults(given, ids, places):
-    if not isinstance(given, dict) or not any(_listed(given, kind) for kind in KINDS):
+def _faults(entry, ids, places):
+    if not isinstance(entry, dict) or not any(_listed(entry, kind) for kind in KINDS):
         yield f"one of {', '.join(KINDS)} is needed"
         return
-    if unknown := [name for name in given if name not in KINDS]:
+    if unknown := [name for name in entry if name not in KINDS]:
         yield f"unknown {', '.join(unknown)}"
-    yield from (f"no claim {wanted}" for wanted in _listed(given, "claims") if not matching(wanted, ids))
-    yield from (f"no erratum at {place!r}" for place in _listed(given, "errata") if place not in places)
+    yield from (f"no claim {wanted}" for wanted in _listed(entry, "claims") if not matching(wanted, ids))
+    yield from (f"no erratum at {place!r}" for place in _listed(entry, "errata") if place not in places)
 
 
 def matching(wanted, ids):
     """Return the sentences, each once, that an id or a pattern with asterisks names."""
-    found = [sentence(id) for id in ids if fnmatchcase(id, wanted) or fnmatchcase(sentence(id), wanted)]
-    return list(dict.fromkeys(found))
+    matches = [sentence(id) for id in ids if fnmatchcase(id, wanted) or fnmatchcase(sentence(id), wanted)]
+    return list(dict.fromkeys(matches))
 
 
 def page(tested: pd.DataFrame, claims: pd.DataFrame) -> str:

@@ -68,9 +68,9 @@ def _faults(entry):
         yield f"no {', '.join(sorted(missing))}"
     if entry.get("paper") not in PAPERS:
         yield f"paper is {entry.get('paper')!r}"
-    said = [name for name in ("quote", "paraphrase") if entry.get(name)]
-    if len(said) != 1:
-        yield f"it must have one of quote and paraphrase; it has {', '.join(said) or 'neither'}"
+    printed = [name for name in ("quote", "paraphrase") if entry.get(name)]
+    if len(printed) != 1:
+        yield f"it must have one of quote and paraphrase; it has {', '.join(printed) or 'neither'}"
     if entry.get("kind") not in KINDS:
         yield f"kind must be one of {', '.join(KINDS)}; it is {entry.get('kind')!r}"
     if not {"proof", "run"} & set(entry):

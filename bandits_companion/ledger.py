@@ -22,8 +22,8 @@ from bandits_companion.claims_table import (
     read,
     read_file,
     sentences,
-    told,
     totals,
+    with_interval,
 )
 from bandits_companion.registry import COPIES, PAPERS, find, part_and_reading, sentence
 from bandits_companion.verdicts import LETTERS, OUTCOMES
@@ -125,11 +125,11 @@ def anchor(id: str) -> str:
 
 def totals_block(claims, errata=None):
     """Return the totals as Markdown, a column for each paper, without the outcomes that no sentence has."""
-    found = totals(claims, errata)
-    found = found[[column for column in found if column not in OUTCOMES or found.loc["all", column]]]
-    if len(found) == 2:  # one paper, of which "all" would say the same
-        found = found.drop(index="all")
-    return markdown(found.T.reset_index(names="sentences").replace("sentences", "all sentences"))
+    table = totals(claims, errata)
+    table = table[[column for column in table if column not in OUTCOMES or table.loc["all", column]]]
+    if len(table) == 2:  # one paper, of which "all" would say the same
+        table = table.drop(index="all")
+    return markdown(table.T.reset_index(names="sentences").replace("sentences", "all sentences"))
 
 
 def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) -> str:
@@ -155,8 +155,8 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> print(box("fiez2019_x", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[2].split("|")[2].strip())
     holds by the text
     """
@@ -171,11 +171,11 @@ def box(notebook: str, claims: pd.DataFrame | None = None, whole: bool = False) 
     rows = []
     for id, row in found.loc[[*first, *found.index.difference(first, sort=False)]].iterrows():
         place = row["place"][:1].upper() + row["place"][1:]
-        said = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
+        words = _said(row["quote"], max(WIDTH - len(place) - 4, 36), whole)
         outcome, *letters = _cells(row)
         numbers = map(_with_numbers, letters, row[["by_text", "by_program"]])
         condition = row["condition"].replace("true if ", "")
-        link = f"[{place}: {said}]({path}#{anchor(id)})"
+        link = f"[{place}: {words}]({path}#{anchor(id)})"
         rows.append((link, outcome, short(row["quantity"]), short(condition), *numbers))
     parts = [markdown(pd.DataFrame(rows, columns=BOX))]
     for title, own in about.items():
@@ -214,8 +214,8 @@ def in_detail(notebook: str, claims: pd.DataFrame) -> str:
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> in_detail("fiez2019_x", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
     '<a id="fiez2019-x-a"></a>**holds by the text**: “fewer” (Figure 1a)'
     """
@@ -236,22 +236,24 @@ def _cells(row):
 
 def _with_numbers(letter, numbers):
     """Return a letter in words with what was measured, without intervals if they make the cell too wide."""
-    said = f"{letter}: {numbers}" if numbers else letter
-    return short(said if len(said) <= WIDTH else re.sub(r" \[.*?\]", "", said))
+    text = f"{letter}: {numbers}" if numbers else letter
+    return short(text if len(text) <= WIDTH else re.sub(r" \[.*?\]", "", text))
 
 
-def of_figure(found, which="Sentences"):
+def of_figure(table, which="Sentences"):
     """Return in words how many of some sentences hold by the text and in the published program, and how firmly."""
-    said = [f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(found), strict=True) if ran]
-    if not said:
+    counts = [
+        f"{words} {held} of {ran}" for words, (held, ran) in zip(KINDS.values(), _held(table), strict=True) if ran
+    ]
+    if not counts:
         return "No sentence here can be tested."
-    starred = rf" \* changes {MARGINS}." if found["note"].str.contains(MARGINS).any() else ""
-    return f"{which} that hold, are compatible or are not contradicted: {', '.join(said)}.{starred}"
+    starred = rf" \* changes {MARGINS}." if table["note"].str.contains(MARGINS).any() else ""
+    return f"{which} that hold, are compatible or are not contradicted: {', '.join(counts)}.{starred}"
 
 
-def _held(found):
+def _held(table):
     """Return for each kind how many of the sentences hold, and how many were run."""
-    return [(found[kind].isin(HELD).sum(), (found[kind] != "–").sum()) for kind in KINDS]
+    return [(table[kind].isin(HELD).sum(), (table[kind] != "–").sum()) for kind in KINDS]
 
 
 def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, details: bool = True) -> str:
@@ -275,8 +277,8 @@ def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, d
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> page("fiez2019", table([Claim(entry, (0.5, 0.4, 0.6))])).splitlines()[0]
     '# Ledger of fiez2019 (RAGE)'
     """
@@ -308,8 +310,8 @@ def _details(id, row, claims, source):
     note = f" ({row['note']})" if row["note"] and row["outcome"] != "untestable" else ""
     restored = " (restored from damaged text)" if row["restored"] else ""
     head = f'<a id="{anchor(id)}"></a>**{row["outcome"]}**{note}: '
-    said = f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"
-    return "\n".join([said, *measurements(claims)])
+    words = f"{head}“{quoted(row['whole'] or row['quote'])}”{restored} ({source})"
+    return "\n".join([words, *measurements(claims)])
 
 
 def measurements(claims):
@@ -354,12 +356,12 @@ def _names(claim):
 
 def _measured(claim):
     """Return the number of one part under one reading, its letter and its controls."""
-    said = f"{told(claim)} ({condition(claim)}): {judged(claim)}."
+    text = f"{with_interval(claim)} ({condition(claim)}): {judged(claim)}."
     for name, called in (("loser", "Negative control"), ("winner", "Positive control")):
         if claim[name]:
             ends = {end: claim[f"{name}_{end}"] for end in ("estimate", "low", "high")}
-            said += f" {called} ({claim[name]}): {told(ends)}, {LETTERS[claim[f'{name}_letter']]}."
-    return said
+            text += f" {called} ({claim[name]}): {with_interval(ends)}, {LETTERS[claim[f'{name}_letter']]}."
+    return text
 
 
 def _findings(claims, source):
@@ -369,7 +371,9 @@ def _findings(claims, source):
         at = anchor(claim["id"])
         mark = "" if at in seen else f'<a id="{at}"></a>'
         printed = f" ({holds_for(claim)}: {judged(claim)})" if claim["letter"] else ""
-        lines.append(f"- {mark}{claim['place']}: {claim['measures']}: {told(claim)}{printed} ({source(claim['id'])})")
+        lines.append(
+            f"- {mark}{claim['place']}: {claim['measures']}: {with_interval(claim)}{printed} ({source(claim['id'])})"
+        )
         seen.add(at)
     return lines
 
@@ -409,21 +413,21 @@ def _title(word, number, letters):
     return f"{word}{'s' * (len(letters) > 1)} {' and '.join(number + letter for letter in letters or [''])}"
 
 
-def _about(found, word, number, letters):
+def _about(table, word, number, letters):
     """Return the sentences whose place, such as "Section 5 and Figure 3c", names the figure; 2 names 2a and 2b too."""
 
     def names_it(place):
         listed = "".join(re.findall(rf"{word}s?((?:,? (?:and )?\d+[a-z]*)+)", place))
-        named = [letter for found, letter in re.findall(r"(\d+)([a-z]*)", listed) if found == number]
+        named = [letter for digits, letter in re.findall(r"(\d+)([a-z]*)", listed) if digits == number]
         return any(not letters or letter in letters for letter in named)
 
-    return found[found["place"].map(names_it).astype(bool)]
+    return table[table["place"].map(names_it).astype(bool)]
 
 
-def _counted(found, kind):
+def _counted(table, kind):
     """Return in words how many of some sentences have which letter, and, by the text, how many cannot be tested."""
-    words = [*found[kind].drop(found.index[found[kind] == "–"]).map(LETTERS)]
-    words += ["untestable"] * (found["outcome"] == "untestable").sum() if kind == "text" else []
+    words = [*table[kind].drop(table.index[table[kind] == "–"]).map(LETTERS)]
+    words += ["untestable"] * (table["outcome"] == "untestable").sum() if kind == "text" else []
     counts = {word: words.count(word) for word in [*LETTERS.values(), "untestable"]}
     return ", ".join(f"{n} {PLURAL.get(word, word) if n > 1 else word}" for word, n in counts.items() if n)
 
@@ -471,8 +475,8 @@ def outcomes(axes: Sequence[Axes], claims: pd.DataFrame) -> Sequence[Axes]:
     >>> import matplotlib.pyplot as plt
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> outcomes([plt.subplots()[1]], table([Claim(entry, (0.5, 0.4, 0.6))]))[0].get_xlabel()
     'fiez2019'
     """
@@ -508,8 +512,8 @@ def save(claims: pd.DataFrame, out: str | PathLike, errata: pd.DataFrame | None 
     --------
     >>> from bandits_companion.claims import Claim, table
     >>> from bandits_companion.registry import Entry
-    >>> from bandits_companion.verdicts import Rule
-    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Rule(0, 1))
+    >>> from bandits_companion.verdicts import Criterion
+    >>> entry = Entry("fiez2019_x/a", "fiez2019", "Figure 1a", "fewer", "", "ratio", "text", "words", Criterion(0, 1))
     >>> save(table([Claim(entry, (0.5, 0.4, 0.6))]), ".")
     """
     figures = Path(out) / "figures"

@@ -26,7 +26,7 @@ import pandas as pd
 from jinja2 import Environment
 
 from bandits_companion import claims_table
-from bandits_companion.claims_table import holds_for, judged, position, read_file, told
+from bandits_companion.claims_table import holds_for, judged, position, read_file, with_interval
 from bandits_companion.ledger import markdown
 from bandits_companion.verdicts import AGREES, FALLS, LETTERS
 from bandits_lib.figures import parameters
@@ -51,7 +51,7 @@ RENDERING = Lock()  # nbconvert renders one page at a time
 NUMBERED = re.compile(r"(fig|table)_(\d\w*)")
 
 
-class Run(NamedTuple):
+class Folders(NamedTuple):
     """Where a run of the notebooks left its files."""
 
     out: Path  # the notebooks wrote to <out>/figures
@@ -61,21 +61,25 @@ class Run(NamedTuple):
     scale: str  # such as "at small parameters"
 
 
-def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
+def save(page, run, failed=(), *, sentences=None, heading=None, left_out=()):
     """Write the page of a run's figures, with `failed` notebooks ({name: error}); return the number of figures.
 
-    With `said`, {figure: sentence}, the page has these figures alone, by number; `left_out` are notebooks not run."""
-    page, failed, found = Path(page), dict(failed), figures(run)
-    if said is not None:
-        found = sorted((pair for pair in found if named(pair[1]) in said), key=_in_papers_order)
-    names = [name for name, _ in found]
-    names = sorted({*names, *failed}) if said is None else [*dict.fromkeys([*names, *failed])]
+    With `sentences`, {figure: sentence}, the page has these figures alone, by number. `left_out`: notebooks not run."""
+    page, failed, drawn = Path(page), dict(failed), figures(run)
+    if sentences is not None:
+        drawn = sorted((pair for pair in drawn if named(pair[1]) in sentences), key=_in_papers_order)
+    names = [name for name, _ in drawn]
+    names = sorted({*names, *failed}) if sentences is None else [*dict.fromkeys([*names, *failed])]
     notebooks = [_notebook(name, run, page.parent) for name in names]
     for notebook in notebooks:
-        own = [_figure(file, run, page.parent) for name, file in found if name == notebook["name"]]
+        own = [_figure(file, run, page.parent) for name, file in drawn if name == notebook["name"]]
         notebook["figures"] = sorted(own, key=lambda figure: _place(figure["name"], notebook["code"]))
-    words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(found)}
-    words |= {"said": said or {}, "heading": heading or f"All figures, {run.scale}", "left_out": dict(left_out)}
+    words = {"parts": _parts(notebooks), "failed": failed, "run": run, "count": len(drawn)}
+    words |= {
+        "sentences": sentences or {},
+        "heading": heading or f"All figures, {run.scale}",
+        "left_out": dict(left_out),
+    }
     words["executed"] = shown(run.executed, run.notebooks.parent)
     words["verdicts"] = _link(page.with_name(LIST), page.parent)
     ledgers = [(file.stem, made) for file, made in led_to(run) if file.parent.name == "ledger"]
@@ -83,7 +87,7 @@ def save(page, run, failed=(), *, said=None, heading=None, left_out=()):
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     atomic_write(page, environment.from_string(template).render(words), parents=True)
-    return len(found)
+    return len(drawn)
 
 
 def shown(path, root):
@@ -180,14 +184,14 @@ def _parts(notebooks):
     return parts
 
 
-def _notebook(name, run, here):
+def _notebook(name, run, folder):
     """Return what the page says of a notebook, and its code, which orders its figures."""
     source, executed = run.notebooks / f"{name}.ipynb", run.executed / f"{name}.ipynb"
     cells = json.loads(source.read_text(encoding="utf-8"))["cells"] if source.exists() else []
     texts = ["".join(cell["source"]) for cell in cells]
     heading = next((text.partition("\n")[0][2:] for text in texts if text.startswith("# ")), name)
     code = "\n".join(text for text, cell in zip(texts, cells, strict=True) if cell["cell_type"] == "code")
-    shown = _link(rendered(executed, run), here) if executed.exists() else None
+    shown = _link(rendered(executed, run), folder) if executed.exists() else None
     return {"name": name, "heading": heading, "executed": shown, "code": code}
 
 
@@ -197,13 +201,13 @@ def _place(name, code):
     return (found.start() if found else len(code), name)
 
 
-def _figure(described, run, here):
+def _figure(described, run, folder):
     """Return what the page says of a figure and of the same figure at the papers' scale."""
     name = named(described)
     of_paper = described.parent.name != "companion"  # whose larger runs are of no paper, nor of a reader's rule
     large = run.beside / f"{name}.json" if run.beside and of_paper else None
-    shown_large = _picture(large, here) if large and large.exists() else None
-    own = _picture(described, here)
+    shown_large = _picture(large, folder) if large and large.exists() else None
+    own = _picture(described, folder)
     used, notebook = own["parameters"], run.notebooks / f"{drawn_by(described)}.ipynb"
     known = parameters.read(notebook) if notebook.exists() and run.scale == SMALL else {}
     others = {key: value.default for key, value in known.items() if key not in (*ELSEWHERE, "runs", "seed")}
@@ -211,25 +215,25 @@ def _figure(described, run, here):
     return {"name": name, "title": title(described.stem), "own": own, "large": shown_large}
 
 
-def _picture(described, here):
+def _picture(described, folder):
     """Return the links, size, description and parameters of a picture."""
     about = json.loads(described.read_text(encoding="utf-8"))
     width, height = struct.unpack(">II", described.with_suffix(".png").read_bytes()[16:24])  # in a png's first chunk
-    links = {kind: _link(described.with_name(described.stem + end), here) for kind, end in KINDS.items()}
+    links = {kind: _link(described.with_name(described.stem + end), folder) for kind, end in KINDS.items()}
     words = " ".join(about["alt"].split())
     return {"links": links, "width": width, "height": height, "words": words, "parameters": about["parameters"]}
 
 
-def _link(file, here):
+def _link(file, folder):
     """Return the address of a file relative to the page's folder, None if there is no such file."""
-    return quote(Path(os.path.relpath(file, here)).as_posix()) if file.exists() else None
+    return quote(Path(os.path.relpath(file, folder)).as_posix()) if file.exists() else None
 
 
 WIDTHS = {"hold": 9, "other": 9, "fall": 9}  # of the columns of the totals
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal, in what a kernel says of an error
 
 
-class Played(NamedTuple):
+class Execution(NamedTuple):
     """What became of one notebook."""
 
     name: str
@@ -245,7 +249,7 @@ def last_line(error):
     return lines[-1] if lines else type(error).__name__
 
 
-def close(played: Iterable[Played], seconds, run: Run, page, compared):
+def close(played: Iterable[Execution], seconds, run: Folders, page, compared):
     """Write the page and the list of claims; return about ten lines that summarise the run."""
     played = list(played)
     root, failed = run.notebooks.parent, {one.name: one.error for one in played if one.error}
@@ -265,27 +269,27 @@ def close(played: Iterable[Played], seconds, run: Run, page, compared):
 
 def compared(folder, names):
     """Return the comparison of all rows that notebooks saved below a folder figures/ with the published ones."""
-    found = []
+    comparisons = []
     for described in sorted(Path(folder).glob("*/*.json")):
         about = json.loads(described.read_text(encoding="utf-8"))
         if "published" in about and drawn_by(described) in names:
-            found.append((named(described), Comparison(**about["published"])))
+            comparisons.append((named(described), Comparison(**about["published"])))
     left_out: Counter[str] = Counter()
-    for name, one in found:
+    for name, one in comparisons:
         left_out.update({f"{name}: {reason}": rows for reason, rows in one.left_out.items()})
-    differs = "\n".join(f"{name}: {one.differs}" for name, one in found if one.differs)
-    compared, equal = sum(one.compared for _, one in found), sum(one.equal for _, one in found)
+    differs = "\n".join(f"{name}: {one.differs}" for name, one in comparisons if one.differs)
+    compared, equal = sum(one.compared for _, one in comparisons), sum(one.equal for _, one in comparisons)
     return Comparison(compared, equal, dict(left_out), differs)
 
 
-def in_words(found):
+def in_words(comparison):
     """Return lines on a comparison: the rows that were not compared, by reason, those that differ, and the total."""
-    lines = [f"not compared, {rows:,} rows of {reason}" for reason, rows in found.left_out.items()]
-    lines += [f"DIFFERS {line}" for line in found.differs.splitlines()]
-    if not found.compared:
-        why = ", because parameters or files differ (see above)" if found.left_out else ""
+    lines = [f"not compared, {rows:,} rows of {reason}" for reason, rows in comparison.left_out.items()]
+    lines += [f"DIFFERS {line}" for line in comparison.differs.splitlines()]
+    if not comparison.compared:
+        why = ", because parameters or files differ (see above)" if comparison.left_out else ""
         return [*lines, f"No row was compared with the published ones{why}."]
-    return [*lines, f"{found.equal:,} of {found.compared:,} rows equal the published ones on this machine."]
+    return [*lines, f"{comparison.equal:,} of {comparison.compared:,} rows equal the published ones on this machine."]
 
 
 def minutes(plan):
@@ -306,8 +310,8 @@ def count(number, word):
 
 def _claims(folder, names):
     files = [folder / "claims" / f"{name}.csv" for name in sorted(names, key=lambda name: (position(name), name))]
-    found = [file for file in files if file.exists()]
-    return pd.concat(map(read_file, found), ignore_index=True) if found else pd.DataFrame()
+    saved = [file for file in files if file.exists()]
+    return pd.concat(map(read_file, saved), ignore_index=True) if saved else pd.DataFrame()
 
 
 def _sentences(claims, run, compared):
@@ -337,7 +341,9 @@ def totals(claims):
 def listed(claims, scale):
     """Return every claim on a line: id, interval, values for which it holds, letter in words."""
     width = max(claims["id"].str.len())
-    counts = ", ".join(f"{count} {LETTERS[found]}" for found, count in claims["letter"].value_counts().items() if found)
+    counts = ", ".join(
+        f"{count} {LETTERS[letter]}" for letter, count in claims["letter"].value_counts().items() if letter
+    )
     lines = [
         f"Every claim, {scale}: {counts}.",
         "A sentence of a paper may have several parts and readings, each a claim. Findings of the companion have none.",
@@ -345,7 +351,7 @@ def listed(claims, scale):
         f"{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} judged",
     ]
     for row in claims.to_dict("records"):
-        lines.append(f"{row['id']:<{width}}  {told(row):<30} {holds_for(row):<24} {judged(row)}")
+        lines.append(f"{row['id']:<{width}}  {with_interval(row):<30} {holds_for(row):<24} {judged(row)}")
     return "\n".join(lines) + "\n"
 
 
@@ -367,14 +373,14 @@ def copy(root, lab):
     renewed, behind = [], []
     for original in sorted({file for kind in COPIED for file in root.glob(kind)}):
         name = original.relative_to(root).as_posix()
-        now, there = _hash(original), _hash(lab / name)
-        if now == there or there is None or there == copied.get(name):
+        present, there = _hash(original), _hash(lab / name)
+        if present == there or there is None or there == copied.get(name):
             (lab / name).parent.mkdir(parents=True, exist_ok=True)
-            if now != there:
+            if present != there:
                 shutil.copy(original, lab / name)
-            renewed += [name] * (there not in (None, now))
-            copied[name] = now
-        elif now != copied.get(name):
+            renewed += [name] * (there not in (None, present))
+            copied[name] = present
+        elif present != copied.get(name):
             behind.append(name)
     atomic_write(record, json.dumps(copied, indent=1) + "\n", parents=True)
     return renewed, behind
@@ -397,19 +403,19 @@ def needs_of(notebook):
         return None
     calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
     calls = [call for call in calls if ast.unparse(call.func) == "own_rule.played"]
-    told = {key for call in calls for key in re.findall(r"'(\w+)':", ast.unparse(call.args[2]))}
-    told |= {keyword.arg for call in calls for keyword in call.keywords}
-    return [name for name in NEEDS if name in told]
+    arguments = {key for call in calls for key in re.findall(r"'(\w+)':", ast.unparse(call.args[2]))}
+    arguments |= {keyword.arg for call in calls for keyword in call.keywords}
+    return [name for name in NEEDS if name in arguments]
 
 
 def sentences_of(run, asked):
     """Return {figure: how the reader's rule does} for the figures of a run that hold it."""
-    found = {}
+    by_figure = {}
     for name, described in sorted(figures(run), key=_in_papers_order):
         estimates = pd.read_csv(described.with_suffix(".csv"))
         if "algorithm" in estimates and (estimates["algorithm"] == OWN).any():
-            found[named(described)] = sentence_of(estimates, "budget" in asked[name])
-    return found
+            by_figure[named(described)] = sentence_of(estimates, "budget" in asked[name])
+    return by_figure
 
 
 def sentence_of(estimates, budget):
@@ -422,8 +428,8 @@ def sentence_of(estimates, budget):
     estimates = estimates.assign(cut=cut, setting=setting)
     mine = estimates[estimates["algorithm"] == OWN]
     once = mine.drop_duplicates(estimates.columns.difference(["options", "setting"]))  # panels may share runs
-    left = once["runs"] - once["cut"]
-    runs, stopped, wrong = int(once["runs"].sum()), int(left.sum()), (once["error_rate"] * left).sum()
+    ended_runs = once["runs"] - once["cut"]
+    runs, stopped, wrong = int(once["runs"].sum()), int(ended_runs.sum()), (once["error_rate"] * ended_runs).sum()
     wrongly = f"it names a wrong arm in {wrong:.0f} of {stopped} runs" + " that ended" * (stopped < runs)
     was_cut_off = f"was cut off in {runs - stopped} of {runs} runs"
     cut_off = f" It {was_cut_off}." if stopped < runs else ""

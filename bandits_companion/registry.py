@@ -14,7 +14,7 @@ from typing import NamedTuple
 import yaml
 from scipy.special import stdtrit
 
-from bandits_companion.verdicts import KINDS, LETTERS, MARGINS, RULER, Rule
+from bandits_companion.verdicts import KINDS, LETTERS, MARGINS, RULER, Criterion
 from bandits_lib.figures.results import CHECKOUT
 
 PAPERS = {"fiez2019": "RAGE", "jedra2020": "Lazy Track-and-Stop", "azizi2022": "GSE", "weltz2023": "H-RAGE"}
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     measures: str  # the estimand, and how it was run
     kind: str  # text, program or other
     edge: str  # where the threshold is from
-    rule: Rule = Rule()
+    rule: Criterion = Criterion()
     loser: str = ""  # of which the sentence is false
     winner: str = ""  # of which it is true
     slack: str = ""  # why there is no loser or winner
@@ -72,34 +72,34 @@ def part_and_reading(id):
     return rest.partition(".")[2], reading
 
 
-def kind_of(reading, given):
+def kind_of(reading, fields):
     """Return the kind of a reading: by its name if neither it nor its entry says one."""
-    return given.get("kind") or next((kind for kind in KINDS[:2] if reading.partition("_")[0] == kind), KINDS[2])
+    return fields.get("kind") or next((kind for kind in KINDS[:2] if reading.partition("_")[0] == kind), KINDS[2])
 
 
 # --- faults
 
 
-def faults_of(id, given):
+def faults_of(id, entry):
     """Yield what is wrong with one entry."""
     if not isinstance(id, str) or not ID.fullmatch(id):
         yield f"an id is <paper>_<notebook>/<name>, the paper one of {', '.join(PAPERS)}"
-    if not isinstance(given, dict):
+    if not isinstance(entry, dict):
         yield "an entry is a mapping of fields"
         return
-    yield from _unknown(given, FIELDS)
-    if not given.get("place"):
+    yield from _unknown(entry, FIELDS)
+    if not entry.get("place"):
         yield "place missing"
-    nested = [*_nested_faults(given)]
+    nested = [*_nested_faults(entry)]
     yield from nested or (
-        f for _, whole in _measured(str(id), given) for f in _faults(str(id).partition("_")[0], whole)
+        f for _, whole in _measured(str(id), entry) for f in _faults(str(id).partition("_")[0], whole)
     )
 
 
-def _nested_faults(given):
+def _nested_faults(entry):
     """Yield what is wrong with the parts and readings of an entry."""
     for field, allowed in (("parts", OF_PART), ("readings", OF_READING)):
-        if not isinstance(nested := given.get(field) or {}, dict):
+        if not isinstance(nested := entry.get(field) or {}, dict):
             yield f"{field} must be a mapping of names; it is {nested!r}"
             continue
         for name, fields in nested.items():
@@ -109,59 +109,59 @@ def _nested_faults(given):
                 yield from (f"{name}: {fault}" for fault in _unknown(fields or {}, allowed))
 
 
-def _unknown(given, known):
-    if unknown := [str(name) for name in given if name not in known]:
-        yield f"unknown fields {', '.join(unknown)}; the known fields are {', '.join(known)}"
+def _unknown(fields, allowed):
+    if unknown := [str(name) for name in fields if name not in allowed]:
+        yield f"unknown fields {', '.join(unknown)}; the allowed fields are {', '.join(allowed)}"
 
 
-def _faults(paper, given):
+def _faults(paper, part):
     """Yield what is wrong with one part under one reading."""
-    kinds = [name for name in RULES if name in given]
-    if given.get("kind") not in KINDS:
-        yield f"kind must be one of {', '.join(KINDS)}; it is {given.get('kind')!r}"
-    if texts := [name for name in TEXTS if not isinstance(given.get(name, ""), str)]:
+    kinds = [name for name in RULES if name in part]
+    if part.get("kind") not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}; it is {part.get('kind')!r}"
+    if texts := [name for name in TEXTS if not isinstance(part.get(name, ""), str)]:
         yield f"{', '.join(texts)} must be text"
-    if type(given.get("sampled", 1)) is not int or given.get("sampled", 1) < 1:
-        yield f"sampled must be a number of instances; it is {given['sampled']!r}"
-    if not given.get("measures") and "untestable" not in given:
+    if type(part.get("sampled", 1)) is not int or part.get("sampled", 1) < 1:
+        yield f"sampled must be a number of instances; it is {part['sampled']!r}"
+    if not part.get("measures") and "untestable" not in part:
         yield "measures missing"
-    if not isinstance(given.get("why", {}), dict) or not set(given.get("why", {})) <= set(LETTERS):
-        yield f"why must explain letters, {', '.join(LETTERS)}; it is {given.get('why')!r}"
-    if not given.get("quote"):
-        if set(kinds) - {"printed"} or given.get("kind") != "other":
+    if not isinstance(part.get("why", {}), dict) or not set(part.get("why", {})) <= set(LETTERS):
+        yield f"why must explain letters, {', '.join(LETTERS)}; it is {part.get('why')!r}"
+    if not part.get("quote"):
+        if set(kinds) - {"printed"} or part.get("kind") != "other":
             yield "a finding, which quotes nothing, must have the kind other, and no rule except printed"
         return
     if len(kinds) != 1:
         yield f"one of {', '.join(RULES)} is needed; there are {len(kinds)}"
         return
-    if "untestable" in given:
+    if "untestable" in part:
         return
-    if given.get("edge") not in EDGES:
-        yield f"edge must be one of {', '.join(EDGES)}; it is {given.get('edge')!r}"
-    if paper in CONTROLLED and given["kind"] != "other" and not {"printed", "slack"} & set(given):
-        if missing := [name for name in ("loser", "winner") if not given.get(name)]:
+    if part.get("edge") not in EDGES:
+        yield f"edge must be one of {', '.join(EDGES)}; it is {part.get('edge')!r}"
+    if paper in CONTROLLED and part["kind"] != "other" and not {"printed", "slack"} & set(part):
+        if missing := [name for name in ("loser", "winner") if not part.get(name)]:
             yield f"{' and '.join(missing)} missing: name each, or say in slack why there is none"
-    yield from _faults_of_rule(kinds[0], given)
+    yield from _faults_of_rule(kinds[0], part)
 
 
-def _faults_of_rule(kind, given):
+def _faults_of_rule(kind, part):
     """Yield what is wrong with the fields that say when the statement is true."""
-    what = given[kind]
+    what = part[kind]
     if kind == "holds":
-        yield from _faults_of_holds(what, given.get("edge"), given.get("margin"))
-    elif "margin" in given:
+        yield from _faults_of_holds(what, part.get("edge"), part.get("margin"))
+    elif "margin" in part:
         yield "margin is allowed only with holds"
     if kind == "graded" and what not in ("large", "small"):
         yield f"graded must be large or small; it is {what!r}"
     if kind == "closeness" and what not in [*RULER]:
         yield f"closeness must be one of {', '.join(RULER)}; it is {what!r}"
-    if kind in ("graded", "closeness") and given.get("edge") != "grade":
+    if kind in ("graded", "closeness") and part.get("edge") != "grade":
         yield "graded and closeness are allowed only with edge: grade"
-    if "side" in given and given["side"] not in (("below", "both", "some") if kind == "closeness" else ("some",)):
-        yield f"side must be some (with closeness also below or both); it is {given['side']!r}"
+    if "side" in part and part["side"] not in (("below", "both", "some") if kind == "closeness" else ("some",)):
+        yield f"side must be some (with closeness also below or both); it is {part['side']!r}"
     if kind == "printed":
         yield from _faults_of_printed(what)
-        if given.get("edge") != "paper":
+        if part.get("edge") != "paper":
             yield "printed is allowed only with edge: paper"
 
 
@@ -182,8 +182,8 @@ def _faults_of_holds(holds, edge, margin):
 
 
 def _faults_of_printed(printed):
-    known = {"value", "error", "runs", "cells"}
-    if not isinstance(printed, dict) or not {"value", "error"} <= set(printed) <= known:
+    allowed = {"value", "error", "runs", "cells"}
+    if not isinstance(printed, dict) or not {"value", "error"} <= set(printed) <= allowed:
         yield f"printed must be {{value, error}}, and perhaps runs and cells; it is {printed!r}"
     elif not all(map(_number, printed.values())) or not printed["value"] or printed["error"] < 0:
         yield f"printed must have numbers, a value other than 0 and an error of 0 or more; it is {printed!r}"
@@ -199,10 +199,10 @@ def _number(value):
 def read(path):
     """Read a claims.yaml as {id: Entry}; name all its faults together."""
     content = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader) or {}
-    faults = [f"{id}: {fault}" for id, given in content.items() for fault in dict.fromkeys(faults_of(id, given))]
+    faults = [f"{id}: {fault}" for id, fields in content.items() for fault in dict.fromkeys(faults_of(id, fields))]
     if faults:
         raise ValueError("\n".join([f"{Path(path).name} has {len(faults)} faults:", *faults]))
-    return {id: _entry(id, whole) for name, given in content.items() for id, whole in _measured(name, given)}
+    return {id: _entry(id, whole) for name, fields in content.items() for id, whole in _measured(name, fields)}
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -244,39 +244,39 @@ def of_notebook(entries, notebook):
     return {id: entry for id, entry in entries.items() if id.partition("/")[0] == notebook and not entry.untestable}
 
 
-def _measured(id, given):
+def _measured(id, entry):
     """Yield (id, fields) of every part of an entry under every reading."""
-    outer = {name: value for name, value in given.items() if name not in ("parts", "readings")}
-    default = "text" if given.get("quote") else "other"
-    for part, of_part in (given.get("parts") or {"": {}}).items():
-        for reading, of_reading in (given.get("readings") or {"": {"kind": given.get("kind", default)}}).items():
+    outer = {name: value for name, value in entry.items() if name not in ("parts", "readings")}
+    default = "text" if entry.get("quote") else "other"
+    for part, of_part in (entry.get("parts") or {"": {}}).items():
+        for reading, of_reading in (entry.get("readings") or {"": {"kind": entry.get("kind", default)}}).items():
             whole = {**outer, **(of_part or {}), **(of_reading or {})}
             whole["kind"] = kind_of(str(reading), whole)
             yield f"{id}{f'.{part}' if part != '' else ''}{f'@{reading}' if reading != '' else ''}", whole
 
 
-def _entry(id, given):
-    place, quote, whole = (" ".join(given.get(name, "").split()) for name in ("place", "quote", "whole"))
-    measures = "; ".join(" ".join(given[name].split()) for name in ("measures", "with") if given.get(name))
-    printed, rest = given.get("printed", {}), {}
+def _entry(id, fields):
+    place, quote, whole = (" ".join(fields.get(name, "").split()) for name in ("place", "quote", "whole"))
+    measures = "; ".join(" ".join(fields[name].split()) for name in ("measures", "with") if fields.get(name))
+    printed, rest = fields.get("printed", {}), {}
     if printed:
         rest = {"error": float(printed["error"]), "factor": _factor(**printed)}
-    rest |= {name: given[name] for name in ("loser", "winner", "slack", "sampled", "untestable") if name in given}
-    rest["why"] = {name: " ".join(str(text).split()) for name, text in given.get("why", {}).items()}
-    rest["restored"] = "restored" * bool(given.get("restored"))
-    paper, rule = id.partition("_")[0], _rule(given, rest.get("factor", 0.0))
-    return Entry(id, paper, place, quote, whole, measures, given["kind"], given.get("edge", ""), rule, **rest)
+    rest |= {name: fields[name] for name in ("loser", "winner", "slack", "sampled", "untestable") if name in fields}
+    rest["why"] = {name: " ".join(str(text).split()) for name, text in fields.get("why", {}).items()}
+    rest["restored"] = "restored" * bool(fields.get("restored"))
+    paper, rule = id.partition("_")[0], _rule(fields, rest.get("factor", 0.0))
+    return Entry(id, paper, place, quote, whole, measures, fields["kind"], fields.get("edge", ""), rule, **rest)
 
 
-def _rule(given, factor):
-    if "graded" in given:
-        return Rule(graded=given["graded"], side=given.get("side", ""))
-    if "closeness" in given:
-        return Rule(graded=given["closeness"], side=given.get("side", "below"))
-    if printed := given.get("printed"):
-        return Rule(printed=float(printed["value"]), half=factor * printed["error"])
-    low, high = map(float, given.get("holds", (-inf, inf)))
-    return Rule(low, high, side=given.get("side", ""), **_tie(given["margin"]) if "margin" in given else {})
+def _rule(fields, factor):
+    if "graded" in fields:
+        return Criterion(graded=fields["graded"], side=fields.get("side", ""))
+    if "closeness" in fields:
+        return Criterion(graded=fields["closeness"], side=fields.get("side", "below"))
+    if printed := fields.get("printed"):
+        return Criterion(printed=float(printed["value"]), half=factor * printed["error"])
+    low, high = map(float, fields.get("holds", (-inf, inf)))
+    return Criterion(low, high, side=fields.get("side", ""), **_tie(fields["margin"]) if "margin" in fields else {})
 
 
 def _tie(margin):

@@ -19,7 +19,7 @@ import yaml
 from jinja2 import Environment, TemplateSyntaxError, meta
 
 from bandits_companion import errata as errata_of_papers
-from bandits_companion import seals
+from bandits_companion import seeds
 from bandits_companion.claims_table import MARGINS, by_sentence, deciding, digits, position, read, sentences
 from bandits_companion.ledger import anchor, markdown, measurements, quoted, short
 from bandits_companion.notebook_runs import drawn_by
@@ -132,7 +132,7 @@ class Report:
         return " and ".join(f"seed {seed} ({', '.join(sorted(names))})" for seed, names in sorted(notebooks.items()))
 
     def runs(self):
-        return seals.runs_of(self.paper, self.figures / "seeds.csv")
+        return seeds.runs_of(self.paper, self.figures / "seeds.csv")
 
     def versions(self):
         """Return the versions of the packages that drew the paper's figures."""
@@ -320,8 +320,8 @@ def render(template, report):
         faults += [f"the number {number!r} is typed, in {around!r}" for number, around in typed_numbers(template)]
         unknown = meta.find_undeclared_variables(LANGUAGE.parse(template)) - set(functions)
         faults += [f"there is nothing called {name!r}; there are {', '.join(functions)}" for name in sorted(unknown)]
-        known = {name: kept(name, function) for name, function in functions.items()}
-        text = LANGUAGE.from_string(template).render(known | dict.fromkeys(unknown, lambda *_: ""))
+        called = {name: kept(name, function) for name, function in functions.items()}
+        text = LANGUAGE.from_string(template).render(called | dict.fromkeys(unknown, lambda *_: ""))
     except TemplateSyntaxError as error:
         faults.append(f"line {error.lineno}: {error.message}")
     except ValueError as error:

@@ -59,7 +59,7 @@ ROUNDING = 1e-12  # of logarithms of an edge and of its inverse
 DETECTS = 1.25  # the largest deviation from a printed number that may go unseen, as a ratio
 
 
-class Rule(NamedTuple):
+class Criterion(NamedTuple):
     """When a statement is true of a number."""
 
     low: float = -inf  # the least value for which it is true
@@ -75,7 +75,7 @@ class Rule(NamedTuple):
     tie_high: float = nan
 
 
-def letter(rule: Rule, interval: Sequence[float], margin: float = 1.0) -> str:
+def letter(rule: Criterion, interval: Sequence[float], margin: float = 1.0) -> str:
     """Return the letter of a statement; all margins of ties and closeness are made `margin` times as wide."""
     found = _letter(rule, interval, margin)
     return "U" if found == "F" and rule.side == "some" else found
@@ -98,7 +98,7 @@ def _letter(rule, interval, margin):
     return "F" if high < rule.low or low > rule.high else "U"
 
 
-def sign(rule: Rule, interval: Sequence[float]) -> str:
+def sign(rule: Criterion, interval: Sequence[float]) -> str:
     """Return "+" or "-" if an interval says that a statement is true or false without its margin, or else ""."""
     _, low, high = interval
     if rule.graded:
@@ -174,7 +174,7 @@ def _with_printed(rule, interval):
     return sqrt((estimate - low) ** 2 + rule.half**2), sqrt((high - estimate) ** 2 + rule.half**2)
 
 
-def detects(rule: Rule, interval: Sequence[float]) -> float:
+def detects(rule: Criterion, interval: Sequence[float]) -> float:
     """Return the ratio to a printed number that would be found with probability 0.8; nan for other statements.
 
     The half-width is 1.96 standard errors, and (1.96 + 0.84) of them are found with probability 0.8.

@@ -51,8 +51,8 @@ os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # otherwise every 
 
 import numpy as np  # after the threads, which it reads
 
-from bandits_companion import claims, claims_table, forked_kernels, ledger, notebook_runs, seals
-from bandits_companion.notebook_runs import Played, duration
+from bandits_companion import claims, claims_table, forked_kernels, ledger, notebook_runs, seeds
+from bandits_companion.notebook_runs import Execution, duration
 from bandits_lib import instances
 from bandits_lib.figures import parameters, results
 from bandits_lib.files import atomic_write, locked
@@ -103,7 +103,7 @@ def check_out(out: str) -> None:
 # --- one notebook
 
 
-def execute(name: str, parameters: dict, run: notebook_runs.Run, progress: bool = False) -> str:
+def execute(name: str, parameters: dict, run: notebook_runs.Folders, progress: bool = False) -> str:
     """Run one notebook with papermill into `run.executed`; pass progress bars of the kernel on to standard error."""
     run.executed.mkdir(parents=True, exist_ok=True)
     papermill.execute_notebook(
@@ -175,7 +175,7 @@ def strip(notebook: nbformat.NotebookNode) -> None:
 # --- many notebooks
 
 
-def attempt(function, name: str, *arguments) -> Played:
+def attempt(function, name: str, *arguments) -> Execution:
     """Run `function(name, ...)` and return how it ended; a notebook that fails does not stop the others."""
     start, before = time.perf_counter(), forked_kernels.ended_cpu_seconds()
     try:
@@ -184,7 +184,7 @@ def attempt(function, name: str, *arguments) -> Played:
         error = notebook_runs.last_line(failure)
         message = f"FAILED\n{failure}" if function is refresh else f"FAILED  {error}"  # `refresh` keeps no copy
     cpu = forked_kernels.ended_cpu_seconds() - before
-    return Played(name, time.perf_counter() - start, cpu, message, error)
+    return Execution(name, time.perf_counter() - start, cpu, message, error)
 
 
 def fork_kernels_of(names) -> None:
@@ -199,7 +199,7 @@ def at_once(most: int, attempts: list[tuple]):
     return parallel(joblib.delayed(attempt)(*each) for each in attempts)
 
 
-def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list[Played]:
+def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list[Execution]:
     """Run notebooks on as many kernels as cores, the ledger after all others; return how each notebook ended.
 
     `meanwhile()` is called while the process of the kernels imports what they use."""
@@ -221,7 +221,7 @@ def side_by_side(function, names: list[str], *arguments, meanwhile=None) -> list
     return played
 
 
-def all_ran(played: list[Played]) -> bool:
+def all_ran(played: list[Execution]) -> bool:
     return not any(one.error for one in played)
 
 
@@ -241,19 +241,19 @@ def figures(names: list[str], given: dict) -> bool:
     for described in (NOTEBOOKS / out / "figures").glob("*/*.json"):
         if notebook_runs.drawn_by(described) in selected:
             described.unlink()  # what an earlier run compared does not count
-    run = notebook_runs.Run(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
+    run = notebook_runs.Folders(NOTEBOOKS / out, executed, NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     played = side_by_side(execute, selected, given, run, meanwhile=partial(notebook_runs.led_to, run))
     seconds = time.perf_counter() - started
     print("\n" + notebook_runs.close(played, seconds, run, NOTEBOOKS / out, "at the papers' scale"))
-    found = notebook_runs.compared(run.out / "figures", selected)
-    print("\n".join(notebook_runs.in_words(found)))
-    return all_ran(played) and found.equal == found.compared
+    comparison = notebook_runs.compared(run.out / "figures", selected)
+    print("\n".join(notebook_runs.in_words(comparison)))
+    return all_ran(played) and comparison.equal == comparison.compared
 
 
 def say_what_runs_leaves(names: list[str], given: dict) -> None:
     for name in names:
-        if left := parameters.unmoved(parameters_of(name), given):
-            print(f"{name}: -p runs leaves {left}; `run.py parameters {name}` lists them", flush=True)
+        if unmoved := parameters.unmoved(parameters_of(name), given):
+            print(f"{name}: -p runs leaves {unmoved}; `run.py parameters {name}` lists them", flush=True)
 
 
 def seen_from_notebooks(place: str) -> str:
@@ -299,16 +299,16 @@ def own(place: str, given: dict, names: list[str]) -> bool:
 def play_own(place: str, jobs: dict, asked: dict, left_out: dict, folder: Path) -> bool:
     """Execute the notebooks with the rule, and write the page and the sentences."""
     shutil.rmtree(folder, ignore_errors=True)
-    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
+    run = notebook_runs.Folders(folder, folder / "notebooks", NOTEBOOKS, ROOT / "figures", notebook_runs.SMALL)
     pages = partial(notebook_runs.led_to, run)
     played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs), meanwhile=pages)
     failed = {one.name: one.error.partition("Error: ")[2] or one.error for one in played if one.error}
-    said = notebook_runs.sentences_of(run, asked)
+    sentences = notebook_runs.sentences_of(run, asked)
     heading = f"{place} in every figure that compares rules"
-    notebook_runs.save(folder / "index.html", run, failed, said=said, heading=heading, left_out=left_out)
-    for name, words in [*left_out.items(), *failed.items(), *said.items()]:
+    notebook_runs.save(folder / "index.html", run, failed, sentences=sentences, heading=heading, left_out=left_out)
+    for name, words in [*left_out.items(), *failed.items(), *sentences.items()]:
         print(f"{name}: {words}")
-    print(f"open build/own/index.html: {notebook_runs.count(len(said), 'figure')} with {place}")
+    print(f"open build/own/index.html: {notebook_runs.count(len(sentences), 'figure')} with {place}")
     return not failed
 
 
@@ -339,7 +339,7 @@ def paper_plan(paper: str, figure: str) -> dict[str, dict]:
     return plan
 
 
-def write_minutes(key: str, played: list[Played]) -> None:
+def write_minutes(key: str, played: list[Execution]) -> None:
     """Write CPU minutes of notebooks into paper.yaml, as `minutes` or `verify_minutes`, and their sums into docs/."""
     file, page = NOTEBOOKS / "paper.yaml", ROOT / "docs" / "paper_scale.md"
     text = file.read_text(encoding="utf-8")
@@ -361,7 +361,7 @@ def paper_groups(plan: dict[str, dict]) -> list[list[str]]:
     return [group for group in groups if group]
 
 
-def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], folder: Path) -> dict[str, dict]:
+def paper_jobs(plan: dict[str, dict], scheduler: str, seed_of: dict[str, int], folder: Path) -> dict[str, dict]:
     """Return the parameters of every notebook of a plan; a notebook that belongs to no paper keeps its own seed."""
     out = Path(os.path.relpath(folder, NOTEBOOKS)).as_posix()
     where = {"out": out, **({"scheduler": scheduler} if scheduler else {})}
@@ -371,7 +371,7 @@ def paper_jobs(plan: dict[str, dict], scheduler: str, seeds: dict[str, int], fol
         if "claims_folder" in given:
             given["claims_folder"] = f"{out}/figures/claims"
         paper = name.partition("_")[0]
-        jobs[name] = {**given, "seed": seeds[paper]} if paper in seeds else given
+        jobs[name] = {**given, "seed": seed_of[paper]} if paper in seed_of else given
         check_parameters(name, jobs[name])
     return jobs
 
@@ -385,27 +385,27 @@ def paper(paper: str, figure: str, scheduler: str, seed: int | None = None, why:
     papers = list(dict.fromkeys(name.partition("_")[0] for name in plan if not name.startswith("companion_")))
     whole = [one for one in papers if not figure]  # only runs of whole papers are listed
     if seed is None:
-        seals.check_committed()
-    seeds = {one: seals.seed(one, log) if seed is None else seed for one in papers}
+        seeds.check_committed()
+    seed_of = {one: seeds.seed(one, log) if seed is None else seed for one in papers}
     folder = ROOT if seed is None else ROOT / "build" / f"seed_{seed}"
-    jobs = paper_jobs(plan, scheduler, seeds, folder)
-    announce(plan, seeds, folder / "figures")
+    jobs = paper_jobs(plan, scheduler, seed_of, folder)
+    announce(plan, seed_of, folder / "figures")
     fresh = not any((ROOT / "build" / "checkpoints").glob("*.jsonl"))  # of a continued run the minutes are too few
     if seed is None:
-        seals.begin(whole, seeds, log, why)
+        seeds.begin(whole, seed_of, log, why)
         if why and figure:
-            seals.drew(papers, seeds, log, figure, why)
+            seeds.drew(papers, seed_of, log, figure, why)
     fork_kernels_of(jobs)
     started = time.perf_counter()
     executed, played = ROOT / "build" / "paper" if seed is None else folder / "notebooks", []
     beside, page = (None, executed) if seed is None else (ROOT / "figures", folder)
     said = "the edition's seeds" if seed is None else f"seed {seed}"
-    run = notebook_runs.Run(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
+    run = notebook_runs.Folders(folder, executed, NOTEBOOKS, beside, f"at the papers' scale, {said}")
     for group in paper_groups(plan):
         if group == [LEDGER] and seed is None and not scheduler and fresh:  # whose reports have the minutes
             write_minutes("minutes", played)
         if group == [LEDGER] and seed is None and all_ran(played):  # and how many runs ended
-            seals.end(whole, seeds, log, claims_table.read(ROOT / "figures" / "claims"))
+            seeds.end(whole, seed_of, log, claims_table.read(ROOT / "figures" / "claims"))
         print(f"{', '.join(group)} ...", flush=True)
         for one in at_once(AT_ONCE, [(execute, name, jobs[name], run, True) for name in group]):
             print(f"{one.name:<40} {duration(one.seconds / 60):>12}  {one.message}", flush=True)
@@ -448,21 +448,21 @@ def verify_plan(plan: dict, figure: str, runs: int, folder: Path) -> bool:
         given |= {} if given == published else entry.get("verify", {})
         jobs[name] = {**given, "out": "../build/verify", "n_jobs": 1}
         check_parameters(name, jobs[name])
-    run = notebook_runs.Run(folder, folder / "notebooks", NOTEBOOKS, None, f"with at most {runs} runs of each rule")
+    run = notebook_runs.Folders(folder, folder / "notebooks", NOTEBOOKS, None, f"with at most {runs} runs of each rule")
     played = side_by_side(lambda name: execute(name, jobs[name], run), list(jobs))
     if runs == FEW_RUNS:
         write_minutes("verify_minutes", played)
-    found = notebook_runs.compared(run.out / "figures", [one.name for one in played])
+    comparison = notebook_runs.compared(run.out / "figures", [one.name for one in played])
     cpu = sum(one.cpu for one in played) / 60
     print(f"\n{notebook_runs.count(len(played), 'notebook')} in {duration((time.perf_counter() - started) / 60)}")
-    print("\n".join(notebook_runs.in_words(found)))
+    print("\n".join(notebook_runs.in_words(comparison)))
     if not all_ran(played):
         return False
     values = (datetime.now(UTC).strftime("%Y-%m-%d %H:%M"), commit, processor(), kernels(), runs)
-    values += (figure or "all", found.compared, found.equal, sum(found.left_out.values()), f"{cpu:.1f}")
-    seals.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
-    unreadable = [reason for reason in found.left_out if re.search(" has (no|other columns|rows that)", reason)]
-    return found.compared == found.equal > 0 and not unreadable
+    values += (figure or "all", comparison.compared, comparison.equal, sum(comparison.left_out.values()), f"{cpu:.1f}")
+    seeds.append_row(ROOT / "figures" / "verified.csv", VERIFIED, values)
+    unreadable = [reason for reason in comparison.left_out if re.search(" has (no|other columns|rows that)", reason)]
+    return comparison.compared == comparison.equal > 0 and not unreadable
 
 
 def processor() -> str:
@@ -489,9 +489,9 @@ def redraw(names: list[str]) -> bool:
     return all_ran(played)
 
 
-def announce(plan: dict[str, dict], seeds: dict[str, int], figures: Path) -> None:
+def announce(plan: dict[str, dict], seed_of: dict[str, int], figures: Path) -> None:
     total = duration(sum(entry["minutes"] for entry in plan.values()))
-    said = ", ".join(f"{paper} {seed}" for paper, seed in seeds.items())
+    said = ", ".join(f"{paper} {seed}" for paper, seed in seed_of.items())
     print(
         f"About {total} of one core's time; {joblib.cpu_count()} cores share it. "
         f"Seeds: {said}. {figures.relative_to(ROOT)}/:"
@@ -505,7 +505,7 @@ def rejudge() -> bool:
     """Judge the measured claims by the present claims.yaml; write ledger, coverage, errata and reports again."""
     changed = claims.rejudge(ROOT / "figures")
     print(f"{len(changed)} claims have another criterion than in their run{': ' * bool(changed)}{', '.join(changed)}")
-    run = notebook_runs.Run(ROOT, ROOT / "build" / "paper", NOTEBOOKS, None, "at the papers' scale")
+    run = notebook_runs.Folders(ROOT, ROOT / "build" / "paper", NOTEBOOKS, None, "at the papers' scale")
     return all_ran(side_by_side(lambda name: execute(name, {**published_parameters(name), "out": ".."}, run), [LEDGER]))
 
 
@@ -575,7 +575,7 @@ def main() -> int:
         elif args.command == "rejudge":
             success = rejudge()
         elif args.command == "changes":
-            seals.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
+            seeds.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
             success = True
         elif args.command == "lab":
             lab()

@@ -5,10 +5,10 @@ import json
 from bandits_companion.claims import Claim, table
 from bandits_companion.claims_table import csv_of
 from bandits_companion.registry import Entry
-from bandits_companion.verdicts import Rule
+from bandits_companion.verdicts import Criterion
 from bandits_lib.simulate.intervals import Interval
 
-FEWER = Rule(0, 1)
+FEWER = Criterion(0, 1)
 
 
 def claim(id, interval, rule=FEWER, kind="text", loser=None, winner=None, **more):

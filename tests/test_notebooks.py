@@ -243,8 +243,8 @@ def main(project, monkeypatch):
     """main(*arguments): run.py in this process, what a command of its own spends on its imports spared."""
     monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
     monkeypatch.setattr(run, "ROOT", project)
-    monkeypatch.setattr(run.seals, "check_committed", lambda: None)  # of this checkout
-    monkeypatch.setitem(run.seals.COPIES, "toy2020", "0")  # the SHA-256 of a text
+    monkeypatch.setattr(run.seeds, "check_committed", lambda: None)  # of this checkout
+    monkeypatch.setitem(run.seeds.COPIES, "toy2020", "0")  # the SHA-256 of a text
     monkeypatch.chdir(project)  # and back afterwards: main() changes folder
 
     def called(*arguments):
@@ -390,7 +390,7 @@ def given(path):
 
 
 def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, capsys):
-    computed = run.seals.computed_seed("toy2020", run.seals.EDITION)
+    computed = run.seeds.computed_seed("toy2020", run.seeds.EDITION)
     assert main("paper", "--figure", "toy2020/1a") == 0
     assert f"Seeds: toy2020 {computed}. figures/:" in capsys.readouterr().out
     assert f"seed = {computed}\n" in given(project / "build/paper/toy2020_1.ipynb")
@@ -411,11 +411,11 @@ def test_paper_has_the_computed_seed_unless_another_is_asked_for(project, main, 
 def test_a_run_of_a_paper_is_listed_and_no_reason_draws_another_seed(project, main):
     assert main("paper", "--paper", "toy2020") == 0
     assert main("paper", "--paper", "toy2020", "--why", "a fault in a rule") == 0
-    log = run.seals.read_log(project / "figures" / "seeds.csv")
+    log = run.seeds.read_log(project / "figures" / "seeds.csv")
     assert log["state"].tolist() == ["begun", "ended"] * 2 and log["why"].tolist()[2] == "a fault in a rule"
     assert log["seed"].nunique() == 1
     assert main("paper", "--figure", "toy2020/1a", "--why", "another fault") == 0
-    last = run.seals.read_log(project / "figures" / "seeds.csv").iloc[-1]
+    last = run.seeds.read_log(project / "figures" / "seeds.csv").iloc[-1]
     assert (last["state"], last["why"]) == ("drew toy2020/1a", "another fault")
 
 
@@ -431,7 +431,7 @@ def test_code_that_is_not_committed_writes_no_outcomes(project, main, monkeypatc
     def refuse():
         raise ValueError("outcomes are written from committed code only")
 
-    monkeypatch.setattr(run.seals, "check_committed", refuse)
+    monkeypatch.setattr(run.seeds, "check_committed", refuse)
     with pytest.raises(SystemExit, match="committed code only"):
         main("paper", "--paper", "toy2020")
     assert not (project / "figures").exists() and main("paper", "--paper", "toy2020", "--seed", "0") == 0

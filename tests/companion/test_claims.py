@@ -9,7 +9,7 @@ from made_up import FEWER, claim, leave, of
 
 from bandits_companion import claims, ledger, registry
 from bandits_companion.claims_table import csv_of
-from bandits_companion.verdicts import Rule
+from bandits_companion.verdicts import Criterion
 from bandits_lib.simulate.intervals import Interval, worst_of
 
 WORDS = {"place": "Figure 1a", "quote": "is below", "measures": "pulls of A over B"}
@@ -114,10 +114,10 @@ def test_a_statement_that_fails_in_one_setting_is_decided_by_that_one():
         ((1.1, 1.0, 1.2), FEWER, 2),
         ((0.8, -0.2, 1.4), FEWER, 9),
         ((0.9, 0.8, 1.15), FEWER, 7),
-        ((0.0, 0.0, 0.1), Rule(0, 0.05), 4),
-        ((0.0, 0.0, 0.1), Rule(-inf, 0.05), 4),
-        ((2.5, 2.2, 2.9), Rule(graded="ratio", side="below"), 1),
-        ((1.9, 1.7, 2.1), Rule(graded="ratio", side="below"), 4),
+        ((0.0, 0.0, 0.1), Criterion(0, 0.05), 4),
+        ((0.0, 0.0, 0.1), Criterion(-inf, 0.05), 4),
+        ((2.5, 2.2, 2.9), Criterion(graded="ratio", side="below"), 1),
+        ((1.9, 1.7, 2.1), Criterion(graded="ratio", side="below"), 4),
     ],
 )
 def test_runs_that_would_decide(interval, rule, more):
@@ -143,7 +143,7 @@ def test_a_letter_cannot_be_typed():
 
 def test_every_field_is_saved_under_its_name_to_the_last_digit(written):
     third = claim(
-        "fiez2019_x/below", (1 / 3, 0.1, 0.7), Rule(0.2, 0.9), loser=2.0, whole="It is fewer.", slack="a ninth"
+        "fiez2019_x/below", (1 / 3, 0.1, 0.7), Criterion(0.2, 0.9), loser=2.0, whole="It is fewer.", slack="a ninth"
     )
     claims.save([third, *all_measured()[1:]], written)
     saved = pd.read_csv(written / "figures" / "claims" / "fiez2019_x.csv").set_index("id", drop=False)

@@ -11,7 +11,7 @@ from browser import page as browser_page
 from bs4 import BeautifulSoup
 
 from bandits_companion import notebook_runs
-from bandits_companion.notebook_runs import Run
+from bandits_companion.notebook_runs import Folders
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES, NOTEBOOKS = ROOT / "figures", ROOT / "notebooks"
@@ -28,7 +28,7 @@ def sheet(tmp_path_factory):
     for name in ("azizi2022_8_2_static", "azizi2022_8_3_randomised"):
         shutil.copy(NOTEBOOKS / f"{name}.ipynb", executed)
     file.with_name(notebook_runs.LIST).touch()
-    notebook_runs.save(file, Run(ROOT, executed, NOTEBOOKS, FIGURES, AT_SMALL), failed)
+    notebook_runs.save(file, Folders(ROOT, executed, NOTEBOOKS, FIGURES, AT_SMALL), failed)
     return file
 
 
@@ -138,7 +138,7 @@ def test_figures_of_a_notebook_stand_as_it_saves_them_also_of_ones_own(tmp_path)
         about = {"command": "papermill notebooks/mine2024_1.ipynb", "parameters": {"runs": 3, "seed": 0}}
         (tmp_path / "figures" / "mine" / f"{name}.json").write_text(json.dumps(about | {"alt": f"{name} < b"}))
         (tmp_path / "figures" / "mine" / f"{name}.png").write_bytes(png)
-    assert notebook_runs.save(tmp_path / "index.html", Run(tmp_path, tmp_path, tmp_path, None, AT_SMALL)) == 2
+    assert notebook_runs.save(tmp_path / "index.html", Folders(tmp_path, tmp_path, tmp_path, None, AT_SMALL)) == 2
     soup = BeautifulSoup((tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
     assert [article.p.get_text() for article in soup.select("article")] == ["z < b", "a < b"]
     assert soup.h2.get_text() == "mine2024" and soup.h3.get_text() == "My rule & yours"

@@ -10,8 +10,8 @@ from made_up import claim, leave
 
 from bandits_companion import ledger, notebook_runs
 from bandits_companion.claims import table
-from bandits_companion.notebook_runs import Played, Run
-from bandits_companion.verdicts import Rule
+from bandits_companion.notebook_runs import Execution, Folders
+from bandits_companion.verdicts import Criterion
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS, OPEN, NOT = (0.5, 0.4, 0.6), (0.9, 0.7, 1.1), (2.0, 1.5, 2.5)
@@ -31,7 +31,7 @@ def project(tmp_path):
 
 
 def close(root, played, beside="large"):
-    run = Run(
+    run = Folders(
         root / "build", root / "build" / "notebooks", root / "notebooks", beside and root / beside / "figures", "small"
     )
     return notebook_runs.close(played, 125, run, root / "build", "large")
@@ -40,7 +40,7 @@ def close(root, played, beside="large"):
 def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_papers(project):
     project("build", {"weltz2023_3": [HOLDS, OPEN, NOT], "fiez2019_1": [OPEN, OPEN]})
     root = project("large", {"weltz2023_3": [HOLDS] * 3, "fiez2019_1": [HOLDS, NOT], "fiez2019_9": [HOLDS] * 7})
-    said = close(root, [Played(name, 1.0, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
+    said = close(root, [Execution(name, 1.0, 1.0, "done", "") for name in ("weltz2023_3", "fiez2019_1")]).splitlines()
     assert said[0] == "2 notebooks in 2.1 min, 0 figures, small"
     assert said[1] == "The papers' sentences (figures/ledger has those large, which count):"
     assert said[2].split() == ["small", "large"] and said[3].split() == ["hold", "other", "fall"] * 2
@@ -56,7 +56,10 @@ def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_pap
 
 def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_count(project):
     root = project("build", {"fiez2019_1": [HOLDS], "fiez2019_2": [NOT] * 5})
-    played = [Played("fiez2019_1", 1.0, 1.0, "done", ""), Played("fiez2019_2", 1.0, 1.0, "FAILED", "KeyError: 'mine'")]
+    played = [
+        Execution("fiez2019_1", 1.0, 1.0, "done", ""),
+        Execution("fiez2019_2", 1.0, 1.0, "FAILED", "KeyError: 'mine'"),
+    ]
     said = close(root, played, beside=None).splitlines()
     assert said[1] == "FAILED fiez2019_2: KeyError: 'mine' (build/notebooks/fiez2019_2.ipynb)"
     assert said[5].split() == ["fiez2019", "1", "0", "0"]
@@ -65,7 +68,7 @@ def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_coun
 
 def test_without_claims_there_is_no_table_and_no_list(project):
     root = project("build", {})
-    said = close(root, [Played("companion_start", 1.0, 1.0, "done", "")])
+    said = close(root, [Execution("companion_start", 1.0, 1.0, "done", "")])
     assert [line.split()[0] for line in said.splitlines()] == ["1", "open"]
     assert not (root / "build" / "verdicts.txt").exists()
 
@@ -90,7 +93,7 @@ def test_totals_of_the_committed_claims_are_those_of_the_ledger():
 
 def test_findings_and_untestable_sentences_are_listed_without_a_letter():
     found = [claim("fiez2019_1/a", HOLDS), claim("fiez2019_1/b", OPEN, quote="", kind="other")]
-    found += [claim("fiez2019_1/c", (0.0, -inf, inf), Rule(), untestable="a wish")]
+    found += [claim("fiez2019_1/c", (0.0, -inf, inf), Criterion(), untestable="a wish")]
     said = notebook_runs.listed(table(found), "small").splitlines()
     assert said[0] == "Every claim, small: 1 holds."
     assert [line.split()[-1] for line in said[4:]] == ["holds", "finding", "untestable"]
@@ -109,7 +112,9 @@ def test_the_last_line_says_what_it_was(error, line):
 
 
 def test_a_page_is_made_again_when_its_source_is_newer(tmp_path):
-    run = Run(tmp_path / "build", tmp_path / "build/notebooks", tmp_path / "notebooks", tmp_path / "figures", "small")
+    run = Folders(
+        tmp_path / "build", tmp_path / "build/notebooks", tmp_path / "notebooks", tmp_path / "figures", "small"
+    )
     source = tmp_path / "docs" / "page.md"
     source.parent.mkdir()
     source.write_text("early words")

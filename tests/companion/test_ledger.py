@@ -14,7 +14,7 @@ from bandits_companion import claims, errata, ledger, registry
 from bandits_companion.claims import table
 from bandits_companion.claims_table import read_file, sentences
 from bandits_companion.registry import PAPERS
-from bandits_companion.verdicts import OUTCOMES, Rule
+from bandits_companion.verdicts import OUTCOMES, Criterion
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "figures"
@@ -29,8 +29,10 @@ MADE_UP = [
     claim("fiez2019_9/b.x", 2.0, winner=0.5, whole="A is fewer | B is more"),
     claim("fiez2019_9/b.y", 0.5),
     claim("fiez2019_9/c", (0.9, 0.7, 1.1), place="Table 9", quote=LONG),
-    claim("fiez2019_9/d", (0.0, -inf, inf), Rule(), place="Table 9", quote=r"\frac{" + "a" * 99, untestable="a wish"),
-    claim("fiez2019_9/ours", 7.0, Rule(printed=7.0, half=0.1), kind="other", quote=""),
+    claim(
+        "fiez2019_9/d", (0.0, -inf, inf), Criterion(), place="Table 9", quote=r"\frac{" + "a" * 99, untestable="a wish"
+    ),
+    claim("fiez2019_9/ours", 7.0, Criterion(printed=7.0, half=0.1), kind="other", quote=""),
 ]
 
 
@@ -160,7 +162,7 @@ def test_a_place_of_untestable_sentences_alone_counts_none():
 
 
 def test_an_outcome_that_other_margins_would_change_has_a_star():
-    rule = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+    rule = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
     made = table([claim("fiez2019_9/a", (1.15, 1.12, 1.18), rule), claim("fiez2019_9/b", 2.0, rule)])
     box = ledger.box("fiez2019_9", made)
     assert [row[1] for row in cells(box)][1:] == [r"falls by the text \*", "falls by the text"]
@@ -223,13 +225,13 @@ def test_the_table_of_figures_counts_kinds_apart_and_names_what_cannot_be_tested
 
 
 def test_sentences_that_hold_are_those_that_hold_or_are_compatible_among_those_that_were_run():
-    tie = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+    tie = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
     found = [
         claim("fiez2019_9/a", 0.5),
         claim("fiez2019_9/b", 1.0, tie),
-        claim("fiez2019_9/c", 1.5, Rule(graded="large")),
+        claim("fiez2019_9/c", 1.5, Criterion(graded="large")),
     ]
-    found += [claim(f"fiez2019_9/d{x}", x, Rule(printed=5.0, half=0.1), "program") for x in (5.0, 6.0)]
+    found += [claim(f"fiez2019_9/d{x}", x, Criterion(printed=5.0, half=0.1), "program") for x in (5.0, 6.0)]
     kinds = "Sentences that hold, are compatible or are not contradicted: "
     said = f"{kinds}by the text 1 of 3, in the published program 1 of 2."
     assert ledger.of_figure(sentences(table(found))) == said

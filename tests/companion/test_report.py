@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bandits_companion import claims, ledger, registry, report, seals
+from bandits_companion import claims, ledger, registry, report, seeds
 from bandits_companion.registry import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def source(tmp_path, monkeypatch):
         figures.mkdir(parents=True, exist_ok=True)
         about = {"command": "notebooks/fiez2019_9.ipynb", "parameters": {"seed": 7}, "versions": {"numpy": "2.0"}}
         (figures / "fig_9.json").write_text(json.dumps(about | {"alt": "two lines"}))
-        seals.begin(["fiez2019"], {"fiez2019": 7}, figures.parent / "seeds.csv")
+        seeds.begin(["fiez2019"], {"fiez2019": 7}, figures.parent / "seeds.csv")
         cell = {"cell_type": "markdown", "source": ["# The toy (Figure 9)\n", "More."]}
         (tmp_path / "fiez2019_9.ipynb").write_text(json.dumps({"cells": [cell]}))
         values = {"runs": 2000, "dims": [5, 10, 35], "checkpoint": "x"}
@@ -317,7 +317,7 @@ def test_what_is_written_rests_on_outcomes(paper):
 def test_the_committed_report_names_the_seed_of_its_claims_and_the_number_of_runs(paper):
     text = (FIGURES / "reports" / f"{paper}.md").read_text(encoding="utf-8")
     (seed,) = {json.loads(file.read_text())["parameters"]["seed"] for file in (FIGURES / paper).glob("*.json")}
-    assert f"seed {seed}" in text and seals.runs_of(paper, FIGURES / "seeds.csv") in text
+    assert f"seed {seed}" in text and seeds.runs_of(paper, FIGURES / "seeds.csv") in text
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,17 @@ from made_up import FEWER, claim
 
 from bandits_companion import verdicts
 from bandits_companion.claims import table
-from bandits_companion.claims_table import condition, judged, sentences, told, totals
-from bandits_companion.verdicts import LETTERS, OUTCOMES, Rule, detects, letter, of_kind, outcome
+from bandits_companion.claims_table import condition, judged, sentences, totals, with_interval
+from bandits_companion.verdicts import LETTERS, OUTCOMES, Criterion, detects, letter, of_kind, outcome
 
-RATIO = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
-LEAD = Rule(0, inf, tie_low=-0.02, tie_high=0.02)
-AT_LEAST_AS_WELL = Rule(-0.02, inf)
-LARGE, SMALL = Rule(graded="large"), Rule(graded="small")
+RATIO = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+LEAD = Criterion(0, inf, tie_low=-0.02, tie_high=0.02)
+AT_LEAST_AS_WELL = Criterion(-0.02, inf)
+LARGE, SMALL = Criterion(graded="large"), Criterion(graded="small")
 
 
 def close(kind, side="below"):
-    return Rule(graded=kind, side=side)
+    return Criterion(graded=kind, side=side)
 
 
 def between(low, high):
@@ -36,9 +36,9 @@ def between(low, high):
         (FEWER, -2.0, -0.5, "F"),
         (FEWER, -2.0, 0.0, "U"),
         (FEWER, -inf, inf, "U"),
-        (Rule(2, 2), 2.0, 2.0, "H"),
-        (Rule(2, 2), 1.9, 2.0, "U"),
-        (Rule(3, 3), 2.0, 2.0, "F"),
+        (Criterion(2, 2), 2.0, 2.0, "H"),
+        (Criterion(2, 2), 1.9, 2.0, "U"),
+        (Criterion(3, 3), 2.0, 2.0, "F"),
         (RATIO, 0.5, 0.9, "H"),
         (RATIO, 0.90, 0.999, "H"),
         (RATIO, 0.90, 1.0, "U"),
@@ -153,16 +153,16 @@ def test_level_is_marked_where_the_interval_excludes_equality(rule, low, high, e
         (FEWER, "true if between 0 and 1"),
         (RATIO, "true if at most 1"),
         (LEAD, "true if at least 0"),
-        (Rule(0, 1, tie_low=-0.02, tie_high=0.02), "true if at least 0"),
-        (Rule(-inf, 0.05), "true if at most 0.05"),
-        (Rule(2, 2), "true if exactly 2"),
+        (Criterion(0, 1, tie_low=-0.02, tie_high=0.02), "true if at least 0"),
+        (Criterion(-inf, 0.05), "true if at most 0.05"),
+        (Criterion(2, 2), "true if exactly 2"),
         (LARGE, "true if at least 2"),
         (SMALL, "true if at most 0.5"),
         (close("ratio"), "true if at most 1.1"),
         (close("ratio", "both"), "true if within a factor of 1.1 of 1"),
         (close("exponent", "both"), "true if within 0.2 of 0"),
-        (Rule(printed=190.0, half=30.0), "printed 190 ± 30"),
-        (Rule(printed=1.0, half=0.0), "expected 1"),
+        (Criterion(printed=190.0, half=30.0), "printed 190 ± 30"),
+        (Criterion(printed=1.0, half=0.0), "expected 1"),
     ],
 )
 def test_the_values_for_which_a_sentence_is_true_are_a_condition_in_words(rule, expected):
@@ -172,7 +172,7 @@ def test_the_values_for_which_a_sentence_is_true_are_a_condition_in_words(rule, 
 
 def test_a_printed_number_counts_its_own_error():
     """240 [200, 270] beside a half-width of 30: 50 = hypot(40, 30) below, so 190 is just inside."""
-    rule, measured = Rule(printed=190.0, half=30.0), (240, 200, 270)
+    rule, measured = Criterion(printed=190.0, half=30.0), (240, 200, 270)
     assert letter(rule, measured) == "T"
     assert letter(rule._replace(printed=189.9), measured) == "I"
     assert letter(rule._replace(half=29.0), measured) == "I"
@@ -184,9 +184,9 @@ def test_a_printed_number_counts_its_own_error():
 
 def test_a_printed_number_is_compatible_if_a_factor_of_a_quarter_more_would_have_shown():
     half = 100 * 0.2231 * 1.96 / 2.8  # log 1.25 = .22314
-    assert letter(Rule(printed=100.0, half=0.0), between(100 - half, 100 + half)) == "C"
-    assert letter(Rule(printed=100.0, half=0.0), between(99.98 - half, 100.02 + half)) == "T"
-    assert letter(Rule(printed=-100.0, half=half), (-100, -100, -100)) == "C"
+    assert letter(Criterion(printed=100.0, half=0.0), between(100 - half, 100 + half)) == "C"
+    assert letter(Criterion(printed=100.0, half=0.0), between(99.98 - half, 100.02 + half)) == "T"
+    assert letter(Criterion(printed=-100.0, half=half), (-100, -100, -100)) == "C"
 
 
 # --- parts and readings
@@ -298,8 +298,8 @@ def test_all_readings_on_which_an_outcome_depends_are_shown():
 
 def test_a_number_that_is_not_an_edge_is_not_rounded_to_it():
     row = {"estimate": 1.0042, "low": 0.99, "high": 1.0049, "holds_low": 0.0, "holds_high": 1.0}
-    assert told(row) == "1.004 [0.99, 1.005]" and told(row | {"holds_high": 2.0}) == "1 [0.99, 1]"
-    assert told(dict.fromkeys(("estimate", "low", "high"), 1.0) | {"holds_low": 1.0}) == "1"
+    assert with_interval(row) == "1.004 [0.99, 1.005]" and with_interval(row | {"holds_high": 2.0}) == "1 [0.99, 1]"
+    assert with_interval(dict.fromkeys(("estimate", "low", "high"), 1.0) | {"holds_low": 1.0}) == "1"
 
 
 def test_an_outcome_that_a_margin_half_or_twice_as_wide_would_change_is_noted():
@@ -367,7 +367,7 @@ def test_the_winner_of_the_part_that_falls_is_the_one_that_passes():
     assert one(part._replace(winner=AHEAD), held._replace(winner=BEHIND))["outcome"] == "falls by the text"
 
 
-@pytest.mark.parametrize("rule", [FEWER, Rule(graded="large"), Rule(graded="ratio")])
+@pytest.mark.parametrize("rule", [FEWER, Criterion(graded="large"), Criterion(graded="ratio")])
 def test_what_may_be_is_shown_by_one_instance_and_cannot_fall(rule):
     values = (0.2, 0.3, 0.9, 1.05, 1.4, 2.5, 9.0)
     once = [letter(rule._replace(side="some"), (value, value, value)) for value in values]
@@ -376,7 +376,7 @@ def test_what_may_be_is_shown_by_one_instance_and_cannot_fall(rule):
 
 
 def test_a_winner_that_is_weaker_than_said_does_not_pass():
-    large = Rule(graded="large")
+    large = Criterion(graded="large")
     assert one(reading("text", (0.5, 0.4, 0.6), rule=large, winner=(1.5, 1.4, 1.6)))["outcome"] == "undecided"
     assert one(reading("text", (0.5, 0.4, 0.6), rule=large, winner=(2.5, 2.4, 2.6)))["outcome"] == "falls by the text"
 
@@ -409,7 +409,7 @@ def test_slack_and_samples_do_not_contradict():
 def test_every_sentence_counts_once_and_untestable_ones_count():
     found = [reading("text", AHEAD), reading("program", BEHIND)]
     found += [claim("jedra2020_1/a", (2.0, 1.5, 2.5)), claim("jedra2020_1/b", 0.5, quote="", kind="other")]
-    found += [claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="it is a wish")]
+    found += [claim("fiez2019_9/b", (0.0, -inf, inf), Criterion(), untestable="it is a wish")]
     of = ["fiez2019", "fiez2019", "jedra2020", "weltz2023"]
     errata = pd.DataFrame({"paper": of, "kind": ["error", "error", "misprint", "error"]})
     counts = totals(table(found), errata)
@@ -422,16 +422,16 @@ def test_every_sentence_counts_once_and_untestable_ones_count():
 
 
 def test_sentences_that_other_margins_would_change_are_counted():
-    tie = Rule(0, 1, tie_low=1 / 1.1, tie_high=1.1)
+    tie = Criterion(0, 1, tie_low=1 / 1.1, tie_high=1.1)
     found = [claim("fiez2019_9/a", (1.15, 1.12, 1.18), tie), claim("fiez2019_9/b", (2.0, 1.9, 2.1), tie)]
     counts = totals(table(found))
     assert counts.loc["fiez2019", ["falls by the text", "changed by margins"]].tolist() == [2, 1]
 
 
 def test_a_sentence_that_cannot_be_tested_has_its_reason_and_no_letter():
-    (row,) = table([claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="a wish")]).to_dict("records")
+    (row,) = table([claim("fiez2019_9/b", (0.0, -inf, inf), Criterion(), untestable="a wish")]).to_dict("records")
     assert (row["letter"], judged(row)) == ("", "untestable")
-    said = one(claim("fiez2019_9/b", (0.0, -inf, inf), Rule(), untestable="a wish"))
+    said = one(claim("fiez2019_9/b", (0.0, -inf, inf), Criterion(), untestable="a wish"))
     assert [said[name] for name in ("text", "program", "outcome", "note")] == ["–", "–", "untestable", "a wish"]
 
 

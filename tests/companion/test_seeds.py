@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from made_up import claim
 
-from bandits_companion import seals
+from bandits_companion import seeds
 from bandits_companion.claims import table
 from bandits_companion.registry import COPIES, PAPERS
-from bandits_companion.verdicts import Rule
+from bandits_companion.verdicts import Criterion
 from bandits_lib.figures import parameters, results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,37 +28,37 @@ def log(tmp_path):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_seed_follows_from_the_text_of_the_paper_and_the_edition(paper):
     digest = hashlib.sha256(f"{COPIES[paper]} 0.4".encode()).digest()
-    assert seals.computed_seed(paper, "0.4") == int.from_bytes(digest[:4], "big") >> 1 < 2**31
-    assert len({seals.computed_seed(paper, edition) for edition in ("0.4", "0.5", "1.0")}) == 3
+    assert seeds.computed_seed(paper, "0.4") == int.from_bytes(digest[:4], "big") >> 1 < 2**31
+    assert len({seeds.computed_seed(paper, edition) for edition in ("0.4", "0.5", "1.0")}) == 3
 
 
 def test_only_the_first_edition_has_its_seed_from_the_list(log, monkeypatch):
-    for edition, seed in (("0.3", 7), ("0.4", seals.computed_seed("fiez2019", "0.4"))):
-        monkeypatch.setattr(seals, "EDITION", edition)
-        seals.begin(SEEDS, SEEDS, log)
-        assert seals.seed("fiez2019", log, edition) == seed
-    assert seals.seed("fiez2019", log, "9.9") == seals.computed_seed("fiez2019", "9.9"), "another edition"
+    for edition, seed in (("0.3", 7), ("0.4", seeds.computed_seed("fiez2019", "0.4"))):
+        monkeypatch.setattr(seeds, "EDITION", edition)
+        seeds.begin(SEEDS, SEEDS, log)
+        assert seeds.seed("fiez2019", log, edition) == seed
+    assert seeds.seed("fiez2019", log, "9.9") == seeds.computed_seed("fiez2019", "9.9"), "another edition"
 
 
 def test_the_list_of_runs_only_grows_and_says_why_digits_change(log):
-    seals.begin(SEEDS, SEEDS, log)
+    seeds.begin(SEEDS, SEEDS, log)
     before = log.read_bytes()
-    seals.begin(SEEDS, SEEDS, log, why="a fault, mended")
-    seals.end(SEEDS, SEEDS, log, table([claim("fiez2019_9/a", 0.5)]))
+    seeds.begin(SEEDS, SEEDS, log, why="a fault, mended")
+    seeds.end(SEEDS, SEEDS, log, table([claim("fiez2019_9/a", 0.5)]))
     assert log.read_bytes().startswith(before)
-    rows = seals.read_log(log)
-    assert list(rows) == list(seals.LOG) and rows["why"].tolist() == ["", "a fault, mended", ""]
-    assert rows["state"].tolist() == ["begun", "begun", "ended"] and rows["edition"].eq(seals.EDITION).all()
+    rows = seeds.read_log(log)
+    assert list(rows) == list(seeds.LOG) and rows["why"].tolist() == ["", "a fault, mended", ""]
+    assert rows["state"].tolist() == ["begun", "begun", "ended"] and rows["edition"].eq(seeds.EDITION).all()
     assert rows["outcomes"].tolist() == ["", "", "holds by the text 1"]
-    assert seals.runs_of("fiez2019", log) == "1 begun (not counting 1 continuation after a stop), 1 ended"
+    assert seeds.runs_of("fiez2019", log) == "1 begun (not counting 1 continuation after a stop), 1 ended"
 
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """git(...) in a repository of its own, which `seals` takes for the checkout."""
+    """git(...) in a repository of its own, which `seeds` takes for the checkout."""
     git = partial(results.git, folder=tmp_path)
-    monkeypatch.setattr(seals, "git", git)
-    monkeypatch.setattr(seals, "changed_files", partial(results.changed_files, tmp_path))
+    monkeypatch.setattr(seeds, "git", git)
+    monkeypatch.setattr(seeds, "changed_files", partial(results.changed_files, tmp_path))
     git("init", "-q")
     for name in ("user.name", "user.email"):
         git("config", name, "a@b")
@@ -77,19 +77,19 @@ def commit(git, folder, **files):
 
 def test_a_run_of_papers_needs_committed_code(repository, tmp_path):
     commit(repository, tmp_path, code_dot_py="1", README_dot_md="1", figures__a_dot_csv="1", notebooks__a_dot_py="1")
-    seals.check_committed()
+    seeds.check_committed()
     for name in ("README.md", "figures/a.csv"):
         (tmp_path / name).write_text("2")
-    seals.check_committed()
+    seeds.check_committed()
     for name in ("code.py", "notebooks/a.py"):
         (tmp_path / name).write_text("2")
         with pytest.raises(ValueError, match=f"committed code only, and {name} changed: commit, or give --seed"):
-            seals.check_committed()
+            seeds.check_committed()
         repository("add", name)
         with pytest.raises(ValueError, match=f"{name} changed"):
-            seals.check_committed()
+            seeds.check_committed()
         repository("commit", "-qm", "y", name)
-    seals.check_committed()
+    seeds.check_committed()
 
 
 def test_minutes_that_a_run_wrote_are_no_change_and_parameters_are(repository, tmp_path):
@@ -98,16 +98,16 @@ def test_minutes_that_a_run_wrote_are_no_change_and_parameters_are(repository, t
     plan = tmp_path / "notebooks" / "paper.yaml"
     plan.write_text(text.replace("minutes: 2", "minutes: 3"))
     (tmp_path / "docs" / "paper_scale.md").write_text("3")
-    seals.check_committed()
+    seeds.check_committed()
     plan.write_text(text.replace("runs: 3", "runs: 4"))
     with pytest.raises(ValueError, match="notebooks/paper.yaml changed"):
-        seals.check_committed()
+        seeds.check_committed()
 
 
 def test_a_run_of_papers_needs_a_checkout(tmp_path, monkeypatch):
-    monkeypatch.setattr(seals, "changed_files", partial(results.changed_files, tmp_path))
+    monkeypatch.setattr(seeds, "changed_files", partial(results.changed_files, tmp_path))
     with pytest.raises(ValueError, match="from a git checkout only, and this folder is not one"):
-        seals.check_committed()
+        seeds.check_committed()
 
 
 # --- another edition
@@ -133,8 +133,8 @@ def test_what_another_edition_said_is_listed(repository, tmp_path):
         claim("fiez2019_9/new", 0.5),
         claim("fiez2019_9/ours", 9.0, quote="", kind="other"),
     ]
-    now[1] = claim("fiez2019_9/b", 0.5, Rule(0, 0.4), quote="many fewer")
-    page = seals.changes(table(now), revision)
+    now[1] = claim("fiez2019_9/b", 0.5, Criterion(0, 0.4), quote="many fewer")
+    page = seeds.changes(table(now), revision)
     assert page.startswith(f"# Claims that differ from {revision}\n") and "outcome before" in page
     assert rows_of(page) == [
         ["fiez2019_9/a", "", "", "", "holds by the text", "falls by the text"],
@@ -143,14 +143,14 @@ def test_what_another_edition_said_is_listed(repository, tmp_path):
         ["fiez2019_9/gone", "", "", "", "holds by the text", "no claim"],
         ["fiez2019_9/new", "", "", "", "no claim", "holds by the text"],
     ]
-    assert rows_of(seals.changes(old, revision)) == []
-    seals.save_changes(table(now), revision, tmp_path)
+    assert rows_of(seeds.changes(old, revision)) == []
+    seeds.save_changes(table(now), revision, tmp_path)
     assert (tmp_path / "figures" / "claims_changes.md").read_text() == page
 
 
 def test_a_revision_without_claims_is_named(repository, tmp_path):
     with pytest.raises(ValueError, match="git has no figures/claims.csv at 'none'"):
-        seals.changes(table([]), "none")
+        seeds.changes(table([]), "none")
 
 
 # --- what is committed
@@ -159,7 +159,7 @@ def test_a_revision_without_claims_is_named(repository, tmp_path):
 @pytest.mark.parametrize("paper", [*PAPERS, "companion"])
 def test_the_published_seed_is_the_default_of_every_notebook(paper):
     """And of every published figure, so that a small run is a sample of the published one."""
-    runs = seals.read_log(LOG)
+    runs = seeds.read_log(LOG)
     ended = runs[(runs["paper"] == paper) & (runs["state"] == "ended")]
     seed = int(ended["seed"].iloc[-1]) if paper != "companion" else 0
     defaults = {parameters.read(file)["seed"].default for file in (ROOT / "notebooks").glob(f"{paper}_*.ipynb")}
@@ -168,9 +168,9 @@ def test_the_published_seed_is_the_default_of_every_notebook(paper):
 
 
 def test_every_seed_since_edition_0_4_is_the_computed_one():
-    rows = seals.read_log(LOG)
+    rows = seeds.read_log(LOG)
     later = rows[rows["edition"] != "0.3"]
-    computed = [seals.computed_seed(*of) for of in zip(later["paper"], later["edition"], strict=True)]
+    computed = [seeds.computed_seed(*of) for of in zip(later["paper"], later["edition"], strict=True)]
     assert later["seed"].astype(int).tolist() == computed
 
 
@@ -181,5 +181,5 @@ def test_no_committed_row_of_the_list_of_runs_was_ever_changed():
     commits = subprocess.run(asked, capture_output=True, text=True).stdout.split()
     versions = [results.git("show", f"{one}:{path}") for one in commits]
     versions.append(LOG.read_text(encoding="utf-8").rstrip("\n"))
-    versions = [version for version in versions if version.startswith(",".join(seals.LOG))]
+    versions = [version for version in versions if version.startswith(",".join(seeds.LOG))]
     assert all(later.startswith(earlier) for earlier, later in zip(versions, versions[1:], strict=False))

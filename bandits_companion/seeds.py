@@ -77,13 +77,13 @@ def end(papers, seeds, log, claims):
     """Append a row for each paper whose run ended, with the number of sentences of each outcome."""
     for paper in papers:
         counts = totals(claims[claims["paper"] == paper]).loc["all", list(OUTCOMES)]
-        said = "; ".join(f"{outcome} {count}" for outcome, count in counts.items() if count)
-        _append(log, paper, "ended", seeds[paper], "", said)
+        outcomes = "; ".join(f"{outcome} {count}" for outcome, count in counts.items() if count)
+        _append(log, paper, "ended", seeds[paper], "", outcomes)
 
 
 def _append(log, paper, state, seed, why, outcomes=""):
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-    append_row(log, LOG, (paper, EDITION, now, state, git("rev-parse", "HEAD"), seed, why, outcomes))
+    time = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    append_row(log, LOG, (paper, EDITION, time, state, git("rev-parse", "HEAD"), seed, why, outcomes))
 
 
 def append_row(file, columns, values):
@@ -115,7 +115,7 @@ def runs_of(paper: str, log: str | PathLike) -> str:
     again = int(((runs[same] == runs[same].shift()).all(axis=1) & (runs["state"] == "begun")).sum())
     begun, ended = ((runs["state"] == state).sum() for state in ("begun", "ended"))
     continued = f" (not counting {again} continuation{'s' * (again > 1)} after a stop)" if again else ""
-    stopped = f", {left} stopped before the end" if (left := begun - again - ended) else ""
+    stopped = f", {open_runs} stopped before the end" if (open_runs := begun - again - ended) else ""
     return f"{begun - again} begun{continued}, {ended} ended{stopped}"
 
 
@@ -127,10 +127,10 @@ def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv
     text = git("show", f"{revision}:{path}")
     if text is None:
         raise ValueError(f"git has no {path} at {revision!r}")
-    then, now = _sentences_of(read_file(io.StringIO(text))), _sentences_of(claims)
+    then, present = _sentences_of(read_file(io.StringIO(text))), _sentences_of(claims)
     rows = []
-    for id in dict.fromkeys([*then, *now]):
-        one, other = then.get(id, {}), now.get(id, {})
+    for id in dict.fromkeys([*then, *present]):
+        one, other = then.get(id, {}), present.get(id, {})
         outcomes = (one.get("outcome", "no claim"), other.get("outcome", "no claim"))
         fields = [
             name for name in ("place", "quote", "holds for") if one.get(name) != other.get(name) and one and other
@@ -144,11 +144,11 @@ def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv
 def _sentences_of(claims):
     """{id of a sentence: its place, quotation, rule and outcome}."""
     outcomes = sentences(claims)["outcome"].to_dict()
-    found: dict[str, dict] = {}
+    by_id: dict[str, dict] = {}
     for row in claims[claims["quote"] != ""].to_dict("records"):
-        told = {"place": row["place"], "quote": row["quote"], "holds for": holds_for(row)}
-        found.setdefault(id := sentence(row["id"]), told | {"outcome": outcomes[id]})
-    return found
+        fields = {"place": row["place"], "quote": row["quote"], "holds for": holds_for(row)}
+        by_id.setdefault(id := sentence(row["id"]), fields | {"outcome": outcomes[id]})
+    return by_id
 
 
 def save_changes(claims, revision, out):

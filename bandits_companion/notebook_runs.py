@@ -229,7 +229,6 @@ def _link(file, folder):
     return quote(Path(os.path.relpath(file, folder)).as_posix()) if file.exists() else None
 
 
-WIDTHS = {"hold": 9, "other": 9, "fall": 9}  # of the columns of the totals
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal, in what a kernel says of an error
 
 
@@ -321,12 +320,7 @@ def _sentences(claims, run, compared):
         return []
     if run.beside and not (other := _claims(run.beside, sorted(set(claims["id"].str.partition("/")[0])))).empty:
         tables[compared] = totals(other)
-    table = pd.concat(tables, axis=1).fillna(0).astype(int)
-    heads = "".join(f"    {name:<27}" for name in tables), "".join(f"{part:>{w}}" for part, w in WIDTHS.items())
-    lines = [f"{'':<10}{heads[0]}", f"{'':<10}{heads[1] * len(tables)}"]
-    for paper, counts in table.iterrows():
-        cells = (f"{count:>{WIDTHS[part]}}" for (_, part), count in counts.items())
-        lines.append(f"{paper:<10}{''.join(cells)}")
+    lines = pd.concat(tables, axis=1).fillna(0).astype(int).rename_axis(None).to_string().splitlines()
     where = f" (figures/ledger has those {compared}, which count)" if len(tables) > 1 else ""
     return [f"The papers' sentences{where}:", *(line.rstrip() for line in lines)]
 
@@ -335,7 +329,7 @@ def totals(claims):
     """Count by paper the sentences that hold, that fall, and all others."""
     counts = claims_table.totals(claims).drop(index="all")
     holds, falls = counts[list(AGREES)].sum(axis=1), counts[list(FALLS)].sum(axis=1)
-    return pd.concat([holds, counts["sentences"] - holds - falls, falls], axis=1, keys=list(WIDTHS))
+    return pd.concat([holds, counts["sentences"] - holds - falls, falls], axis=1, keys=["hold", "other", "fall"])
 
 
 def listed(claims, scale):

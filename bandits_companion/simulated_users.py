@@ -536,8 +536,7 @@ CLOSE = {"size": 0.05, "least": 0.05}  # gaps among which half a sigma is fatal
 FAR = {"size": 0.8, "least": 0.8}  # gaps for rules that pull one by one
 BENT = {"size": 0.2, "least": 0.2, "curved": 0.3}
 ODD = {"odd": 1.0}
-LEVEL, WIDTH = 0.95, 70  # of an interval; of a message, in characters
-ALL, OF_NOTE = "all kinds", ("LinearityWarning: rewards", "User", "Replay", "refused")
+LEVEL, ALL = 0.95, "all kinds"  # of an interval; the row of all records
 
 
 class User(NamedTuple):
@@ -707,7 +706,7 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
         wrong ones are divided into `contradicted` (with a warning or refusal that the kind must get), `caveated` (the
         program or a document says that it cannot be seen) and `silent`. `bound` is the upper end of the 95 %
         Clopper-Pearson interval of `silent`, `warned` the number of experiments with a warning or refusal that the kind
-        must get, `lost` the number of pulls lost, and `said` the beginning of a warning or refusal.
+        must get, and `lost` the number of pulls lost.
 
     Examples
     --------
@@ -715,9 +714,8 @@ def table(records: pd.DataFrame) -> pd.DataFrame:
     >>> table(simulate_users(2, kinds=["honest"]))["silent"].tolist()
     [0, 0]
     """
-    rows = {kind: (*_counts(some), _example(kind, some)) for kind, some in records.groupby("kind", sort=False)}
-    rows[ALL] = (*_counts(records), "")
-    columns = ["experiments", "wrong", "contradicted", "caveated", "silent", "bound", "warned", "lost", "said"]
+    rows = {kind: _counts(some) for kind, some in records.groupby("kind", sort=False)} | {ALL: _counts(records)}
+    columns = ["experiments", "wrong", "contradicted", "caveated", "silent", "bound", "warned", "lost"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("kind")
 
 
@@ -738,11 +736,3 @@ def _texts(records):
     """Return the warnings and refusals of each experiment."""
     rows = zip(records["said"], records["refused"], strict=True)
     return [[*said, *(f"refused: {text}" for text in refused)] for said, refused in rows]
-
-
-def _example(kind, records):
-    """Return the beginning of a warning that the kind must get, or of any other, or of a refusal."""
-    texts = [text for found in _texts(records) for text in found]
-    of_note = [text for text in texts if text.startswith(KINDS[kind].must or OF_NOTE)]
-    text = next(iter(of_note + texts), "")
-    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."

@@ -33,7 +33,7 @@ ARGUMENTS: dict[str, Any] = {  # values of the arguments that rules require
     "d": 3,
 }
 VARIANTS: dict[str, list[dict]] = {  # options of the rules that run other kernels with other options
-    "gse": [{}, {"design": "greedy"}, {"design": "greedy", "model": "logistic"}],
+    "gse": [{}, {"projection": "first3"}, {"design": "greedy"}, {"design": "greedy", "model": "logistic"}],
     "lingape": [{}, {"rule": "greedy"}],
     "lingape_budget": [{}, {"rule": "greedy"}, {"formula": "code"}],
     "linucb": [{}, {"mode": "disjoint"}],

@@ -86,15 +86,15 @@ def _listed(quote):
     return quote if isinstance(quote, list) else [quote] * bool(quote)
 
 
-def page(errata: pd.DataFrame, notebooks: str = "../notebooks") -> str:
-    """Return the errata as Markdown: what is printed, what is correct, and why; links lead into folder `notebooks`."""
+def page(errata: pd.DataFrame) -> str:
+    """Return the errata as Markdown, for a page in figures/: what is printed, what is correct, and why."""
     parts = ["# Errata", HOW_TO_READ, markdown(counts(errata).reset_index(names="paper"))]
     for paper in sorted(errata["paper"].unique(), key=position):
         parts.append(f"## {paper}")
         for kind, title in KINDS.items():
             rows = errata[(errata["paper"] == paper) & (errata["kind"] == kind)]
             parts += [f"### {title}"] * bool(len(rows))
-            parts += [_entry(row, notebooks) for row in rows.itertuples()]
+            parts += [_entry(row) for row in rows.itertuples()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,8 +120,8 @@ def counts(errata: pd.DataFrame) -> pd.DataFrame:
     return counts_by_paper(errata, "kind", list(KINDS))
 
 
-def _entry(row, notebooks):
-    run = f"Run: [{row.run}]({notebooks}/{row.run}.ipynb)." if row.run else ""
+def _entry(row):
+    run = f"Run: [{row.run}](../notebooks/{row.run}.ipynb)." if row.run else ""
     why = " ".join(filter(None, (_ended(row.proof) if row.proof else "", run)))
     lines = (f"**{row.place}**", f"- *Printed:* {_printed(row)}", f"- *Correct:* {row.correct}", f"- *Why:* {why}")
     return "\n".join([lines[0], "", *(_ended(" ".join(line.split())) for line in lines[1:])])

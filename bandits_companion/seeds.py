@@ -122,11 +122,11 @@ def runs_of(paper: str, log: str | PathLike) -> str:
 # --- another edition
 
 
-def changes(claims: pd.DataFrame, revision: str, path: str = "figures/claims.csv") -> str:
+def changes(claims: pd.DataFrame, revision: str) -> str:
     """Return as Markdown how the claims differ from those of another revision of the repository."""
-    text = git("show", f"{revision}:{path}")
+    text = git("show", f"{revision}:figures/claims.csv")
     if text is None:
-        raise ValueError(f"git has no {path} at {revision!r}")
+        raise ValueError(f"git has no figures/claims.csv at {revision!r}")
     then, present = _sentences_of(read_file(io.StringIO(text))), _sentences_of(claims)
     rows = []
     for id in dict.fromkeys([*then, *present]):

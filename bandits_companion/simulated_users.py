@@ -26,8 +26,7 @@ from bandits_lab.lab import Lab
 from bandits_lab.measurements import read_each, read_measurements
 from bandits_lab.noise import sigma_upper
 from bandits_lab.plate_layout import plates
-from bandits_lib.design import xy_design
-from bandits_lib.fixed_confidence import bounded_rage, lazy_track_and_stop, rage, xy_static
+from bandits_lib.fixed_confidence import bounded_rage, rage, xy_static
 from bandits_lib.problem import LinearBandit
 from bandits_lib.protocol import total
 from bandits_lib.simulate.monte_carlo import best_item, in_parallel
@@ -36,14 +35,6 @@ HALVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]
 ARMS = np.vstack([np.eye(4), HALVES])
 NAMES = [f"version {letter}" for letter in "ABCDEFGH"]
 DELTA, SIGMA = 0.1, 0.5
-MACHINE = np.zeros(len(ARMS))  # by how much this machine computes other weights than the first
-
-
-def design_here(arms, directions, **more):
-    """Return `xy_design` as this machine computes it: weights off by up to 0.3 %, a value that allows for it."""
-    found = xy_design(arms, directions, **more)
-    weights = found.weights * (1 + MACHINE[: len(arms)])
-    return found._replace(weights=weights / weights.sum(), value=found.value * (1 + 2 * np.abs(MACHINE).max()))
 
 
 def world(rng, size=0.2, least=0.2, curved=0.0, odd=0.0, noise="gaussian", level=False):
@@ -87,9 +78,9 @@ class Bench:
         with self.listening():
             self.lab = Lab(self.make(), names=NAMES)
 
-    def make(self, arms=None):
+    def make(self):
         options = {key: value() if key == "rng" else value for key, value in self.options.items()}
-        return self.rule(self.problem.arms if arms is None else arms, **options)
+        return self.rule(self.problem.arms, **options)
 
     @contextmanager
     def listening(self):
@@ -184,9 +175,9 @@ class Bench:
             (each or Bench.step)(self)
         self.lab.save(self.path)
 
-    def reopen(self, arms=None):
+    def reopen(self):
         with self.listening():
-            self.lab = Lab(self.make(arms), self.path, names=self.names)
+            self.lab = Lab(self.make(), self.path, names=self.names)
 
     def record(self, kind):
         """Return the result of the experiment, as in `simulate_users`."""
@@ -224,24 +215,6 @@ def change_units(bench):
     """Enter millivolts instead of volts from the second file on."""
     bench.tell(bench.file(bench.measure(half(bench.lab.ask()))))
     bench.units = 1000.0
-    bench.finish()
-
-
-def drop_an_arm(bench):
-    """Drop a random arm at a random time."""
-    for _ in range(int(bench.rng.integers(0, 3 if bench.lab.ask().sum() > 8 else 30))):
-        if bench.lab.ask() is not None:
-            bench.step()
-    if (wanted := bench.lab.ask()) is not None:
-        if wanted.sum() > 1 and bench.rng.random() < 0.7:
-            bench.tell(bench.file(bench.measure(half(wanted))))
-        with bench.listening():
-            try:
-                bench.lab.drop(int(bench.rng.integers(len(ARMS))), "out of stock")
-            except ValueError as error:
-                bench.refused.append(str(error))
-        bench.lab.save(bench.path)
-        bench.reopen()
     bench.finish()
 
 
@@ -290,18 +263,10 @@ def shuffled_days(bench):
 
 
 def restart(bench):
-    """Open the log after every file on another machine: last digits of the arms and the designs differ."""
-
-    def each(bench):
-        wanted = bench.lab.ask()
-        bench.tell(bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted)))
-        MACHINE[:] = 3e-3 * bench.rng.uniform(-1, 1, len(MACHINE))
-        bench.reopen(bench.problem.arms * (1 + 1e-14 * bench.rng.standard_normal(ARMS.shape)))
-
-    try:
-        bench.finish(each)
-    finally:
-        MACHINE[:] = 0
+    """Open the log again after every file."""
+    wanted = bench.lab.ask()
+    bench.tell(bench.file(bench.measure(half(wanted) if bench.rng.random() < 0.5 else wanted)))
+    bench.reopen()
 
 
 def two_people(bench, share=half):
@@ -470,23 +435,6 @@ def by_plates(bench, wanted):
     return [some.value_counts().reindex(NAMES, fill_value=0).to_numpy() for _, some in layout.groupby("plate")["arm"]]
 
 
-def stop_when_good(bench):
-    """Measure in four parts, each without the arms that led after an earlier one, and close the request."""
-    wanted, good, told = bench.lab.ask(), np.zeros(len(ARMS), bool), np.zeros((2, len(ARMS)))
-    for _ in range(4):
-        counts = (np.minimum(-(-wanted // 4), wanted - told[0]) * ~good).astype(np.int64)
-        if counts.any():
-            frame = bench.measure(counts)
-            bench.tell(bench.file(frame))
-            np.add.at(told[0], frame["arm"], frame["count"])
-            np.add.at(told[1], frame["arm"], frame["sum"])
-            good[np.argmax(np.where(told[0] > 0, told[1] / np.maximum(told[0], 1), -np.inf))] = True
-    if (told[0] < wanted).any():
-        with bench.listening():
-            bench.lab.close("enough for now")
-        bench.lab.save(bench.path)
-
-
 # --- the nature of single rewards, for arms in the order of time
 
 
@@ -554,12 +502,10 @@ DAY_SAID = DRIFT_SAID + LINEARITY_SAID  # days of the arms look like means that 
 GAUSSIAN = "None means unknown Gaussian noise that is the same for all arms"  # rage
 GIVEN_THE_PAST = "with means x'theta in [0, 1] given the past"  # bounded_rage
 PHASE_SHARES = "An offset that all rewards of a phase share breaks the guarantee"  # bounded_rage
-NOT_BY_REWARD = "Whether a pull is missing must not depend on its reward"  # Lab.close
 NO_PROGRAM = "one reading was entered as several replicates, or that results were left out or repeated"
 NO_LEVEL = "A random order protects the comparison of arms only if the features have a column of ones"  # the notebook
 BERNOULLI = {"rule": bounded_rage, "told": None, "truth": {"size": 0.1, "least": 0.2, "noise": "bernoulli"}}
 STATIC = {"rule": xy_static, "rng": partial(np.random.default_rng, 0)}
-ONE_BY_ONE = {"rule": lazy_track_and_stop, "truth": FAR}
 UNKNOWN = {"told": None, "sigma": None}
 CLICKS = {**BERNOULLI, "truth": {"size": 0.05, "least": 0.05, "noise": "bernoulli"}}
 DAYS = {"truth": {**CLOSE, "level": True}, "nature": steady}  # among features that have a level
@@ -582,14 +528,10 @@ KINDS = {
     ),
     "one version unlike its features, no floor": User(FINISH, {"truth": ODD}, LINEARITY_SAID, UNSEEN),
     "names in another order": User(other_order, {"floor": 0.1}, LINEARITY_SAID, UNSEEN),
-    "arm dropped, rage": User(drop_an_arm),
-    "arm dropped, xy_static": User(drop_an_arm, STATIC),
-    "arm dropped, bounded_rage": User(drop_an_arm, BERNOULLI),
-    "arm dropped, lazy_track_and_stop": User(drop_an_arm, ONE_BY_ONE),
     "whole files told twice": User(each_time(tell_again, parts=1)),
     "parts told twice": User(each_time(tell_again, parts=3)),
     "shuffled files of several days": User(each_time(shuffled_days)),
-    "restarts on another machine": User(restart, {"design": design_here}),
+    "restarts": User(each_time(restart)),
     "two people, one log": User(each_time(two_people)),
     "saves that were killed": User(each_time(killed_save)),
     "empty cells": User(each_time(empty_cells)),
@@ -634,8 +576,6 @@ KINDS = {
     "correlated noise, random order": User(FINISH, {**LEVELLED, "nature": correlated}),
     "correlated noise, random order, no level": User(FINISH, {"nature": correlated}, LINEARITY_SAID, NO_LEVEL),
     "correlated noise, arms in order": User(FINISH, {**LEVELLED, **SORTED, "nature": correlated}, DAY_SAID),
-    "stops when an arm looks good, rage": User(each_time(stop_when_good), FATAL, (), NOT_BY_REWARD),
-    "stops when an arm looks good, bounded_rage": User(each_time(stop_when_good), CLICKS, (), NOT_BY_REWARD),
     "worst tenth left out": User(FINISH, {**FATAL, "nature": NOT_WORST_TENTH}, LINEARITY_SAID, NO_PROGRAM),
     "best of three": User(FINISH, {"nature": BEST_OF_THREE}, LINEARITY_SAID, NO_PROGRAM),
     "one reading as sixteen": User(FINISH, {**SORTED, **FATAL, "nature": NATURES["copies"]}, DAY_SAID, NO_PROGRAM),

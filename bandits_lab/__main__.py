@@ -477,8 +477,6 @@ def show(experiment, lab):
                 experiment.path(FORM).unlink()
         print(answer(experiment, lab))
         return print(f"Next: report, standings{experiment.elsewhere}")
-    if lab.ask() is None:
-        raise ValueError(lab.ended)
     wanted = lab.ask()
     shown = pd.Series(wanted, index=pd.Index(experiment.names, name=experiment.columns[0]), name="wanted")
     shown = shown[shown > 0]

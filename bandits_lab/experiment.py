@@ -27,7 +27,7 @@ PLAYED: dict[str, Played] = {
     name: getattr(package, name)
     for package in (fixed_confidence, fixed_budget, variance)
     for name in package.__all__
-    if hasattr(getattr(package, name), "guarantee")
+    if hasattr(getattr(package, name), "label")
 }
 
 COLUMN, WHOLE = 1e-12, 1e-15  # tolerances, relative to the largest number in the column and in the array

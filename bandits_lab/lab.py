@@ -1,8 +1,8 @@
 """Run a rule by hand: ask what to pull, tell the rewards, and keep a log.
 
-A Lab also has steps for mistakes, arms that run out, pulls that fail, and earlier measurements. Every such step is
-tried on a copy, which is made from the log and replaces the Lab if the step succeeds. The requests and rewards in a log
-count as they were written, even if the algorithm would ask for other pulls today.
+A Lab also has steps for mistakes and for earlier measurements. Every such step is tried on a copy, which is made from
+the log and replaces the Lab if the step succeeds. A log whose requests the rule does not reproduce is refused; a new
+Lab can take over its measurements with `tell_history`.
 """
 
 import os
@@ -15,11 +15,10 @@ import numpy as np
 from bandits_lab import diagnosis
 from bandits_lab import log as logs
 from bandits_lab.diagnosis import LinearityWarning
-from bandits_lab.dropping import UNPROVED, check_left, checked_arms, following, going_on
-from bandits_lab.experiment import identify
+from bandits_lab.experiment import differences, identify
 from bandits_lab.measurements import far_off, label, positions, raw_rows, several, told_before
 from bandits_lab.noise import DriftWarning, SigmaWarning
-from bandits_lab.requests import Drive, checked_sample, rows_of, surplus_rows
+from bandits_lab.requests import Drive, Stock, checked_sample, following, rows_of, surplus_rows
 from bandits_lib.protocol import Rule, Sample, total, unroll
 
 if TYPE_CHECKING:
@@ -28,165 +27,102 @@ if TYPE_CHECKING:
 
 def replay(lab, log, path):
     """Replay a `Log` into a `Lab` without results, and return the warnings; a ValueError names the line in `path`."""
-    story = _Story(lab, log)
     try:
         logs.check_same(log, lab.experiment)
         here, there = lab.experiment, log.experiment
         lab._name(here._replace(names=here.names or there.names, unit=here.unit or there.unit))
-        standing = logs.standing(log.entries)
+        lab._head, standing = log.head, logs.standing(log.entries)
         for entry in standing:
-            story.take(entry)
-        if len(standing) < len(log.entries):
-            lab._texts = list(map(logs.text, log.entries))
+            _repeat(lab, entry)
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
-    return [f"{path}: {message}" for message in story.finish()]
+    lab._texts = list(map(logs.text, log.entries))
+    if not standing:
+        lab._write()
+    return [f"{path}: {message}" for message in (_torn(log), _changed(log)) if message]
 
 
-class _Story:
-    """The replay of a log into a Lab, with the places where the algorithm differs from the log."""
-
-    def __init__(self, lab, log):
-        self.lab, self.log = lab, log
-        self.differing: list[tuple[int, int, int]] = []  # (request, pulls that differ, pulls asked for)
-        self.outlived: int | None = None  # pulls in the log after the algorithm was done here
-        self.undone = False  # whether the algorithm was done in the log, but not here
-        self.asked = 0  # the last request in the log
-        lab._head = log.head
-
-    def take(self, entry):
-        """Replay one entry: what was told or changed, then what was asked."""
-        lab = self.lab
-        lab._stock.move(entry.stock)
-        lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
-        if lab.result is not None:
-            self._outlive(entry)
-        elif entry.told:
-            self._tell(entry.told)
-        elif entry.changed:
-            self._change(entry)
-        if entry.asked and lab.result is None:
-            self._hold(entry)
-        elif entry.asked:
-            self.outlived = self.outlived or 0
-        self.undone = entry.done is not None and lab.result is None
-        if entry.marks:
-            lab._told.add(entry.marks, entry.told[0].request if entry.told else 0)
-        lab._texts.append(logs.text(entry))
-
-    def _tell(self, rows):
-        self._check_request(rows)
+def _repeat(lab, entry):
+    """Tell a Lab what an entry of a log holds, and refuse an entry that the rule does not reproduce."""
+    lab._stock.move(entry.stock)
+    lab._by_hand = lab._by_hand or bool(entry.told and not entry.stock)
+    if entry.changed:
+        raise _refusal(entry.line, "here an arm was dropped or a request was closed, which is no longer possible")
+    if lab.result is not None:
+        raise _refusal(entry.line, f"the log goes on, but here the algorithm is done after request {lab._request}")
+    if entry.told:
+        row = entry.told[0]
+        if row.request != lab._request:
+            raise _refusal(row.line, f"the row answers request {row.request}, but this is request {lab._request}")
+        sample = _sample(entry.told, lab._K)
         try:
-            self.lab._take(self.lab._check(_sample(rows, len(self.lab._missing))))
+            lab._take(lab._check(sample))
         except ValueError as error:
-            cause = (
-                f" (the log's requests differ from those computed here; likely causes: {logs.MACHINE})"
-                if self.differing
-                else ""
-            )
-            raise ValueError(f"line {rows[0].line}: {error}{cause}") from None
+            raise ValueError(f"line {row.line}: {error}") from None
+    if entry.asked:
+        _check_asked(lab, entry.asked)
+    if entry.done is not None and lab.result is None:
+        raise _refusal(entry.line, f"the log ends after request {entry.done}, but here the algorithm asks for more")
+    if entry.marks:
+        lab._told.add(entry.marks, entry.told[0].request if entry.told else 0)
 
-    def _change(self, entry):
-        """Change the pulls of the open request, after arms were dropped or the request was closed."""
-        self._check_request(entry.changed)
-        lab, line = self.lab, entry.changed[0].line
-        held = lab._missing + _dense(entry.changed, "asked", lab._K)
-        if (held < 0).any():
-            raise ValueError(
-                f"line {line}: asks for {held.min()} measurements of arm {int(np.argmin(held))}, a negative number"
-            )
-        try:
-            if entry.dropped:
-                lab._plan_without(entry.dropped)
-            if lab.result is None:
-                self._compare(held, np.zeros_like(held) if not entry.dropped else lab._missing)
-                lab._missing = held
-                if not held.any():
-                    lab._end()
-        except ValueError as error:
-            raise ValueError(f"line {line}: {error}") from None
 
-    def _compare(self, held, computed):
-        """Record by how much a request in the log differs from the one computed here."""
-        apart = max(np.maximum(held - computed, 0).sum(), np.maximum(computed - held, 0).sum())
-        if apart:
-            self.differing.append((self.lab._request, int(apart), int(held.sum())))
+def _check_asked(lab, rows):
+    """Refuse a request in a log that differs from the open request."""
+    line, request = rows[0].line, rows[0].request
+    if lab.result is not None:
+        raise _refusal(line, f"the log has a request {request}, but here the algorithm is done")
+    asked = _dense(rows, "asked", lab._K)
+    if request != lab._request or lab._parts:
+        raise _refusal(line, f"the log has a request {request}, but here request {lab._request} is open")
+    if apart := max(np.maximum(asked - lab._missing, 0).sum(), np.maximum(lab._missing - asked, 0).sum()):
+        differ = f"{apart} of its {asked.sum()} measurements differ"
+        raise _refusal(line, f"request {request} in the log differs from the one computed here ({differ})")
 
-    def _hold(self, entry):
-        """Replace the request computed here by the one in the log."""
-        lab, rows = self.lab, entry.asked
-        self._check_request(rows)
-        computed, asked = lab._missing, _dense(rows, "asked", len(lab._missing))
-        self._compare(asked, computed)
-        lab._missing, self.asked = asked, lab._request
 
-    def _check_request(self, rows):
-        row = next((row for row in rows if row.request != self.lab._request), None)
-        if row is not None:
-            verb = "answers" if row.count > 0 else "makes"
-            at = self.lab._request
-            raise ValueError(
-                f"line {row.line}: the row {verb} request {row.request}, but the algorithm is at request {at}"
-            )
+def _refusal(line, what):
+    return ValueError(
+        f"line {line}: {what}, so this log cannot be continued. Likely causes: {logs.MACHINE}. The log is left as it "
+        "is; begin another with lab = Lab(algorithm), and hand over the measurements in this one with "
+        "lab.tell_history(path)"
+    )
 
-    def _outlive(self, entry):
-        """Keep the rewards that were told after the algorithm was done."""
-        if entry.told:
-            log = self.lab.log
-            sample = _sample(entry.told, len(log[0].counts) if log else 1 + max(row.arm for row in entry.told))
-            log.append(sample)
-            self.lab.requests.append(entry.told[0].request)
-            self.outlived = (self.outlived or 0) + int(sample.counts.sum())
 
-    def finish(self):
-        """Enter the request or the end that the log lacks, and return the warnings."""
-        lab = self.lab
-        if lab.result is None and self.asked < lab._request:
-            lab._texts.append(logs.text(logs.entry(lab._request - 1, asked=lab._missing)))
-        elif lab.result is not None and lab._request and not any(e.done is not None for e in self.log.entries):
-            if self.outlived is None:
-                lab._texts.append(logs.text(logs.entry(lab._request, done=True)))
-        return [message for message in (self._torn(), self._changed(), self._differs(), self._ends()) if message]
-
-    def _changed(self):
-        lines = [str(entry.line) for entry in self.log.entries if entry.changed_since]
-        if not lines:
-            return ""
-        return (
-            f"the entry in line {', '.join(lines)} was changed after it was written, by hand or by a spreadsheet that "
-            "rounds: it counts as it stands now"
-        )
-
-    def _torn(self):
-        if not self.log.torn:
-            return ""
-        return (
-            f"its end, {self.log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
-            "Tell again the measurements that are still wanted, see ask(); the next save turns the end into a remark"
-        )
-
-    def _differs(self):
-        if not self.differing:
-            return ""
-        (request, apart, pulls), *later = self.differing
-        more = f", and {len(later)} later requests differ too" if later else ""
-        return (
-            f"request {request} in the log differs from the one that the algorithm computes here ({apart} of its "
-            f"{pulls} measurements differ{more}). The requests and rewards in the log count, and the rule fits those. "
-            f"Likely causes: {logs.MACHINE}"
-        )
-
-    def _ends(self):
-        end = f"after request {self.lab._request}"
-        if self.outlived is not None:
-            return (
-                f"here the algorithm is done {end}, though the log goes on: its {self.outlived} further measurements "
-                f"are kept and have no part in the result. Likely causes: {logs.MACHINE}"
-            )
-        if self.undone:
-            before = f"after request {self.asked}"
-            return f"the algorithm was done {before}, but here it asks for more. Likely causes: {logs.MACHINE}"
+def _changed(log):
+    lines = [str(entry.line) for entry in log.entries if entry.changed_since]
+    if not lines:
         return ""
+    return (
+        f"the entry in line {', '.join(lines)} was changed after it was written, by hand or by a spreadsheet that "
+        "rounds: it counts as it stands now"
+    )
+
+
+def _torn(log):
+    if not log.torn:
+        return ""
+    return (
+        f"its end, {log.torn!r}, is left out: no '# end' follows, so the save that wrote it was cut short. "
+        "Tell again the measurements that are still wanted, see ask(); the next save turns the end into a remark"
+    )
+
+
+def _measurements(path, experiment, K):
+    """Return what a log of the same arms holds: earlier measurements that are left, and one Sample for each request."""
+    log, stock, requests = logs.read(path), Stock(), dict[int, list[logs.Row]]()
+    if clauses := differences(_only_arms(log.experiment), _only_arms(experiment)):
+        raise ValueError(f"{path} holds measurements of other arms: {'; '.join(clauses)}")
+    for entry in logs.standing(log.entries):
+        stock.move(entry.stock)
+        for row in entry.told:
+            requests.setdefault(row.request, []).append(row)
+    left = ([logs.Row(0, 0, arm, 0, *piece)] for arm, pieces in stock.pieces.items() for piece in pieces)
+    return [_sample(rows, K) for rows in (*left, *requests.values())]
+
+
+def _only_arms(experiment):
+    arms = {name: value for name, value in experiment.arguments.items() if name in ("arms", "d")}
+    return experiment._replace(rule="", arguments=arms, defaults={})
 
 
 def _sample(rows, K):
@@ -210,8 +146,7 @@ def _told(steps):
     before = [row for entry in steps if not entry.told for row in entry.stock]
     if told:
         return f"{several(sum(row.count for row in told), 'measurement')} told in answer to request {told[0].request}"
-    pulls = sum(row.count for row in before)
-    return several(pulls, "earlier measurement") if pulls else "a step that changed what is asked"
+    return several(sum(row.count for row in before), "earlier measurement")
 
 
 def _one_line(reason):
@@ -221,17 +156,16 @@ def _one_line(reason):
 
 
 class ReplayWarning(UserWarning):
-    """The warning that a replayed log differs from what the algorithm computes here, or was cut short or changed.
+    """The warning that a replayed log was cut short or changed.
 
     Parameters
     ----------
     message : str
-        What differs, where, and the likely cause.
+        What was left out or changed, and where.
 
     Notes
     -----
-    Either the algorithm computes other requests than the log holds, or the last entry of the log was cut short, or an
-    entry was changed after it was written.
+    Either the last entry of the log was cut short, or an entry was changed after it was written.
 
     Examples
     --------
@@ -269,10 +203,6 @@ class Lab(Drive):
         For each Sample, the number of the request that it answered.
     result : Result or None
         The answer of the algorithm; None until it is done.
-    dropped : tuple of int
-        Arms that are not asked for any more.
-    ended : str
-        Why there will be no result, if arms were dropped and the others do not suffice; empty otherwise.
     experiment : Experiment
         The rule and its arguments.
     names : list of str or None
@@ -284,14 +214,14 @@ class Lab(Drive):
     ------
     ValueError
         For an algorithm that is not a fresh rule, a log of another experiment (the message says what differs), a row
-        that cannot be right (with its line number), and pulls other than those asked for, if the rule cannot use them.
+        that cannot be right (with its line number), and a log with other requests than the rule makes.
     FileNotFoundError
         If there is no file at the path.
 
     Warns
     -----
     ReplayWarning
-        If a replayed log differs from what the algorithm computes here, or was cut short or changed.
+        If a replayed log was cut short or changed.
     SigmaWarning
         If the replicates told so far contradict the rule's `sigma`.
     DriftWarning
@@ -301,8 +231,9 @@ class Lab(Drive):
 
     Notes
     -----
-    The log is the state of the experiment: it holds all requests and rewards. If the rule asks for other pulls on
-    another machine, those in the log are used, with their rewards, and a ReplayWarning says where the pulls differ.
+    The log is the state of the experiment: it holds all requests and rewards. If the rule makes other requests than the
+    log holds, for example another version of the rule, the log is refused and left as it is; a new Lab can take over
+    its measurements with `tell_history`.
 
     Examples
     --------
@@ -378,7 +309,7 @@ class Lab(Drive):
             With the last Sample, if the measurements contradict a linear model, or cannot test it.
         UserWarning
             If rows were told before and chance does not explain it, such as a file read twice; if a single reward lies
-            far from all others, such as a typing error; if the experiment ends without a result.
+            far from all others, such as a typing error.
 
         Examples
         --------
@@ -408,8 +339,6 @@ class Lab(Drive):
                 warnings.warn(message, stacklevel=2)
             self._fill()
         self._look()
-        if self.ended:
-            warnings.warn(self.ended, stacklevel=2)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the log as a csv that a person can read, or add the new entries to it.
@@ -477,12 +406,11 @@ class Lab(Drive):
         rule = ", ".join(f"{name}={given[name]}" for name in SHOWN if isinstance(given.get(name), int | float))
         pulls = sum(int(sample.counts.sum()) for sample in self.log)
         if self._missing is None:
-            said = [self.ended or f"done with {pulls} measurements, the answer is lab.result.recommendation"]
+            said = [f"done with {pulls} measurements, the answer is lab.result.recommendation"]
         else:
             here, wanted = sum(int(part.counts.sum()) for part in self._parts), int(self._missing.sum())
             said = [f"request {self._request} is open, {here} of its {here + wanted} measurements are told"]
             said += [f"lab.ask() says which {wanted} are wanted", f"{pulls} told in all"]
-        said += [f"arms dropped: {', '.join(map(str, self.dropped))}"] if self.dropped else []
         said += [f"{len(self._stock)} earlier measurements are left"] if len(self._stock) else []
         return f"<Lab of {self.experiment.rule}({rule}): {'; '.join(said)}>"
 
@@ -501,7 +429,7 @@ class Lab(Drive):
             warnings.warn(message, LinearityWarning, stacklevel=2 + above)
 
     def undo(self, reason: str = "") -> str:
-        """Take back the last step: the last Sample, a drop, a closed request, or earlier measurements.
+        """Take back the last step: the last Sample, or earlier measurements.
 
         Parameters
         ----------
@@ -552,110 +480,17 @@ class Lab(Drive):
             self._become(self._again(text))
         return f"taken back: {_told(standing[last:])}"
 
-    def drop(self, arms: int | Sequence[int], reason: str = "") -> None:
-        """Stop asking for some arms, and plan the open request again without them; its rewards so far count.
-
-        Parameters
-        ----------
-        arms : int or (n,) sequence of int
-            Rows of the arms that are not available any more. They are still ranked, from all rewards.
-        reason : str, default ""
-            The reason, for the log.
-
-        Raises
-        ------
-        ValueError
-            If the rule cannot go on or would lose its guarantee, and if the arms left cannot distinguish the items in
-            play; the message then says what is known. Nothing is changed.
-
-        Warns
-        -----
-        UserWarning
-            If no guarantee covers what the rule does from now on.
-
-        Notes
-        -----
-        The reason must not depend on the rewards: a bottle broke, or a page was taken down. If you drop an arm because
-        its rewards were low, the guarantee is void.
-
-        Examples
-        --------
-        >>> from bandits_lib.fixed_confidence import rage
-        >>> lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
-        >>> lab.drop(1, "out of stock")
-        >>> lab.ask()[1].item()
-        0
-        """
-        self._check_open()
-        found = going_on(self)
-        gone = checked_arms(arms, self._K, self.dropped)
-        check_left(self, (*self.dropped, *gone))
-        lab = self._again()
-        before, request = lab._missing, lab._request
-        lab._plan_without(gone)
-        lab._changed(request, before, dropped=gone, reason=_one_line(reason))
-        self._become(lab)
-        self._warn_unproved(found)
-
-    def close(self, reason: str = "") -> None:
-        """Close the open request with the pulls told so far, when the others can never be made.
-
-        Parameters
-        ----------
-        reason : str, default ""
-            The reason, for the log.
-
-        Raises
-        ------
-        ValueError
-            If nothing was told in answer to the request, if the rule needs all of its pulls, or if the rule cannot use
-            the pulls that were told. Nothing is changed.
-
-        Warns
-        -----
-        UserWarning
-            If no guarantee covers what the rule does from now on.
-
-        Notes
-        -----
-        Whether a pull is missing must not depend on its reward. A reading beyond the range of an instrument is not
-        missing; it is large.
-
-        Examples
-        --------
-        >>> from bandits_lib import Sample
-        >>> from bandits_lib.fixed_confidence import rage
-        >>> lab = Lab(rage(np.eye(2), delta=0.05))
-        >>> lab.tell(Sample(np.array([78, 71]), np.array([156.0, 0.0]), np.array([390.0, 71.0])))
-        >>> lab.close("six wells spilt")
-        >>> lab.result.recommendation
-        0
-        """
-        self._check_open()
-        found = self._after
-        if not found.closes:
-            raise ValueError(f"{self.experiment.rule} needs all measurements of this request: {found.why}")
-        if not self._parts:
-            raise ValueError(
-                f"nothing was told in answer to request {self._request}: tell some of its measurements before you "
-                "close it"
-            )
-        lab = self._again()
-        before, request = lab._missing, lab._request
-        lab._missing = np.zeros_like(before)
-        lab._changed(request, before, reason=_one_line(reason))
-        self._become(lab)
-        self._warn_unproved(found)
-
-    def tell_history(self, samples: Sample | Iterable[Sample], *, planned: bool = False) -> None:
+    def tell_history(self, samples: "Sample | Iterable[Sample] | str | os.PathLike", *, planned: bool = False) -> None:
         """Hand over measurements made before the experiment, each of which answers one request for its arm.
 
         Parameters
         ----------
-        samples : Sample or iterable of Sample
-            Single rewards in the order in which they were made, none left out (`measurements.read_each`); or sums.
+        samples : Sample, iterable of Sample, or path
+            Single rewards in the order in which they were made, none left out (`measurements.read_each`); or sums; or
+            the path of another log of the same arms, of which the sums of each request are used.
         planned : bool, default False
-            Whether the number of pulls of every arm was fixed before the first pull. Sums of several pulls need that.
+            Whether the number of pulls of every sum was fixed before the first of its pulls. Sums need that; those of a
+            log have it.
 
         Raises
         ------
@@ -688,13 +523,17 @@ class Lab(Drive):
             raise ValueError(
                 "earlier measurements must come first: make a new Lab, and pass them to tell before any other results"
             )
-        if not isinstance(samples, Iterable):
-            raise ValueError(f"samples must be a Sample or an iterable of Samples; got {type(samples).__name__}")
-        several = [samples] if isinstance(samples, Sample) else list(samples)
-        rows = rows_of(several, self._K, planned)
+        batches: Any = samples
+        if isinstance(samples, str | os.PathLike):
+            batches, planned = _measurements(samples, self.experiment, self._K), True
+        if not isinstance(batches, Iterable):
+            kind = type(samples).__name__
+            raise ValueError(f"samples must be a Sample, an iterable of Samples or the path of a log; got {kind}")
+        batches = [batches] if isinstance(batches, Sample) else list(batches)
+        rows = rows_of(batches, self._K, planned)
         if not rows:
             raise ValueError("there is no measurement in samples: give at least one pull")
-        self._keep(rows, [row for sample in several for row in raw_rows(sample)], total(several))
+        self._keep(rows, [row for sample in batches for row in raw_rows(sample)], total(batches))
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
@@ -734,15 +573,6 @@ class Lab(Drive):
         self.__dict__ = lab.__dict__
         self._look(above=2)
 
-    def _changed(self, request, before, dropped=(), reason=""):
-        """Enter the changes of the open request since `before`, and advance the rule if no pull is missing."""
-        missing = np.zeros_like(before) if self._missing is None else self._missing
-        if not missing.any() and self._missing is not None:
-            self._end()
-        changed = logs.changes(request, missing - before, dropped)
-        self._write(request, changed=changed, dropped=tuple(dropped), reason=reason)
-        self._fill()
-
     # --- refusals and warnings
 
     def _check_going(self):
@@ -752,7 +582,7 @@ class Lab(Drive):
     def _check_open(self):
         self._check_going()
         if self._missing is None:
-            raise ValueError(self.ended or "the algorithm is done: nothing is asked for")
+            raise ValueError("the algorithm is done: nothing is asked for")
 
     def _warn_of_unit(self):
         """Warn if the first request of RAGE needs far more pulls than with an accuracy in units of the noise."""
@@ -768,7 +598,3 @@ class Lab(Drive):
                 "largest lead that you expect as scale=..., or scale=None, which sets the accuracy from the noise",
                 stacklevel=3,
             )
-
-    def _warn_unproved(self, found):
-        if found.why in UNPROVED:
-            warnings.warn(f"{self.experiment.rule} goes on; {found.why}", stacklevel=3)

@@ -27,10 +27,6 @@ repaired: other delimiters, line ends and encodings, quotes, padding, decimal co
 The first entry is a request. Every other entry is one Sample, followed by the next request if the Sample completed the
 last one, or one of these steps (shown without their first and last lines):
 
-# dropped arms 3: no more of it                     arm 3 is not asked for any more; the open request is planned again,
-1,3,-40,0,0,0                                       with 40 fewer pulls of arm 3
-1,1,12,0,0,0                                        and 12 more pulls of arm 1
-
 # undone: the last entry                            the rows of that entry with opposite signs
 1,0,0,-86,-103.24,-185.1
 
@@ -68,8 +64,7 @@ END = re.compile(r"# end ([0-9a-f]{8})")
 MARKS = re.compile(r"# rows ((?:\d+:[0-9a-f]{8} ?)+)")
 IN_A_LINE = 10  # marks in a line
 DONE = re.compile(r"# done after request (\d+)")
-DROPPED = re.compile(r"# dropped arms (\d+(?: \d+)*)(?:: (.*))?")
-CLOSED = re.compile(r"# closed as it is(?:: (.*))?")
+CHANGED = re.compile(r"# (?:dropped arms|closed as it is).*")  # steps of release 0.3, which no Lab repeats
 UNDONE = re.compile(r"# undone: the last (?:entry|(\d+) entries)(?:: (.*))?")
 
 
@@ -92,10 +87,9 @@ class Entry(NamedTuple):
     asked: tuple[Row, ...] = ()  # rows of the next request; empty while the last request is open
     done: int | None = None  # number of the request after which the algorithm ended
     stock: tuple[Row, ...] = ()  # earlier measurements; those that answer a request have opposite signs
-    changed: tuple[Row, ...] = ()  # changes of the open request, or the undone rows with opposite signs
-    dropped: tuple[int, ...] = ()  # rows of the dropped arms
+    changed: tuple[Row, ...] = ()  # the undone rows with opposite signs, or changes of the open request (CHANGED)
     undone: int = 0  # number of entries that are undone
-    reason: str = ""  # why an arm was dropped, a request closed or an entry undone
+    reason: str = ""  # why entries were undone
     marks: tuple[str, ...] = ()  # arm and hash of every row told, in the order of the file
     id: str = ""
     time: str = ""
@@ -118,14 +112,9 @@ def entry(request, sample=None, asked=None, done=False, **more):
     """Return the Entry of a Sample that answers a request, with the next request or the end; 0: no request yet."""
     pulled: Iterable[int] = [] if sample is None else np.flatnonzero(sample.counts)
     told = (Row(0, request, int(k), 0, int(sample.counts[k]), sample.sums[k], sample.squares[k]) for k in pulled)
-    asked = () if asked is None else changes(request + 1, asked)
-    return new(told, asked=asked, done=request if done else None, **more)
-
-
-def changes(request, more, dropped=()):
-    """Return the rows of the additional pulls (K,) of a request, and one row for every dropped arm."""
-    arms = np.union1d(np.flatnonzero(more), np.asarray(dropped, dtype=np.int64))
-    return tuple(Row(0, request, int(k), int(more[k]), 0, 0.0, 0.0) for k in arms)
+    wanted: Iterable[int] = [] if asked is None else np.flatnonzero(asked)
+    rows = tuple(Row(0, request + 1, int(k), int(asked[k]), 0, 0.0, 0.0) for k in wanted)
+    return new(told, asked=rows, done=request if done else None, **more)
 
 
 def undoing(undone, reason=""):
@@ -180,12 +169,8 @@ def _body(entry):
 def _title(entry):
     """Return the line that names the step of an Entry; an empty list for rewards and requests."""
     reason = f": {entry.reason}" if entry.reason else ""
-    if entry.dropped:
-        return [f"# dropped arms {' '.join(map(str, entry.dropped))}{reason}"]
     if entry.undone:
         return [f"# undone: the last {'entry' if entry.undone == 1 else f'{entry.undone} entries'}{reason}"]
-    if entry.changed:
-        return [f"# closed as it is{reason}"]
     if entry.stock:
         return ["# answered by what was measured before" if entry.told else "# measured before"]
     return []
@@ -201,12 +186,10 @@ def parse_entry(block):
     for number, line in rest:
         if match := DONE.fullmatch(line):
             found["done"] = int(match[1])
-        elif match := DROPPED.fullmatch(line):
-            title, found["dropped"], found["reason"] = line, tuple(map(int, match[1].split())), match[2] or ""
         elif match := UNDONE.fullmatch(line):
             title, found["undone"], found["reason"] = line, int(match[1] or 1), match[2] or ""
-        elif match := CLOSED.fullmatch(line):
-            title, found["reason"] = line, match[1] or ""
+        elif CHANGED.fullmatch(line):
+            title = line
         elif match := MARKS.fullmatch(line):
             found["marks"] += tuple(match[1].split())
         elif match := END.fullmatch(line):
@@ -245,7 +228,7 @@ HEAD = "# bandits_lab log "
 BEGINNING = f"{HEAD}3 of "
 NAMES, UNIT = "names of the arms", "unit of the reward"
 ARGUMENT = re.compile(rf"# (\w+|{NAMES}|{UNIT}) = (.*)")
-MACHINE = "another processor, version of the library or rounding of the arms, or a changed file that the rule reads"
+MACHINE = "another version of the library, rounded arms or rewards, or a changed file that the rule reads"
 
 
 class Log(NamedTuple):

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from bandits_lab import log as logs
-from bandits_lab.dropping import CannotGoOn, following, in_play, led, left_out, restarted
 from bandits_lab.experiment import Experiment, identify
 from bandits_lab.log import Row
 from bandits_lab.measurements import Told, nothing, raw_rows
 from bandits_lab.noise import Watch
-from bandits_lib.protocol import UNKNOWN, After, Result, Rule, Sample, total, unroll
+from bandits_lib.protocol import Result, Rule, Sample, checked_batch, total, unroll
 
 HOW = "lab.tell(Sample.of(pulled_arms, rewards, K={K})) or lab.tell(Sample(counts, sums, squares))"
 
@@ -29,9 +28,6 @@ class Drive:
         self.log: list[Sample] = []
         self.requests: list[int] = []
         self.result: Result | None = None
-        self.dropped: tuple[int, ...] = ()
-        self.ended = ""
-        self._drops: list[tuple[int, tuple[int, ...]]] = []  # (request, arms dropped in it)
         self._stock = Stock()
         self._by_hand = False  # whether results of the experiment itself were told
         self._request = 0
@@ -75,18 +71,12 @@ class Drive:
         self._watch.take(sample)
         self._told.take(sample)
 
-    def _end(self):
-        """Answer the open request with the pulls that were told."""
-        self._advance(total(self._parts) if self._parts else nothing(self._K))
-
     def _advance(self, reply):
         """Send `reply` to the rule and keep its next request; a request without pulls is answered at once."""
         try:
-            request = following(self._algorithm, reply, self._left_out if self.dropped else None)
+            request = following(self._algorithm, reply)
         except StopIteration as stop:
             self._missing, self.result = None, stop.value
-        except CannotGoOn as end:
-            self._missing, self.ended = None, str(end)
         except Exception as error:
             self._refusal = str(error)
             raise
@@ -95,42 +85,9 @@ class Drive:
             self._request += 1
 
     @property
-    def _after(self) -> After:
-        """Return how the rule continues when an arm is dropped or the open request is closed."""
-        return self._fresh.guarantee(self._request)
-
-    @property
     def _K(self):
         """Return the number of arms; the algorithm must not be done."""
         return len(self._missing)
-
-    def _plan_without(self, arms):
-        """Drop arms, plan the open request again, and set `_missing` to its pulls, perhaps none."""
-        how, K = self._after.how, self._K
-        self.dropped = tuple(sorted({*self.dropped, *arms}))
-        self._drops.append((self._request, tuple(arms)))
-        try:
-            if how in ("anew", "as if"):
-                told = self.log, self.requests, self._drops, self._request
-                self._rule, self._algorithm, request = led(self._fresh, *told, from_start=how == "as if")
-                had = total([nothing(K), *self._parts]).counts
-                self._missing = np.maximum(request - had, 0)
-            elif how == "restart":
-                self._algorithm, self._parts = restarted(self._fresh, self.log, self.dropped, K), []
-                self._missing = following(self._algorithm, None)
-            else:
-                self._missing = self._left_out(self._missing, total([nothing(K), *self._parts]).counts)
-        except StopIteration as stop:
-            self._missing, self.result = None, stop.value
-
-    def _left_out(self, request, had=0):
-        """Return a request without the dropped arms (`dropping.left_out`)."""
-        arms, found = self._fresh.arguments.get("arms"), self._after
-        if found == UNKNOWN or arms is None:
-            return left_out(request, had, self.dropped)
-        arms, every = np.asarray(arms, dtype=float), np.arange(len(request))
-        may = in_play(self, arms, arms) if found.how == "in play" else every
-        return left_out(request, had, self.dropped, arms, may)
 
     def _fill(self):
         """Answer requests with earlier measurements as long as some of them fit."""
@@ -147,18 +104,24 @@ class Drive:
                 "from its log, which lacks these measurements; if an earlier entry is wrong, remove it with undo"
             )
         if self._missing is None:
-            raise ValueError(self.ended or "the algorithm is done and asks for nothing: leave these rewards out")
+            raise ValueError("the algorithm is done and asks for nothing: leave these rewards out")
         counts, sums, squares = checked_sample(sample, self._K)
         if self._rule.function.check:  # refuse now, not when the request is complete
             self._rule.function.check(Sample(counts, sums, squares))
         if (surplus := np.flatnonzero(counts > self._missing)).size:
             arm = int(surplus[0])
-            gone = f" (arm {arm} was dropped)" if arm in self.dropped else ""
             raise ValueError(
-                f"told {counts[arm]} measurements of arm {arm} but only {self._missing[arm]} were asked for{gone}: "
+                f"told {counts[arm]} measurements of arm {arm} but only {self._missing[arm]} were asked for: "
                 "leave the surplus out"
             )
         return Sample(counts, sums, squares)
+
+
+def following(algorithm, reply):
+    """Return the next request (K,) with pulls; requests without pulls are answered at once."""
+    while not (request := checked_batch(algorithm.send(reply))).any():
+        reply = nothing(len(request))
+    return request
 
 
 def checked_sample(sample, K):

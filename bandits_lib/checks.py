@@ -152,19 +152,6 @@ def check_ridge(arms, ridge, name="ridge"):
         )
 
 
-def check_told(asked, sample, arms, directions):
-    """Return whether a sample has the requested counts; refuse a sample that leaves a direction unmeasured."""
-    if np.array_equal(asked, sample.counts):
-        return True
-    pulled = np.flatnonzero(sample.counts)
-    told = f"{sample.counts.sum()} pulls of arms {', '.join(map(str, pulled[:5]))}{', ...' if len(pulled) > 5 else ''}"
-    try:
-        check_span(directions, arms[pulled] if len(pulled) else np.zeros((1, arms.shape[1])), "what is compared")
-    except ValueError as error:
-        raise ValueError(f"{told} cannot replace the pulls that this rule asks for here: {error}") from None
-    return False
-
-
 def check_cost(cost, K):
     """Return the cost of one pull of each arm as an array (K,) of positive numbers, or None."""
     if cost is None:

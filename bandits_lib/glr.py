@@ -18,8 +18,8 @@ Departures and readings:
 - The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
   and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws
   arms.
-- If a replayed log holds other pulls, A_0 and c are computed from spanning arms among these. A history enters A and b
-  at once; c is then the smaller of two eigenvalues: A_0 is chosen among the measured features, or among the arms.
+- A history enters A and b at once; c is then the smaller of two eigenvalues: A_0 is chosen among the measured features,
+  or among the arms.
 - All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
   Half that squared distance bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull
   costs O(d^2).
@@ -38,7 +38,6 @@ from bandits_lib.checks import (
     check_positive,
     check_problem,
     check_same_dimension,
-    check_told,
 )
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics import linear_algebra
@@ -90,15 +89,6 @@ def opening(arms, items, initial="spanning", rng=None):
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
     each = one_pull(first, len(arms))
     return Opening(inside, product(items - items[0], axes), first, each, _least(inside[first]), axes)
-
-
-def opened(start, sample):
-    """Return the `Opening` that was pulled: `start`, or that of a replayed log, which must span what the arms span."""
-    if check_told(start.counts, sample, start.arms, start.arms):
-        return start
-    pulled = np.flatnonzero(sample.counts)
-    first = pulled[spanning_arms(start.arms[pulled])]
-    return start._replace(first=first, counts=sample.counts, c=_least(start.arms[first]))
 
 
 def reopening(arms, items, history):
@@ -210,7 +200,7 @@ class Evidence(NamedTuple):
 
 def begin(start, sample, stopping, trace=0, earlier=None):
     """Return the `Evidence` after the first pulls. sample : their Sample; trace : pulls between Traces, 0 for none."""
-    start, r, pulls = opened(start, sample) if earlier is None else start, start.arms.shape[1], int(sample.counts.sum())
+    r, pulls = start.arms.shape[1], int(sample.counts.sum())
     counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
     information = linear_algebra.information(start.arms, sample.counts.astype(float))
     if earlier is not None:

@@ -1,7 +1,6 @@
 """Define how an algorithm asks for pulls and is answered: an algorithm is a generator that yields what to pull.
 
 - counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
-- `InPlay(counts, active)`: a batch, and the items that are in play
 - `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
 It returns `Result(recommendation, history)`. The caller counts the pulls, so no algorithm can misreport its sample
@@ -86,10 +85,7 @@ class Sample(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A request to pull `choose(state)` until it returns -1, and to pass each reward to `update(state, arm, reward)`.
-
-    Then the generator goes on. When a log is replayed, `arm` may differ from what `choose` returned.
-    """
+    """A request for single pulls of `choose(state)` until it returns -1; each reward is passed to `update`."""
 
     choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
     update: Callable  # compiled by numba: (state, arm, reward) -> None
@@ -197,12 +193,6 @@ def unroll(algorithm: Algorithm) -> Algorithm:
             continue
         while (arm := request.choose(request.state)) >= 0:
             sample = yield one_pull(arm, len(request.state.counts))
-            if sample.counts.sum() != 1:
-                raise ValueError(
-                    f"got {sample.counts.sum()} pulls at once, but this rule pulls one by one: they cannot be replayed"
-                )
-            if sample.counts[arm] != 1:  # a replayed log may hold another arm
-                arm = int(np.argmax(sample.counts))
             request.update(request.state, arm, float(sample.sums[arm]))
         reply = None
 
@@ -258,58 +248,8 @@ class Row(NamedTuple):
     noise: str = LARGEST  # which of several sigma it uses: LARGEST, EACH or "ratios"; OWN: 0/1 rewards need no sigma
 
 
-# --- how a rule goes on after an arm is dropped, and what remains of its guarantee
-#
-# Every line assumes that a drop or a closed request has nothing to do with the rewards: a bottle broke, a page was
-# taken down. Then the pulls of a phase, and the arms that can be pulled later, count as planned in advance. If an arm
-# is dropped because it did badly, or a reading is missing because it was too high, no guarantee remains.
-
-
-class After(NamedTuple):
-    """How a rule goes on after a drop or an early end of a request, and what remains of its guarantee."""
-
-    # "anew": the open request and all later ones are designed for the remaining arms
-    # "as if": the rule's only design is made as if the arm had never been there; earlier pulls count
-    # "restart": the rule begins again with the remaining arms and all pulls so far; if these arms cannot compare some
-    # items, it leaves out the items that the same bound has eliminated
-    # "without": the rule asks as before, without the arm; where its pulls are needed, other arms get them
-    # "in play": as "without", but only arms in play may get the pulls
-
-    how: str  # one of these; "" if the rule cannot go on
-    why: str  # what remains of the guarantee, or why the rule cannot go on
-    closes: bool = True  # whether a request may be closed with fewer pulls
-
-
-HALVING = After("anew", "stands: a phase decides by 2^-l or by the widths of the pulls made, whichever is wider")
-STOPPING = After(
-    "restart", "stands: eq. 9 of jedra2020 holds at all times for any choice of arms, with all pulls so far"
-)
-ENDS = After(
-    "as if",
-    "stands: the widths of all pulls made decide when the rule ends; the number of pulls does not depend on rewards",
-)
-ENTRIES = After("", "it measures every entry of a matrix of variances, and few arms can replace another there")
-ONE_BY_ONE = After("", "it asks arm by arm, and would ask for the dropped arm for ever")
-SPENT = "no confidence is promised with a budget, and the probability of error grows with every pull that is not made"
-UNKNOWN = After("without", "whether its guarantee stands is not known, because its @rule names no guarantee")
-
-
-class InPlay(NamedTuple):
-    """A request and the rows of the items that are in play when it is made; a rule in phases yields it."""
-
-    # It passes through the `yield from` of a rule's own generators. `Rule` keeps the rows and passes on the counts, so
-    # the caller sees a plain batch. The rows of a rule that another rule calls are not published: its items may differ.
-
-    counts: np.ndarray  # (K,)
-    active: np.ndarray  # (m,)
-
-
 class Rule(Generator[Any, Any, Any]):
     """A running rule that can be made again. Use it like the generator that the rule's function returns."""
-
-    # `active` (m,): rows of the items in play at the open request; None if the rule does not say
-
-    active: np.ndarray | None = None
 
     def __init__(self, function: "Played", generator: Generator, args: tuple, kwargs: dict[str, Any]) -> None:
         self.function, self.generator, self._args, self._kwargs = function, generator, args, kwargs
@@ -317,18 +257,13 @@ class Rule(Generator[Any, Any, Any]):
         self._states = [(rng, rng.bit_generator.state) for rng in drawing]
 
     def send(self, value: Any) -> Any:
-        return self._published(self.generator.send(value))
+        return self.generator.send(value)
 
     def throw(self, *error: Any) -> Any:
-        return self._published(self.generator.throw(*error))
+        return self.generator.throw(*error)
 
     def close(self) -> None:
         self.generator.close()
-
-    def _published(self, request):
-        if isinstance(request, InPlay):
-            request, self.active = request
-        return request
 
     @property
     def fresh(self) -> bool:
@@ -341,11 +276,6 @@ class Rule(Generator[Any, Any, Any]):
         bound = inspect.signature(self.function).bind(*self._args, **self._kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
-
-    def guarantee(self, request: int) -> After:
-        """Return what follows a drop or an early end of the request with this number, 1 for the first."""
-        given = self.function.guarantee
-        return given if isinstance(given, After) else given(self.arguments, request)
 
     def again(self, **changes: Any) -> "Rule":
         """Return a new instance of the rule, with some arguments changed and copies of the others.
@@ -381,7 +311,6 @@ class Played(Protocol[P]):
     __qualname__: str
     label: str
     row: Row | None
-    guarantee: After | Callable[[dict[str, Any], int], After]
     gone: dict[str, Any]
     check: Callable | None
 
@@ -395,7 +324,6 @@ def rule(
     *,
     label: str = ...,
     row: Row | None = ...,
-    guarantee: After | Callable[[dict[str, Any], int], After] = ...,
     gone: dict[str, Any] | None = ...,
     check: Callable | None = ...,
 ) -> Callable[[Callable[P, Generator[Any, Any, Any]]], Played[P]]: ...
@@ -405,7 +333,6 @@ def rule(
     *,
     label: str | None = None,
     row: Row | None = None,
-    guarantee: After | Callable[[dict[str, Any], int], After] = UNKNOWN,
     gone: dict[str, Any] | None = None,
     check: Callable | None = None,
 ) -> Any:
@@ -419,9 +346,6 @@ def rule(
         Name of the rule in figures and tables, by default that of the function.
     row : Row, optional
         Line of the rule in the table in docs/rules.md.
-    guarantee : After or callable, optional
-        What remains of the guarantee when an arm is dropped or a request is closed early, or a function that returns
-        this, given the rule's arguments (dict) and the number of the request. By default it is unknown.
     gone : dict, optional
         Arguments that the rule no longer has, which an old log may hold, with the only values that are still accepted.
     check : callable, optional
@@ -430,7 +354,7 @@ def rule(
     Returns
     -------
     callable
-        The function, which is called as before, with the attributes `label`, `row`, `guarantee`, `gone` and `check`.
+        The function, which is called as before, with the attributes `label`, `row`, `gone` and `check`.
 
     Raises
     ------
@@ -448,7 +372,7 @@ def rule(
     [1, 1]
     """
     if function is None:
-        return partial(rule, label=label, row=row, guarantee=guarantee, gone=gone, check=check)
+        return partial(rule, label=label, row=row, gone=gone, check=check)
     if not inspect.isgeneratorfunction(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} has none: yield requests")
@@ -458,5 +382,5 @@ def rule(
         return Rule(cast(Played, played), function(*args, **kwargs), args, kwargs)
 
     label = label or function.__name__
-    vars(played).update(label=label, row=row, guarantee=guarantee, gone=gone or {}, check=check)
+    vars(played).update(label=label, row=row, gone=gone or {}, check=check)
     return played

@@ -6,6 +6,8 @@ The shop is that of notebooks/companion_your_own_arms.ipynb, twelve versions of 
 buttons.
 """
 
+import inspect
+
 import numpy as np
 from tables import show
 
@@ -96,7 +98,7 @@ def until_the_best_is_out(problem, delta, most, rng):
             asked = rule.send(problem.pull(asked, rng))
         except StopIteration as stop:
             return stop.value.recommendation != problem.best_item, made, True
-        out = problem.best_item not in rule.active
+        out = problem.best_item not in inspect.getgeneratorlocals(rule.generator)["active"]
         if out:
             return True, made, True
     return out, made, False

@@ -23,7 +23,7 @@ from scipy.spatial.distance import pdist, squareform
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import PULLS, Algorithm, Result, Row, rule, spend
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -181,7 +181,6 @@ LEAST_GAP = 1e-6  # lower limit of estimated gaps
         "Hoffman et al. 2014",
         "none for gaps that are not known",
     ),
-    guarantee=ONE_BY_ONE,
 )
 def bayes_gap(
     arms: np.ndarray,

@@ -38,13 +38,12 @@ from bandits_lib.fixed_budget.stages import (
 from bandits_lib.numerics.least_squares import norms
 from bandits_lib.numerics.linear_algebra import along, combine
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result, Round, Row, rule
+from bandits_lib.protocol import BATCHES, FALLS, Algorithm, Result, Round, Row, rule
 
 
 @rule(
     label="GSE",
     row=Row(BATCHES, "first choice; model='logistic' for 0 and 1", "azizi2022, Algorithm 1", FALLS),
-    guarantee=After("in play", SPENT),
 )
 def gse(
     arms: np.ndarray,
@@ -138,9 +137,7 @@ def gse(
             plan = with_floor(stage, n, floor, partial(allocate, design=design, rounding=rounding, rng=rng))  # line 3
         else:
             plan = affordable(stage, n, floor, cost[active])
-        sample, told, as_asked = yield from measure(stage, active, plan.counts, len(arms))
-        if not as_asked:
-            plan = plan_of(stage.arms, told.counts, plan.value)
+        sample, told = yield from measure(active, plan.counts, len(arms))
         theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())

@@ -19,10 +19,10 @@ from bandits_lib.numerics.kernels import inlined
 from bandits_lib.numerics.ridge import learn, products, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule
+from bandits_lib.protocol import NONE, PULLS, Algorithm, Result, Row, rule
 
 
-@rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE), guarantee=ONE_BY_ONE)
+@rule(label="LinGapE", row=Row(PULLS, "for comparison with gse", "Xu et al. 2018", NONE))
 def lingape_budget(
     arms: np.ndarray,
     *,

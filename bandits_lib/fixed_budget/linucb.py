@@ -14,13 +14,12 @@ from bandits_lib.checks import check_budget, check_noisy, check_option, check_po
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NONE, ONE_BY_ONE, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import NONE, PULLS, Algorithm, Result, Row, rule, spend
 
 
 @rule(
     label="LinUCB",
     row=Row(PULLS, "rewards should be good on the way, too", "Li et al. 2010", NONE),
-    guarantee=ONE_BY_ONE,
 )
 def linucb(
     arms: np.ndarray,

@@ -18,13 +18,12 @@ from bandits_lib.fixed_budget.stages import measure, project
 from bandits_lib.numerics.linear_algebra import along, combine, product, squares, transposed
 from bandits_lib.numerics.span import quick_inverse_root
 from bandits_lib.numerics.ties import argmax, top
-from bandits_lib.protocol import BATCHES, FALLS, SPENT, After, Algorithm, Result, Round, Row, rule
+from bandits_lib.protocol import BATCHES, FALLS, Algorithm, Result, Round, Row, rule
 
 
 @rule(
     label="OD-LinBAI",
     row=Row(BATCHES, "as gse, fewer batches", "Yang and Tan 2021", FALLS),
-    guarantee=After("in play", SPENT),
 )
 def od_linbai(
     arms: np.ndarray, *, budget: int, sigma: float | np.ndarray = 1.0, design: Callable = g_design, floor: float = 0.0
@@ -73,7 +72,7 @@ def od_linbai(
         stage = project(arms[active])
         weights, value, lower_bound, _ = floored(design(stage.arms), floor, stage.arms, stage.arms)
         asked = np.ceil(weights * m - 1e-9).astype(np.int64)
-        sample, told, _ = yield from measure(stage, active, asked, len(arms))
+        sample, told = yield from measure(active, asked, len(arms))
         pulled = told.counts > 0
         root, _ = quick_inverse_root(stage.arms[pulled], told.counts[pulled])
         whitened = product(stage.arms, transposed(root))

@@ -17,14 +17,14 @@ from math import ceil, log2
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma, check_told
+from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma
 from bandits_lib.design import Design, round_design, xy_design
 from bandits_lib.design.gaussian_width import batch, fewer_atoms, points_in, solve_width
 from bandits_lib.fixed_budget.stages import rounded
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, ELSEWHERE, SPENT, After, Algorithm, InPlay, Result, Round, Row, rule, total
+from bandits_lib.protocol import BATCHES, ELSEWHERE, Algorithm, Result, Round, Row, rule, total
 
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the spread is |N(0, ||y||^2)| / 2
 
@@ -32,7 +32,6 @@ PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the sprea
 @rule(
     label="Peace",
     row=Row(BATCHES, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE, "ratios"),
-    guarantee=After("without", SPENT),
     gone={"offset": 1.0},
 )
 def peace(
@@ -99,7 +98,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
     space = span(arms / relative[:, None])
     points = points_in(space, items)
     normals = batch(draws, points.shape[1], rng)
-    active, samples, asked, history = np.arange(len(items)), [], [], []
+    active, samples, history = np.arange(len(items)), [], []
     lam = least_width(space.arms, points, normals)
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
@@ -107,11 +106,10 @@ def _by_width(arms, items, budget, relative, draws, rng):
         # the design of two points is exact; from other designs, atoms that variances hardly need are dropped
         weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
         few = epoch == 1 and n < np.count_nonzero(weights)  # the pulls of the first epoch must determine all values
-        asked.append(rounded(space.arms, weights, n, "regret") if few else round_design(weights, n))
-        sample = yield InPlay(asked[-1], active)
+        asked = rounded(space.arms, weights, n, "regret") if few else round_design(weights, n)
+        sample = yield asked
         samples.append(sample)
         so_far = total(samples)
-        check_told(np.sum(asked, axis=0), so_far, arms, items[active] - items[active[0]])
         scores, entry = _judged(epoch, active, sample, lam, items, weighted_least_squares(arms, so_far, relative))
         history.append(entry)
         if epoch < epochs and len(active) > 2:
@@ -138,8 +136,7 @@ def _by_ratio(arms, items, budget, relative, draws, rng):
         lam = least_width(space.arms, points, batch(draws, points.shape[1], rng))
         counts = np.zeros(len(arms), dtype=np.int64)
         counts[pulled] = _rounded_down(lam.weights, n, rng)
-        sample = yield InPlay(counts, active)
-        check_told(counts, sample, arms, items[active] - items[active[0]])
+        sample = yield counts
         scores, entry = _judged(stage, active, sample, lam, items, weighted_least_squares(arms, sample, relative))
         history.append(entry)
         theta_hat = entry.theta_hat

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_arms, check_option, check_told
+from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import clusters_design, fwg_design, g_design, round_design, wynn_design
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
@@ -24,7 +24,7 @@ from bandits_lib.numerics.least_squares import information_inverse, norms
 from bandits_lib.numerics.linear_algebra import principal_axes, product, squares, transposed
 from bandits_lib.numerics.span import RANK_TOL, basis, far_apart, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import InPlay, Sample, one_pull
+from bandits_lib.protocol import Sample, one_pull
 
 
 class Stage(NamedTuple):
@@ -60,13 +60,12 @@ def projected(stage, projection="span"):
     return Stage(inner.arms, product(stage.basis, inner.basis))
 
 
-def measure(stage, active, asked, K):
-    """Pull `asked` (m,); return the Samples of all K arms and of the active ones, and whether they are as asked."""
+def measure(active, asked, K):
+    """Pull `asked` (m,) of the active arms; return the Samples of all K arms and of the active ones."""
     counts = np.zeros(K, dtype=np.int64)
     counts[active] = asked
-    sample = yield InPlay(counts, active)
-    told = Sample(*(field[active] for field in sample))
-    return sample, told, check_told(asked, told, stage.arms, stage.arms - stage.arms[0])
+    sample = yield counts
+    return sample, Sample(*(field[active] for field in sample))
 
 
 class Plan(NamedTuple):

@@ -21,7 +21,6 @@ from bandits_lib.checks import (
     check_option,
     check_positive,
     check_ridge,
-    check_told,
 )
 from bandits_lib.fixed_budget.linucb import most_pulled
 from bandits_lib.fixed_budget.logistic import Room, check_successes, newton, room_for
@@ -29,7 +28,7 @@ from bandits_lib.numerics.kernels import along_all, merged, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NONE, ONE_BY_ONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import NONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 
@@ -37,7 +36,6 @@ SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 @rule(
     label="UCB-GLM",
     row=Row(PULLS, "as linucb, for rewards 0 and 1 (give alpha)", "Li et al. 2017", NONE, OWN),
-    guarantee=ONE_BY_ONE,
 )
 def ucb_glm(
     arms: np.ndarray,
@@ -95,9 +93,7 @@ def ucb_glm(
         return Result(0)
     check_ridge(arms, ridge)
 
-    each = np.ones(len(arms), dtype=np.int64)
-    sample = yield each
-    check_told(each, sample, arms, arms)
+    sample = yield np.ones(len(arms), dtype=np.int64)
     check_successes(sample)
     state = _start(arms @ basis(arms), sample, alpha, width == "squared", ridge)
     history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)

@@ -5,7 +5,6 @@ Departures and readings:
   sigma is the standard deviation of the noise.
 - The width bounds the variance of the draws by L^2 ||y||^2 or by the estimate from the phase, whichever is smaller.
 - growth=1.1 repeats the published code: n_s grows as if epsilon_s were about 4 / 1.1^s. Its widths are not proved.
-- If a log holds other pulls than those asked for, their shares replace the design. The widths remain valid.
 - The design minimises a maximum over all arms in the span of the active arms. floor(d / 2^r) = 0 is read as 1.
 """
 
@@ -14,12 +13,12 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_option, check_positive, check_problem, check_told
+from bandits_lib.checks import check_option, check_positive, check_problem
 from bandits_lib.design import g_design
 from bandits_lib.fixed_confidence.rage import feasible
 from bandits_lib.numerics.least_squares import basel_delta, behind
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
-from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
 
 WAY_OUT = (
     "The rule assumes mean rewards of up to {:.2g}, theta_bound times the length of the longest arm. The best arm must "
@@ -30,7 +29,6 @@ WAY_OUT = (
 @rule(
     label="ALBA",
     row=Row(BATCHES, "for comparison with rage", "Tao et al. 2018", DELTA),
-    guarantee=After("without", "stands: the widths of a phase are computed from the shares that were pulled"),
 )
 def alba(
     arms: np.ndarray,
@@ -104,10 +102,7 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
-        sample = yield InPlay(counts, active)
-        if not check_told(counts, sample, arms, in_view - in_view[0]):  # the shares that were pulled replace the design
-            told = int(sample.counts.sum())
-            weights, scale, n = sample.counts / told, scale * told / n, told
+        sample = yield counts
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
         theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
         gaps, away = behind(in_view, theta_hat)

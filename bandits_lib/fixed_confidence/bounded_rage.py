@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_problem, check_told
+from bandits_lib.checks import check_problem
 from bandits_lib.design import pairs, round_design, weighted_design
 from bandits_lib.fixed_confidence.rage import feasible
 from bandits_lib.numerics import linear_algebra
@@ -31,7 +31,7 @@ from bandits_lib.numerics.linear_algebra import along, product, transposed
 from bandits_lib.numerics.linear_algebra import total as total_of
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, DELTA, OWN, After, Algorithm, InPlay, Result, Round, Row, rule, total
+from bandits_lib.protocol import BATCHES, DELTA, OWN, Algorithm, Result, Round, Row, rule, total
 
 STEPS = np.arange(1, 41)
 LEADS = 0.5**STEPS  # in multiples of `unit`
@@ -112,7 +112,6 @@ def check_fractions(sample):
         DELTA,
         OWN,
     ),
-    guarantee=After("anew", "stands: bets are settled by the pulls that were made"),
     check=check_fractions,
 )
 def bounded_rage(
@@ -179,8 +178,7 @@ def bounded_rage(
         n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
         asked = round_design(lam.weights / lam.weights.sum(), n)
         away = rivals(items[active], values[active]) - items[active]  # chosen from past data alone
-        sample = yield InPlay(asked, active)
-        check_told(asked, sample, arms, away)
+        sample = yield asked
         check_fractions(sample)
         won, V = log_wealth(arms, sample, likely, away, unit)
         wealth[active] += won

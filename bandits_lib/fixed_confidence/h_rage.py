@@ -16,17 +16,11 @@ from bandits_lib.checks import check_option, check_sigma
 from bandits_lib.design import weighted_design
 from bandits_lib.fixed_confidence.rage_halving import checked, halving
 from bandits_lib.numerics.span import basis
-from bandits_lib.protocol import BATCHES, DELTA, EACH, HALVING, After, Algorithm, Result, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, Algorithm, Result, Row, rule
 from bandits_lib.variance import burn_in as pulls_of
 from bandits_lib.variance import head
 from bandits_lib.variance.head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
-
-BURN_IN = After(
-    "",
-    "the variances must be known up to half of their estimates, and only the whole burn-in ensures that",
-    closes=False,
-)
 
 
 @rule(
@@ -38,8 +32,6 @@ BURN_IN = After(
         f"{DELTA}, if the variances are x'Sigma x",
         EACH,
     ),
-    # requests 1 and 2 are the two stages of the burn-in
-    guarantee=lambda given, request: BURN_IN if request <= 2 and np.ndim(given["burn_in"]) == 0 else HALVING,
 )
 def h_rage(
     arms: np.ndarray,

@@ -17,12 +17,12 @@ from bandits_lib.checks import check_option
 from bandits_lib.glr import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, Sample, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
-@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), guarantee=STOPPING)
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA))
 def l_t3c(
     arms: np.ndarray,
     items: np.ndarray | None = None,

@@ -23,17 +23,15 @@ from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, STOPPING, After, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, Algorithm, Row, Sample, rule
 
 AHEAD = 1.25  # the least eigenvalue is first compared with f(t) times this factor
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
-DRAWN = After("", "with initial='random' the constant of its threshold was drawn, and would be drawn anew")
 
 
 @rule(
     label="LT&S",
     row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
-    guarantee=lambda given, request: DRAWN if given["initial"] == "random" else STOPPING,
 )
 def lazy_track_and_stop(
     arms: np.ndarray,

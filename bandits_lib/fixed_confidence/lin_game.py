@@ -26,14 +26,14 @@ from bandits_lib.glr import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, STOPPING, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, Sample, rule
 
 LEARNERS = 4  # rows of the table of learners at the start
 MIXABILITY = 0.01  # the mixability gap AdaHedge starts from; its learning rate is log K / (sum of the gaps)
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), guarantee=STOPPING)
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL))
 def lin_game(
     arms: np.ndarray,
     items: np.ndarray | None = None,

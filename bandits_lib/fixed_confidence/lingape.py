@@ -19,7 +19,7 @@ from bandits_lib.design import xy_design
 from bandits_lib.design.pair_allocations import Allocations, Table, find
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, After, Algorithm, Loop, Result, Row, Trace, rule
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, Algorithm, Loop, Result, Row, Trace, rule
 
 
 class State(NamedTuple):
@@ -105,8 +105,6 @@ def shrinking(state, norms):
 
 
 REFRESH = 1_000  # pulls between two fresh inversions
-GREEDY = After("", "with rule='greedy' it looks at all arms at every pull, and would ask for the dropped arm for ever")
-RATIO = After("as if", "stands: the ridge regression's ellipsoid holds at all times for any choice of arms")
 
 
 class Distances(NamedTuple):
@@ -224,7 +222,6 @@ def learn(state, arm, reward):
 @rule(
     label="LinGapE",
     row=Row(PULLS, f"{SEQUENTIAL}, with a bound on theta", "Xu et al. 2018", DELTA),
-    guarantee=lambda given, request: GREEDY if given["rule"] == "greedy" else RATIO,
 )
 def lingape(
     arms: np.ndarray,

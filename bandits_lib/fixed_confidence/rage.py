@@ -20,7 +20,7 @@ from math import ceil, inf, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_cost, check_option, check_positive, check_problem, check_told
+from bandits_lib.checks import check_cost, check_option, check_positive, check_problem
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.rounding import check_floor, floored, per_cost
 from bandits_lib.numerics.least_squares import (
@@ -33,7 +33,7 @@ from bandits_lib.numerics.least_squares import (
 )
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
 
 MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
 
@@ -41,7 +41,6 @@ MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
 @rule(
     label="RAGE",
     row=Row(BATCHES, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
-    guarantee=After("anew", "stands: the union bound covers the widths of the pulls made, whatever their number"),
     gone={"rule": "widths", "objective": "best", "threshold": None},
 )
 def rage(
@@ -142,8 +141,7 @@ def rage(
         n = max(ceil(n), ceil(least / (1 - floor)))  # N_t
         asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
         asked += ceil(floor * n / len(arms))
-        sample = yield InPlay(asked, active)
-        check_told(asked, sample, arms, items[active] - items[active[0]])
+        sample = yield asked
         fit = least_squares(arms, sample)
         if not known:
             squares, replicates = squares_within(sample)

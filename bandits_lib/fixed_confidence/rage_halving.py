@@ -16,13 +16,13 @@ from math import isfinite, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span, check_told
+from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.fixed_confidence.rage import feasible
 from bandits_lib.numerics.least_squares import behind, weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
-from bandits_lib.protocol import BATCHES, DELTA, HALVING, Algorithm, InPlay, Result, Round, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
 
 ON_IT = (
     "cannot be distinguished from the threshold",
@@ -44,15 +44,14 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
         tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
         asked = np.ceil(tau * lam.weights).astype(np.int64)
-        sample = yield InPlay(asked, active)  # line 9
-        as_asked = check_told(asked, sample, arms, in_view - in_view[0] if best else in_view)
+        sample = yield asked  # line 9
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
         if best:
             away, compared = behind(in_view, fit.theta_hat)
         else:
             away, compared = along(in_view, fit.theta_hat) - threshold, in_view
         width = sqrt(factor * union * fit.variances(compared).max())
-        epsilon = 2.0**-phase if as_asked else max(2.0**-phase, width)
+        epsilon = 2.0**-phase
         history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
         above[active[away > epsilon]] = True  # line 16, of level sets
         active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected
@@ -93,7 +92,6 @@ def _checked_items(items, arms, objective, threshold):
 @rule(
     label="RAGE by halving",
     row=Row(BATCHES, "which items are above a threshold, not which is best", "weltz2023, Algorithm 5", DELTA),
-    guarantee=HALVING,
 )
 def rage_halving(
     arms: np.ndarray,

@@ -17,7 +17,7 @@ import numpy as np
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
 from bandits_lib.numerics.kernels import kernel, merged, record
-from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, After, Algorithm, Loop, Result, Row, Trace, rule
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, Algorithm, Loop, Result, Row, Trace, rule
 
 STOPS = ("direct", "safe", "paper")
 
@@ -39,8 +39,8 @@ class Rule(NamedTuple):
 class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    # pulls; next_look, the number of pulls at the next look; turn, the next arm; astray, pulls that were out of turn;
-    # length, |S| after the last block; boundary, the length at which the rule stops
+    # pulls; next_look, the number of pulls at the next look; turn, the next arm; length, |S|
+    # after the last block; boundary, the length at which the rule stops
     now: np.record
     rule: Rule
 
@@ -48,7 +48,6 @@ class State(NamedTuple):
 @rule(
     label="Track-and-Stop on the sphere",
     row=Row(PULLS, "arms: all directions", "jedra2020, section 4.2", DELTA.replace("wrong", "regret above epsilon")),
-    guarantee=After("", "its blocks measure every coordinate alike", closes=False),
 )
 def sphere_track_and_stop(
     d: int,
@@ -98,7 +97,7 @@ def sphere_track_and_stop(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if a log holds pulls that are not whole blocks.
+        If an argument is invalid.
 
     Examples
     --------
@@ -111,7 +110,7 @@ def sphere_track_and_stop(
     rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
-    now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, astray=0, length=0.0, boundary=np.inf)
+    now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, length=0.0, boundary=np.inf)
     state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
     while True:
         if growth == 0 and now.pulls > 0:
@@ -122,7 +121,6 @@ def sphere_track_and_stop(
             state.sums[:] += sample.sums
             now.pulls += sample.counts.sum()
             now.length, now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
-        _check_blocks(state)
         if now.pulls >= now.next_look:
             history.append(_look(state))
             now.next_look = now.pulls + trace
@@ -144,15 +142,6 @@ def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
         raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
     constant, union = nan if share is None else float(share), delta_schedule == "union"
     return Rule(float(d), epsilon, log(1 / delta), sigma, STOPS.index(stop), constant, u, c, union)
-
-
-def _check_blocks(state):
-    """Refuse pulls from a log that are not whole blocks, because |S| is compared with a boundary for whole blocks."""
-    if state.now.astray or (state.counts != state.counts[0]).any():
-        raise ValueError(
-            f"each block of pulls must hold every arm once, in order; the replayed log holds other pulls, with counts "
-            f"{state.counts.tolist()}: start a new experiment"
-        )
 
 
 def direction(sums):
@@ -214,8 +203,6 @@ def boundary(n, rule):
 def choose(state):
     """Return the next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
     sums, now = state.sums, state.now
-    if now.astray > 0:
-        return -1
     if now.turn == 0 and now.pulls > 0:
         square = 0.0
         for i in range(sums.shape[0]):
@@ -230,8 +217,6 @@ def choose(state):
 def update(state, arm, reward):
     """Update the state by one reward."""
     now = state.now
-    if arm != now.turn:
-        now.astray += 1
     state.sums[arm] += reward
     state.counts[arm] += 1
     now.pulls += 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.checks import check_option, check_problem, check_ridge, check_told
+from bandits_lib.checks import check_option, check_problem, check_ridge
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, lowest, shrink, shrink_squares, times
@@ -29,7 +29,7 @@ from bandits_lib.numerics.least_squares import LeastSquares, eliminated_by, leas
 from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_triangle, product, squares, transposed
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest
-from bandits_lib.protocol import BATCHES, DELTA, After, Algorithm, InPlay, Result, Round, Row, one_pull, rule, total
+from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, one_pull, rule, total
 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
@@ -278,7 +278,6 @@ LONGEST = 1e5  # largest length of arms for start="ridge"; rounding loses the id
 @rule(
     label="XY-adaptive",
     row=Row(BATCHES, "for comparison with rage", "Soare et al. 2014", DELTA),
-    guarantee=After("", "its greedy pulls would go on asking for the arm, and its phases would not get shorter"),
 )
 def xy_adaptive(
     arms: np.ndarray,
@@ -344,16 +343,14 @@ def xy_adaptive(
     identity, first = (d, np.zeros(K, np.int64)) if start == "ridge" else (0, one_pull(spanning_arms(inside), K))
     active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
     while len(active) > 1:
-        unseen = (yield InPlay(d * one_pull(0, K), active)).counts if start == "ridge" else 0
+        unseen = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
         in_view, samples, asked, counts, below = (items[active] - items[0]) @ axes, [], 0, first, False
         while not below:
             limits = identity, alpha * value, ratio == "per_pull", BATCH
             counts, norm, n, below = pull_greedily(inside, in_view, counts, limits)
-            samples.append((yield InPlay(counts - asked, active)))
+            samples.append((yield counts - asked))
             asked = counts
         sample = total(samples)
-        if start == "pull":
-            check_told(asked, sample, arms, items[active] - items[active[0]])
         value = norm / n if ratio == "per_pull" else norm
         fit = least_squares(arms, sample) if start == "pull" else _ridge_regression(arms, sample)
         j = len(history) + 1

@@ -20,7 +20,7 @@ from bandits_lib.complexity import oracle_directions
 from bandits_lib.design import frank_wolfe_design
 from bandits_lib.fixed_confidence.xy_static import check_growth, drawn, others_from, pull_until, separated
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, DELTA, EACH, ENDS, Algorithm, Result, Row, rule
+from bandits_lib.protocol import BATCHES, DELTA, EACH, Algorithm, Result, Row, rule
 
 UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 
@@ -28,7 +28,6 @@ UNPRUNED = partial(frank_wolfe_design, prune=0.0)
 @rule(
     label="Oracle",
     row=Row(BATCHES, "a yardstick: it is told theta", "fiez2019, section 5", DELTA, EACH),
-    guarantee=ENDS,
 )
 def xy_oracle(
     arms: np.ndarray,

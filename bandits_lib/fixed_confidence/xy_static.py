@@ -17,7 +17,7 @@ from bandits_lib.design.rounding import check_floor, floored
 from bandits_lib.numerics.least_squares import student_radius, weighted_least_squares
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, DELTA, ENDS, Algorithm, Result, Round, Row, one_pull, rule, total
+from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, one_pull, rule, total
 
 EQUAL = 30  # with sigma unknown: fewer replicates may be equal by chance (an arm's first pull is no replicate)
 
@@ -63,7 +63,6 @@ def separated(directions, fit, radius):
 @rule(
     label="XY-static",
     row=Row(BATCHES, "as rage, with fixed shares: more batches, small at first (give rng)", "Soare et al. 2014", DELTA),
-    guarantee=ENDS,
 )
 def xy_static(
     arms: np.ndarray,

@@ -10,7 +10,7 @@ Departures:
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option, check_told
+from bandits_lib.checks import check_arms, check_budget, check_dimension, check_option
 from bandits_lib.design import Design, round_design
 from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import value_of
@@ -20,13 +20,13 @@ from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.linear_algebra import along, product
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import ENTRIES, Algorithm, Result, rule
+from bandits_lib.protocol import Algorithm, Result, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, squared_residuals
 
 BLOCK = 50  # number of subsets in one batch of linear algebra
 
 
-@rule(label="Uniform", guarantee=ENTRIES)
+@rule(label="Uniform")
 def uniform_estimator(
     arms: np.ndarray, *, budget: int, sigma_min: float, sigma_max: float, rng: np.random.Generator
 ) -> Algorithm:
@@ -68,7 +68,7 @@ def uniform_estimator(
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
 
 
-@rule(label="Separate Arm", guarantee=ENTRIES, gone={"ddof": 0})
+@rule(label="Separate Arm", gone={"ddof": 0})
 def separate_arm_estimator(
     arms: np.ndarray,
     *,
@@ -114,9 +114,7 @@ def separate_arm_estimator(
     design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
     rank = np.count_nonzero(design.weights)
     budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
-    asked = round_design(design.weights, budget)
-    sample = yield asked  # Alg. 4, line 4
-    check_told(asked, sample, features(arms), features(arms))
+    sample = yield round_design(design.weights, budget)  # Alg. 4, line 4
     squares = squared_residuals(sample.sums / np.maximum(sample.counts, 1), sample)  # line 5
     fit = fit_quadratic(arms, sample.counts, squares)  # line 7
     return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))

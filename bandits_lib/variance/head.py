@@ -23,11 +23,11 @@ from math import ceil, floor, log, sqrt
 
 import numpy as np
 
-from bandits_lib.checks import check_arms, check_budget, check_delta, check_option, check_told
+from bandits_lib.checks import check_arms, check_budget, check_delta, check_option
 from bandits_lib.design import g_design, round_design
 from bandits_lib.numerics.least_squares import least_squares
 from bandits_lib.numerics.linear_algebra import along, product, squares, transposed
-from bandits_lib.protocol import ENTRIES, Algorithm, Result, Round, rule
+from bandits_lib.protocol import Algorithm, Result, Round, rule
 from bandits_lib.variance.quadratic import check_bounds, estimate, features, fit_quadratic, isometric, squared_residuals
 
 FORMS = ("theory", "printed", "paper", "code")
@@ -35,7 +35,7 @@ SLACK = 1 + 6 / 60  # 1 + 6 epsilon, for rounding, as in the published code
 PER_ATOM = 21  # pulls of a stage per atom of its design; rounding and a 0.1 % certificate then cost less than SLACK
 
 
-@rule(label="HEAD", guarantee=ENTRIES)
+@rule(label="HEAD")
 def head(
     arms: np.ndarray,
     *,
@@ -84,17 +84,13 @@ def head(
     lam, dagger = design(arms), design(features(arms))  # lines 4 and 9
     first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(dagger.weights))
 
-    asked = round_design(lam.weights / lam.weights.sum(), first)
-    sample = yield asked  # line 5
-    check_told(asked, sample, arms, arms)
+    sample = yield round_design(lam.weights / lam.weights.sum(), first)  # line 5
     mean = least_squares(arms, sample)  # line 7
     width = sigma_max * np.sqrt(mean.variances(arms).max())
     everything = np.arange(len(arms))
     stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(width), mean.theta_hat)
 
-    asked = round_design(dagger.weights / dagger.weights.sum(), second)
-    sample = yield asked  # line 10
-    check_told(asked, sample, features(arms), features(arms))
+    sample = yield round_design(dagger.weights / dagger.weights.sum(), second)  # line 10
     fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # lines 12, 13
     width = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(fit.root))).max())
     stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(width), mean.theta_hat)

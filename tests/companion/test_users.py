@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bandits_companion.simulated_users import ALL, DELTA, KINDS, UNSEEN, Bench, User, simulate_users, table
-from bandits_lab import Lab, lab
+from bandits_lab import lab
 from bandits_lib.fixed_confidence import bounded_rage, rage
 
 RUNS = 25
@@ -50,7 +50,7 @@ def test_limits_are_stated_where_users_read_them():
     """Wrong answers count as caveated by a document only if the sentence is there."""
     notebook = nbformat.read(NOTEBOOK, as_version=4).cells
     pages = [cell.source for cell in notebook if cell.cell_type == "markdown"]
-    pages += [inspect.getdoc(found) for found in (rage, bounded_rage, Lab.close)]
+    pages += [inspect.getdoc(found) for found in (rage, bounded_rage)]
     text = " ".join(" ".join(pages).split())
     stated = {user.stated for user in KINDS.values()} - {"", UNSEEN}
     assert len(stated) >= 5 and all(sentence in text for sentence in stated), [s for s in stated if s not in text]
@@ -76,7 +76,6 @@ ALWAYS = {  # what every user of a kind hears, or is refused
     "half of sigma, squares made up": "all equal say nothing about the noise",
     "whole files told twice": "has the same file been read twice|more measurements of|the algorithm is done",
     "parts told twice": "has the same file been read twice",
-    "restarts on another machine": "another processor",
     "two people, one log": "another Lab has saved there",
     "squares left out": "squares is 0, below",
     "empty cells": "have no reward",
@@ -102,7 +101,7 @@ def test_each_hears_what_went_wrong(records, kind, text):
 
 
 def test_kinds_do_happen(records):
-    """Arms are dropped, saves are cut within an entry, wrong models lead to wrong answers, floors let them be seen."""
+    """Saves are cut within an entry, wrong models lead to wrong answers, floors let them be seen."""
     some = dict(list(records.groupby("kind")))
     assert some["saves that were killed"]["warned"].map(lambda w: "ReplayWarning" in w).mean() > 0.5
     wrong = table(records)["wrong"]
@@ -112,8 +111,6 @@ def test_kinds_do_happen(records):
     pulls = records.groupby("kind")["pulls"].mean()
     assert pulls["percent, no scale"] < 2 * pulls["honest"] < pulls["percent, scale 1"] / 100
     assert (wrong[["days arm by arm, rage", "days arm by arm, sigma unknown", "one reading as sixteen"]] >= 4).all()
-    drops = [name for name in KINDS if name.startswith("arm dropped")]
-    assert all(some[name]["refused"].map(len).mean() < 0.5 for name in drops)
 
 
 def test_records_hang_on_seed_kind_and_run_alone(records):

@@ -13,7 +13,6 @@ from bandits_lab.noise import DriftWarning, SigmaWarning
 from bandits_lib import LinearBandit, Result, Sample, rule
 from bandits_lib.fixed_budget import bayes_gap, gse, linucb, ucb_glm
 from bandits_lib.fixed_confidence import bounded_rage, h_rage, lazy_track_and_stop, rage
-from bandits_lib.protocol import total
 
 RNG = np.random.default_rng
 SQUARE = np.vstack([np.eye(3), [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]]) / 1.0
@@ -276,15 +275,6 @@ def test_it_is_said_once_with_the_last_sample_and_once_by_each_replay(tmp_path):
         with pytest.warns(LinearityWarning) as caught:
             Lab(one_batch(LINE, [4, 4, 0, 0, 0]), log)
         assert [w.category for w in caught] == [LinearityWarning]
-
-
-def test_an_experiment_that_ends_by_another_step_says_it_as_well():
-    lab = Lab(one_batch(LINE, [4, 4, 0, 0, 0]))
-    lab.tell(Sample(np.array([4, 3, 0, 0, 0]), np.array([6.0, 3.5, 0, 0, 0]), np.array([10.0, 8, 0, 0, 0])))
-    with pytest.warns(LinearityWarning, match="cannot be seen") as caught:
-        lab.close("one was spilt")
-    assert lab.result is not None and total(lab.log).counts.sum() == 7
-    assert [w.filename for w in caught if w.category is LinearityWarning] == [__file__]
 
 
 def test_a_history_in_another_unit_is_not_passed_over():

@@ -1,4 +1,4 @@
-"""What happens in a laboratory beside results: arms that run out, mistakes, pulls that fail, earlier measurements."""
+"""What happens in a laboratory beside results: mistakes and earlier measurements."""
 
 import copy
 import pickle
@@ -13,23 +13,8 @@ from hypothesis import strategies as st
 
 from bandits_lab import Lab, log, read_measurements
 from bandits_lab import log as logs
-from bandits_lab.experiment import PLAYED
-from bandits_lab.lab import ReplayWarning
-from bandits_lib import LinearBandit, Result, Sample, fixed_budget, fixed_confidence, rule, variance
-from bandits_lib.fixed_budget import gse, linucb, od_linbai
-from bandits_lib.fixed_confidence import (
-    bounded_rage,
-    fws,
-    h_rage,
-    l_t3c,
-    lazy_track_and_stop,
-    lin_game,
-    lingape,
-    rage,
-    rage_halving,
-    xy_adaptive,
-    xy_static,
-)
+from bandits_lib import LinearBandit, Result, Sample, rule
+from bandits_lib.fixed_confidence import bounded_rage, fws, lin_game, lingape, rage, rage_halving, xy_static
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8], [0.7, 0.0, 0.7], [0.6, 0.8, 0.0]])
@@ -53,7 +38,7 @@ def of(counts, seed=0):
 
 def same(one, other):
     """Whether two Labs are in the same state and hold the same log."""
-    assert str(one.ask()) == str(other.ask()) and one.requests == other.requests and one.dropped == other.dropped
+    assert str(one.ask()) == str(other.ask()) and one.requests == other.requests
     assert one._texts == other._texts and len(one._stock) == len(other._stock)
     for mine, theirs in zip(one.log, other.log, strict=True):
         np.testing.assert_array_equal(np.array(mine), np.array(theirs))
@@ -178,437 +163,21 @@ def test_a_rule_that_cannot_be_made_again_is_undone_in_its_log(tmp_path):
     with pytest.raises(ValueError, match="make the Lab again from its log"):
         lab.tell(of([1, 0, 0]))
     with pytest.raises(ValueError, match="cannot be made again: .*a socket"):
-        Lab(make()).drop(0)
-
-
-# --- drop
-
-GOES_ON = {
-    "rage": lambda: rage(ARMS, delta=0.1, sigma=0.5),
-    "rage_halving": lambda: rage_halving(ARMS, delta=0.1, sigma=0.5),
-    "level": lambda: rage_halving(ARMS, delta=0.1, sigma=0.5, objective="level", threshold=0.4),
-    "h_rage": lambda: h_rage(ARMS, delta=0.1, sigma_min=0.4, sigma_max=0.6, burn_in=np.full(7, 0.5)),
-    "xy_static": lambda: xy_static(ARMS, delta=0.1, sigma=0.1, rng=np.random.default_rng(0)),
-    "lazy_track_and_stop": lambda: lazy_track_and_stop(ARMS, delta=0.1, sigma=0.1),
-    "lazy (own weights)": lambda: lazy_track_and_stop(ARMS, delta=0.1, sigma=0.1, allocation=np.ones(7)),
-    "lin_game": lambda: lin_game(ARMS, delta=0.1, sigma=0.1),
-    "fws": lambda: fws(ARMS, delta=0.1, sigma=0.1),
-    "l_t3c": lambda: l_t3c(ARMS, delta=0.1, sigma=0.1, rng=np.random.default_rng(0)),
-    "lingape": lambda: lingape(ARMS, delta=0.1, sigma=0.1, theta_bound=1.2),
-}
-
-
-@pytest.mark.parametrize("make", GOES_ON.values(), ids=GOES_ON)
-@pytest.mark.parametrize(("when", "share"), [(0, 0), (0, 2), (1, 2), (2, 0)])
-def test_an_arm_that_is_dropped_is_never_asked_for_again(make, when, share, tmp_path):
-    lab, rng = Lab(make()), np.random.default_rng(1)
-    for _ in range(when):
-        lab.tell(WORLD.pull(lab.ask(), rng))
-    wanted = lab.ask()
-    arm = int(np.argmax(wanted))
-    if share and wanted.sum() > 1:
-        lab.tell(WORLD.pull(wanted // share, rng))
-    told = total([*lab.log, of([0] * 7)]).counts
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lab.drop(arm, "broken")
-    while (wanted := lab.ask()) is not None:
-        assert wanted[arm] == 0 and wanted.any()
-        lab.tell(WORLD.pull(wanted, rng))
-        if len(lab.log) % 50 < 2:
-            same(lab, reopened(lab, make, tmp_path))
-    assert total(lab.log).counts[arm] == told[arm]
-    if "threshold" in str(lab.experiment.arguments) and lab.experiment.arguments.get("objective") == "level":
-        assert lab.result.recommendation.tolist() == (WORLD.arms @ [1.0, 0.3, 0.2] > 0.4).tolist()
-    else:
-        assert lab.result.recommendation == 0
-    same(lab, reopened(lab, make, tmp_path))
-
-
-@pytest.mark.parametrize("name", ["rage", "rage_halving", "lin_game", "lingape"])
-def test_a_second_arm_may_be_dropped(name, tmp_path):
-    lab, rng = Lab(GOES_ON[name]()), np.random.default_rng(1)
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    lab.drop(0)
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    lab.drop([6, 3])
-    assert lab.dropped == (0, 3, 6)
-    play_on(lab, rng)
-    assert lab.result.recommendation == 0
-    same(lab, reopened(lab, GOES_ON[name], tmp_path))
-
-
-def test_an_arm_dropped_in_the_beginning_sets_the_threshold_once():
-    lab, rng = Lab(lin_game(ARMS, delta=0.1)), np.random.default_rng(0)
-    lab.tell(WORLD.pull(np.minimum(lab.ask(), [1, 0, 0, 0, 0, 0, 0]), rng))
-    lab.drop(1)
-    lab.drop(3)
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match=r"in the first request of lin_game.*history=\(arms, total\(lab.log\)\)"):
-        lab.drop(4)
-
-
-def test_the_open_request_is_designed_anew_and_what_was_told_of_it_counts():
-    lab = Lab(rage(ARMS, delta=0.1))
-    first = lab.ask()
-    arm = int(np.argmax(first))
-    lab.tell(WORLD.pull(first // 2, np.random.default_rng(0)))
-    lab.drop(arm)
-    left = np.delete(np.arange(7), arm)
-    planned = Lab(rage(ARMS[left], ARMS, delta=0.1)).ask()
-    assert lab.ask()[left].tolist() == np.maximum(planned - (first // 2)[left], 0).tolist()
-
-
-def test_rage_goes_by_the_widths_of_the_pulls_it_got():
-    lab, rng = Lab(rage(ARMS, delta=0.1)), np.random.default_rng(0)
-    lab.tell(WORLD.pull(lab.ask() // 3, rng))
-    lab.close("the rest was lost")
-    whole = play_on(Lab(rage(ARMS, delta=0.1)), np.random.default_rng(0))
-    phase, full = play_on(lab, rng).result.history[0], whole.result.history[0]
-    assert 1.5 < phase.width / full.width < 2
-    information = (ARMS.T * phase.counts) @ ARMS
-    away = ARMS - ARMS[0]
-    norms = np.sqrt(np.einsum("md,md->m", away @ np.linalg.inv(information), away))
-    assert phase.width == pytest.approx(np.sqrt(2 * np.log(49 / 0.1)) * norms.max())
-
-
-def test_halving_takes_the_wider_of_what_was_planned_and_what_was_reached():
-    lab, rng = Lab(rage_halving(ARMS, delta=0.1)), np.random.default_rng(0)
-    lab.tell(WORLD.pull(lab.ask() // 9, rng))
-    lab.close()
-    values = ARMS @ play_on(lab, rng).result.history[0].theta_hat
-    phases = lab.result.history
-    assert phases[0].width > 0.5
-    assert set(phases[1].active) == set(np.flatnonzero(values.max() - values <= phases[0].width))
-
-
-REFUSED = {
-    "head": (lambda: variance.head(ARMS, budget=600, sigma_min=0.1, sigma_max=2.0), "every entry of a matrix"),
-    "xy_adaptive": (lambda: xy_adaptive(ARMS, delta=0.1), "greedy pulls would go on asking"),
-    "linucb": (lambda: linucb(ARMS, budget=50), "asks arm by arm"),
-    "lingape": (lambda: lingape(ARMS, delta=0.1, theta_bound=1.0, rule="greedy"), "looks at all arms at every pull"),
-    "h_rage": (lambda: h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0), "only the whole burn-in ensures that"),
-    "lazy": (
-        lambda: lazy_track_and_stop(ARMS, delta=0.1, initial="random", rng=np.random.default_rng(0)),
-        "would be drawn anew",
-    ),
-}
-
-
-@pytest.mark.parametrize(("make", "words"), REFUSED.values(), ids=REFUSED)
-def test_where_the_guarantee_would_fall_a_drop_is_refused_with_the_reason(make, words):
-    lab = Lab(make())
-    before = lab.ask().tolist()
-    with pytest.raises(ValueError, match=f"cannot go on after an arm is dropped: .*{words}.* another experiment"):
-        lab.drop(0)
-    assert lab.ask().tolist() == before and lab.dropped == ()
-
-
-def test_a_rule_with_one_design_for_all_items_keeps_the_arms_that_tell_them_apart():
-    """Item 2 is out, and items 0 and 1 need arms 0 and 1 alone; but the one design of lingape is made for all items."""
-    lab, rng = Lab(lingape(np.eye(3), delta=0.1, sigma=0.1, theta_bound=2.0)), np.random.default_rng(0)
-    for _ in range(25):
-        lab.tell(LinearBandit(np.eye(3), theta=[1.0, 0.95, -1.0], sigma=0.1).pull(lab.ask(), rng))
-    before = repr(lab)
-    with pytest.raises(ValueError, match="arms 2 cannot be dropped here.*items 0, 1 are in play. To go on"):
-        lab.drop(2)
-    assert repr(lab) == before
-
-
-@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static", "fws", "lingape"])
-def test_a_drop_in_a_log_of_another_processor(name, tmp_path):
-    make, rng = GOES_ON[name], np.random.default_rng(0)
-    lab = Lab(make())
-    moved = np.roll(lab.ask(), 1) + lab.ask()
-    lab._missing = moved
-    lab._texts[-1] = log.text(log.entry(0, asked=moved))
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    lab.drop(2)
-    with pytest.warns(ReplayWarning, match="request 1 in the log differs"):
-        again = reopened(lab, make, tmp_path)
-    same(lab, again)
-
-
-@pytest.mark.parametrize("name", ["rage", "rage_halving", "xy_static"])
-def test_a_plan_without_an_arm_that_another_processor_made(name, tmp_path):
-    make, rng = GOES_ON[name], np.random.default_rng(0)
-    lab = Lab(make())
-    lab.tell(WORLD.pull(lab.ask(), rng))
-    lab.drop(int(lab.ask().argmax()))
-    arm = int(lab.ask().argmax())
-    lab.save(tmp_path / "log.csv")
-    before, mark, step = (tmp_path / "log.csv").read_text().partition("# dropped arms ")
-    old = next((line for line in step.splitlines() if line.startswith(f"2,{arm},")), None)
-    asked = int(old.split(",")[2]) if old else 0
-    new = f"2,{arm},{asked + 7},0,0,0"
-    step = step.replace(old, new) if old else step.replace("\n# end", f"\n{new}\n# end", 1)
-    (tmp_path / "log.csv").write_text(before + mark + step)
-    with pytest.warns(ReplayWarning, match="request 2 in the log differs"):
-        other = Lab(make(), tmp_path / "log.csv")
-    assert other.ask().tolist() == (lab.ask() + 7 * np.eye(7, dtype=int)[arm]).tolist()
-    play_on(other, rng)
-    assert other.result.recommendation == 0
-
-
-def test_variances_that_were_estimated_stay(tmp_path):
-    def make():
-        return h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.5, burn_in=3000)
-
-    lab, rng = Lab(make()), np.random.default_rng(0)
-    for _ in range(2):
-        lab.tell(WORLD.pull(lab.ask(), rng))
-    first = lab.ask()
-    lab.drop(int(first.argmax()))
-    assert lab.ask()[first.argmax()] == 0
-    play_on(lab, rng)
-    assert lab.result.recommendation == 0
-    same(lab, reopened(lab, make, tmp_path))
-
-
-def test_items_that_can_never_be_told_apart_are_named_with_what_can_be_said():
-    lab, rng = Lab(rage(np.eye(4), delta=0.1, sigma=0.1)), np.random.default_rng(0)
-    world = LinearBandit(np.eye(4), theta=[1.0, 0.95, 0.9, 0.0], sigma=0.1)
-    while lab.ask() is not None and lab.ask()[3]:
-        lab.tell(world.pull(lab.ask(), rng))
-    before = lab.ask().tolist()
-    with pytest.raises(ValueError, match="items 0, 1, 2 are in play; with the arms left, items 0, 1 can be compared"):
-        lab.drop(2)
-    with pytest.raises(ValueError, match=r"rage\(arms without 2, items=those, delta=0.1, ...\), whose probability of"):
-        lab.drop(2)
-    with pytest.raises(ValueError, match="no other arm is left to be measured"):
-        lab.drop([0, 1, 2, 3])
-    assert lab.ask().tolist() == before and lab.dropped == ()
-    lab.drop(3)  # out of play
-    assert lab.ask().tolist() == before
-    play_on(lab, rng, world)
-    assert lab.result.recommendation == 0
-
-
-@pytest.mark.parametrize(
-    "make",
-    [lambda: lazy_track_and_stop(np.eye(3), delta=0.1, trace=50), lambda: fws(np.eye(3), delta=0.1, trace=50)],
-)
-def test_a_rule_that_eliminates_nothing_goes_by_what_the_intervals_prove(make, tmp_path):
-    world, rng = LinearBandit(np.eye(3), theta=[-3.0, 0.5, 0.0]), np.random.default_rng(0)
-    lab = Lab(make())
-    lab.tell(world.pull(lab.ask(), rng))
-    with pytest.raises(
-        ValueError, match="distinguishes the items in play from.*items 0, 1, 2 are in play; with the arms left"
-    ):
-        lab.drop(0)
-    while not lab.log or lab.result is None and len(lab.log) < 90:
-        lab.tell(world.pull(lab.ask(), rng))
-    with pytest.raises(ValueError, match="items 1, 2 are in play. To go on"):
-        lab.drop(1)
-    lab.drop(0)
-    play_on(lab, rng, world)
-    assert lab.result.recommendation == 1 and lab.result.history[-1].leader == 1
-    same(lab, reopened(lab, make, tmp_path))
-
-
-def test_a_budget_rule_says_that_nothing_was_promised_and_ends_where_nothing_can_be_estimated(tmp_path):
-    for make in (lambda: gse(ARMS, budget=600), lambda: od_linbai(ARMS, budget=600)):
-        lab, rng = Lab(make()), np.random.default_rng(0)
-        with pytest.warns(UserWarning, match="goes on; no confidence is promised with a budget"):
-            lab.drop(1)
-        play_on(lab, rng)
-        assert lab.result.recommendation == 0 and total(lab.log).counts[1] == 0
-    lab, rng = Lab(gse(ARMS, budget=600)), np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="promised"):
-        lab.drop(0)
-    with pytest.warns(UserWarning, match="the experiment ends here: the arms in play are 0, "):
-        play_on(lab, rng)
-    assert lab.result is None and lab.ask() is None and "ends here" in repr(lab)
-    assert len(lab.log) == max(lab.requests)
-    again = reopened(lab, lambda: gse(ARMS, budget=600), tmp_path)
-    same(lab, again)
-    with pytest.raises(ValueError, match="the experiment ends here"):
-        again.tell(of([1] * 7))
-    again.undo()
-    assert again.ask() is not None
-
-
-@pytest.mark.parametrize(
-    ("arms", "words"),
-    [(7, "lie in 0..6"), (-1, "lie in 0..6"), (0.5, "whole numbers"), ([], "whole numbers"), ("a", "whole numbers"),
-     (True, "whole numbers"), ([[0]], "whole numbers")],
-)  # fmt: skip
-def test_arms_that_are_none_are_refused(arms, words):
-    with pytest.raises(ValueError, match=words):
-        Lab(rage(ARMS, delta=0.1)).drop(arms)
-
-
-def test_steps_after_the_end_and_twice():
-    lab = Lab(rage(ARMS, delta=0.1))
-    lab.drop(1)
-    with pytest.raises(ValueError, match="arm 1 was dropped before"):
-        lab.drop([1, 2])
-    with pytest.raises(ValueError, match=r"arm 1 but only 0 were asked for .arm 1 was dropped."):
-        lab.tell(Sample.of([1], [0.0], 7))
-    play_on(lab, np.random.default_rng(0))
-    for step in (lambda: lab.drop(2), lab.close):
-        with pytest.raises(ValueError, match="the algorithm is done"):
-            step()
-    with pytest.raises(ValueError, match="the algorithm is done"):
-        lab.tell_history(of([1] * 7))
-
-
-# --- every rule, every step, at its first three requests
-
-LONG = LinearBandit(ARMS, theta=[0.11, 0.1, 0.09], sigma=0.1)  # small gaps, so that no rule is done at once
-SHARES = LinearBandit(ARMS, theta=[0.52, 0.5, 0.48], noise="bernoulli")
-AXES = LinearBandit(np.eye(3), theta=[0.11, 0.08, 0.05], sigma=0.1)
-SURE, VARIED = {"delta": 0.1, "sigma": 0.1}, {"sigma_min": 0.05, "sigma_max": 0.2}
-EVERY = {
-    "rage": lambda rng: rage(ARMS, **SURE),
-    "bounded_rage": lambda rng: bounded_rage(ARMS, delta=0.1),
-    "xy_static": lambda rng: xy_static(ARMS, **SURE, rng=rng),
-    "lazy_track_and_stop": lambda rng: lazy_track_and_stop(ARMS, **SURE),
-    "lazy_track_and_stop (random)": lambda rng: lazy_track_and_stop(ARMS, **SURE, initial="random", rng=rng),
-    "h_rage": lambda rng: h_rage(ARMS, delta=0.1, **VARIED, burn_in=3000),
-    "h_rage (known)": lambda rng: h_rage(ARMS, delta=0.1, **VARIED, burn_in=np.full(7, 0.1)),
-    "rage_halving": lambda rng: rage_halving(ARMS, **SURE),
-    "lingape": lambda rng: lingape(ARMS, **SURE, theta_bound=1.2),
-    "lingape (greedy)": lambda rng: lingape(ARMS, **SURE, theta_bound=1.2, rule="greedy"),
-    "lin_game": lambda rng: lin_game(ARMS, **SURE),
-    "fws": lambda rng: fws(ARMS, **SURE),
-    "l_t3c": lambda rng: l_t3c(ARMS, **SURE, rng=rng),
-    "xy_adaptive": lambda rng: xy_adaptive(ARMS, **SURE),
-    "alba": lambda rng: fixed_confidence.alba(ARMS, **SURE, theta_bound=0.2, rng=rng),
-    "sphere_track_and_stop": lambda rng: fixed_confidence.sphere_track_and_stop(3, epsilon=0.1, **SURE),
-    "sphere_track_and_stop (batches)": lambda rng: fixed_confidence.sphere_track_and_stop(
-        3, epsilon=0.1, **SURE, growth=0.5
-    ),
-    "xy_oracle": lambda rng: fixed_confidence.xy_oracle(ARMS, theta_star=LONG.theta, **SURE, rng=rng),
-    "gse": lambda rng: gse(ARMS, budget=600),
-    "od_linbai": lambda rng: od_linbai(ARMS, budget=600),
-    "peace": lambda rng: fixed_budget.peace(ARMS, budget=600, objective="ratio", rng=rng),
-    "bayes_gap": lambda rng: fixed_budget.bayes_gap(ARMS, budget=600),
-    "lingape_budget": lambda rng: fixed_budget.lingape_budget(ARMS, budget=600, delta=0.1),
-    "linucb": lambda rng: linucb(ARMS, budget=600),
-    "ucb_glm": lambda rng: fixed_budget.ucb_glm(ARMS, budget=600, alpha=1.0),
-    "head": lambda rng: variance.head(ARMS, budget=600, **VARIED),
-    "uniform_estimator": lambda rng: variance.uniform_estimator(ARMS, budget=600, **VARIED, rng=rng),
-    "separate_arm_estimator": lambda rng: variance.separate_arm_estimator(ARMS, budget=600, **VARIED, rng=rng),
-}
-STANDS = {  # drop, close, undo and tell_history at requests 1, 2, 3: s goes on, the other letters are those of SAID
-    "rage": "sss sss sss sll",
-    "bounded_rage": "sss sss sss sll",
-    "xy_static": "sss sss sss sll",
-    "lazy_track_and_stop": "sss fnn sss sll",
-    "lazy_track_and_stop (random)": "ggg fnn sss sll",
-    "h_rage": "ggs ggs sss sll",
-    "h_rage (known)": "sss sss sss sll",
-    "rage_halving": "sss sss sss sll",
-    "lingape": "sss snn sss sll",
-    "lingape (greedy)": "ggg snn sss sll",
-    "lin_game": "sss fnn sss sll",
-    "fws": "sss fnn sss sll",
-    "l_t3c": "sss fnn sss sll",
-    "xy_adaptive": "ggg sss sss sll",
-    "alba": "sss sss sss sll",
-    "sphere_track_and_stop": "ggg ggg sss sll",
-    "sphere_track_and_stop (batches)": "ggg ggg sss sll",
-    "xy_oracle": "sss sss sss sll",
-    "gse": "www www sss sll",
-    "od_linbai": "wwd wwd sss sld",
-    "peace": "www www sss sll",
-    "bayes_gap": "ggg snn sss sll",
-    "lingape_budget": "ggg snn sss sll",
-    "linucb": "ggg nnn nss sll",
-    "ucb_glm": "ggg snn sss sll",
-    "head": "ggd ssd sss sld",
-    "uniform_estimator": "gdd sdd sss sdd",
-    "separate_arm_estimator": "gdd sdd sss sdd",
-}
-SAID = {  # what an error or a warning says
-    "cannot go on after an arm is dropped": "g",  # the guarantee would fall
-    "needs all measurements of this request": "g",
-    "cannot replace": "f",  # too few pulls to estimate
-    "nothing was told": "n",
-    "come first": "l",  # too late
-    "the algorithm is done": "d",
-    "goes on; no confidence is promised": "w",
-}
-
-
-def lab_at(name, number):
-    """A Lab at this request, of which about half is told, and the world that it measures."""
-    world = AXES if "sphere" in name else SHARES if name in ("bounded_rage", "ucb_glm") else LONG
-    lab, rng = Lab(EVERY[name](np.random.default_rng(0))), np.random.default_rng(1)
-    while lab.ask() is not None and lab._request < number:
-        lab.tell(world.pull(lab.ask(), rng))
-    return lab, world, rng
-
-
-def half_told(lab, world, rng):
-    if (wanted := lab.ask()) is not None and wanted.sum() > 1:
-        half = (wanted + 1) // 2
-        half[np.flatnonzero(half)[-1]] -= half.sum() == wanted.sum()
-        lab.tell(world.pull(half, rng))
-
-
-def outcome(name, number, step):
-    """The letter of what comes of a step."""
-    lab, world, rng = lab_at(name, number)
-    if step != "history":
-        half_told(lab, world, rng)
-    steps = {"drop": lambda: lab.drop(2 if "sphere" in name else 6), "close": lab.close, "undo": lab.undo}
-    steps["history"] = lambda: lab.tell_history(world.pull(np.eye(len(world.arms), dtype=int)[0], rng))
-    before = repr(lab)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            steps[step]()
-        except ValueError as error:
-            assert repr(lab) == before
-            return next(letter for words, letter in SAID.items() if words in str(error))
-    said = " ".join(str(warning.message) for warning in warned)
-    return next((letter for words, letter in SAID.items() if words in said), "s")
-
-
-@pytest.mark.parametrize("number", [1, 2, 3])
-@pytest.mark.parametrize("name", EVERY)
-def test_what_stands_of_every_rule(name, number):
-    steps = ("drop", "close", "undo", "history")
-    assert [outcome(name, number, step) for step in steps] == [letters[number - 1] for letters in STANDS[name].split()]
-
-
-def test_every_rule_is_in_the_table_of_what_stands():
-    assert {name.partition(" ")[0] for name in STANDS} == PLAYED.keys() and STANDS.keys() == EVERY.keys()
-
-
-# --- closed requests
-
-
-def test_a_request_is_closed_with_what_came():
-    lab = Lab(patient(np.eye(3)))
-    with pytest.raises(ValueError, match="nothing was told in answer to request 1"):
-        lab.close()
-    sample = of([2, 0, 1])
-    lab.tell(sample)
-    with pytest.warns(UserWarning, match="not known"):
-        lab.close("spilt")
-    play_on(lab, np.random.default_rng(0), LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0]))
-    assert lab.result.history[0].counts.tolist() == [2, 0, 1]
-    assert "# closed as it is: spilt\n1,0,-3,0,0,0\n1,2,-2,0,0,0\n2,1," in "".join(lab._texts)
-
-
-def test_what_a_rule_cannot_use_does_not_close_a_request():
-    lab = Lab(rage(ARMS, delta=0.1))
-    few = np.eye(7, dtype=int)[lab.ask().argmax()]
-    lab.tell(WORLD.pull(few, np.random.default_rng(0)))
-    before = lab.ask().tolist()
-    with pytest.raises(ValueError, match="cannot replace the pulls"):
-        lab.close()
-    assert lab.ask().tolist() == before
-    play_on(lab, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="needs all measurements of this request: the variances"):
-        Lab(h_rage(ARMS, delta=0.1, sigma_min=0.5, sigma_max=1.0)).close()
+        Lab(make()).tell_history(of([1, 0, 0]))
 
 
 # --- measured before
+
+
+@contract.each_rule
+def test_earlier_measurements_are_for_the_first_request_of_every_rule(make, problem):
+    lab, rng = Lab(contract.fresh(make, problem)), np.random.default_rng(0)
+    lab.tell_history(problem.pull(np.eye(len(problem.arms), dtype=int)[0], rng))
+    assert len(lab._stock) + sum(sample.counts.sum() for sample in lab.log) == 1
+    if lab.ask() is not None:
+        lab.tell(problem.pull(lab.ask(), rng))
+    with pytest.raises(ValueError, match="come first|the algorithm is done"):
+        lab.tell_history(problem.pull(np.eye(len(problem.arms), dtype=int)[0], rng))
 
 
 def singles(arms, rewards, K=3):
@@ -724,7 +293,6 @@ def test_a_history_is_in_the_head_of_the_log(pair, tmp_path):
             **{"counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}
         )
     )
-    lab.drop(4)
     same(lab, reopened(lab, make, tmp_path))
     Lab(fws(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")
     with pytest.raises(ValueError, match="another experiment: history"):
@@ -739,14 +307,12 @@ def test_older_versions_refuse_every_new_row():
     lab = Lab(rage(ARMS, delta=0.1))
     lab.tell_history(Sample.of([0], [1.0], 7))
     lab.tell(WORLD.pull(lab.ask() // 2, np.random.default_rng(0)))
-    lab.drop(1)  # not in the open request, as like as not
     lab.undo()
-    lab.close()
     for text in lab._texts[1:]:
         rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]
         numbers = [tuple(map(int, row[:4])) for row in rows]
         plain = all(min(row) >= 0 and (row[2] == 0) != (row[3] == 0) and row[0] for row in numbers)
-        assert plain == (re.search("# (dropped|closed|undone|measured|answered)", text) is None)
+        assert plain == (re.search("# (undone|measured|answered)", text) is None)
 
 
 @pytest.mark.parametrize(
@@ -755,8 +321,14 @@ def test_older_versions_refuse_every_new_row():
         ("# undone: the last entry\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 1 entries"),
         ("# undone: the last 9 entries\n1,0,0,-2,1.0,2.0\n", "takes back rows that are not in the last 9 entries"),
         ("# dropped arms 2\n", "rows must follow"),
-        ("# dropped arms 2\n2,2,-1,0,0,0\n", "makes request 2, but the algorithm is at request 1"),
-        ("# closed as it is\n1,0,-9,0,0,0\n", "asks for -6 measurements of arm 0"),
+        (
+            "# dropped arms 2\n1,2,-1,0,0,0\n",
+            "here an arm was dropped or a request was closed, which is no longer possible",
+        ),
+        (
+            "# closed as it is\n1,0,-3,0,0,0\n",
+            "here an arm was dropped or a request was closed, which is no longer possible",
+        ),
         ("1,0,-1,0,0,0\n", "of the columns asked and count, one must be positive"),
         ("0,0,1,0,0,0\n", "of the columns asked and count, one must be positive"),
     ],
@@ -777,7 +349,7 @@ def test_a_kill_at_any_byte_of_any_step_leaves_a_state_that_was(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lab.tell_history(singles([0, 1], [1.0, 2.0]))
-        for step in (lambda: lab.tell(of([2, 0, 1])), lambda: lab.drop(2, "gone"), lab.undo, lambda: lab.close("x")):
+        for step in (lambda: lab.tell(of([2, 0, 1])), lab.undo, lambda: lab.tell(of([5, 0, 3])), lab.undo):
             step()
             lab.save(path)
             states.append(path.read_bytes())
@@ -791,16 +363,23 @@ def test_a_kill_at_any_byte_of_any_step_leaves_a_state_that_was(tmp_path):
                 again.save(path)
 
 
+BEGUN = {
+    "rage": lambda: rage(ARMS, delta=0.1, sigma=0.5),
+    "rage_halving": lambda: rage_halving(ARMS, delta=0.1, sigma=0.5),
+    "xy_static": lambda: xy_static(ARMS, delta=0.1, sigma=0.1, rng=np.random.default_rng(0)),
+    "lin_game": lambda: lin_game(ARMS, delta=0.1, sigma=0.1),
+    "lingape": lambda: lingape(ARMS, delta=0.1, sigma=0.1, theta_bound=1.2),
+}
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["tell", "tell", "all", "undo", "drop", "close", "again"]), st.integers(0, 10**6)),
+    st.tuples(st.sampled_from(["tell", "tell", "all", "undo", "again"]), st.integers(0, 10**6)),
     max_size=14,
 )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(STEPS, st.sampled_from(["rage", "rage_halving", "xy_static", "lin_game", "lingape"]), st.booleans())
+@given(STEPS, st.sampled_from(sorted(BEGUN)), st.booleans())
 def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, name, history):
-    path, make = tmp_path_factory.mktemp("steps") / "log.csv", GOES_ON[name]
+    path, make = tmp_path_factory.mktemp("steps") / "log.csv", BEGUN[name]
     lab, stack = Lab(make()), []
     if history:
         rng = np.random.default_rng(8)
@@ -818,11 +397,7 @@ def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, nam
                 lab = Lab(make(), path)
                 assert repr(lab) == before
                 continue
-            if what == "drop":
-                lab.drop(seed % 7)
-            elif what == "close":
-                lab.close()
-            elif lab.ask() is not None:
+            if lab.ask() is not None:
                 wanted = lab.ask() if what == "all" else rng.binomial(lab.ask(), 0.5)
                 if not wanted.any():
                     continue
@@ -830,7 +405,7 @@ def test_any_sequence_of_steps_is_what_its_log_says(tmp_path_factory, steps, nam
             else:
                 continue
         except ValueError as error:
-            assert re.search("dropped|nothing|done|replace|needs all|threshold", str(error)) and repr(lab) == before
+            assert re.search("nothing|done", str(error)) and repr(lab) == before
         else:
             stack.append(before)
     lab.save(path)
@@ -950,28 +525,9 @@ def test_an_undone_step_draws_the_same_arms_again():
         assert other.ask().tolist() == lab.ask().tolist()
 
 
-def test_arms_dropped_one_after_the_other_are_counted_together():
-    lab = Lab(rage(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]), delta=0.05))
-    lab.drop(0)
-    with pytest.raises(ValueError, match="arms 0, 1 cannot be dropped here: without them no measurement distinguishes"):
-        lab.drop(1)
-    assert lab.dropped == (0,) and lab.ask()[1] > 0
-
-
 def test_history_comes_first_also_in_a_log_that_is_opened_again(tmp_path):
     lab = Lab(rage(np.eye(2), delta=0.05))
     lab.tell(Sample.of([0], [1.0], 2))
     lab.save(tmp_path / "log.csv")
     with pytest.raises(ValueError, match="earlier measurements must come first"):
         Lab(rage(np.eye(2), delta=0.05), tmp_path / "log.csv").tell_history(Sample.of([1], [2.0], 2))
-
-
-def test_a_rule_that_begins_again_without_an_arm_has_all_pulls_as_its_history(monkeypatch):
-    made, changes = lazy_track_and_stop(ARMS, delta=0.05), []
-    again = type(made).again
-    monkeypatch.setattr(type(made), "again", lambda rule, **more: changes.append(more) or again(rule, **more))
-    lab = Lab(made)
-    while len(lab.log) < 8:
-        lab.tell(of(lab.ask(), seed=len(lab.log)))
-    lab.drop(6)
-    np.testing.assert_array_equal(changes[-1]["history"][1].counts, total(lab.log).counts)

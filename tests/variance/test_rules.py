@@ -223,7 +223,7 @@ def test_burn_in_is_enough_and_a_thousandth_is_not():
 
 
 def test_every_estimator_is_under_contract():
-    rules = {name for name in variance.__all__ if hasattr(getattr(variance, name), "guarantee")}
+    rules = {name for name in variance.__all__ if hasattr(getattr(variance, name), "label")}
     assert rules == {name.partition(" ")[0] for name in MAKE}
     for name in rules:
         assert not {"theta_star", "problem", "items"} & set(inspect.signature(getattr(variance, name)).parameters)

@@ -537,7 +537,7 @@ class Lab(Drive):
         if self._missing is not None and self._missing.sum() == 1 and any(row.count > 1 for row in rows):
             warnings.warn(
                 f"{self.experiment.rule} asks for one measurement at a time and cannot use sums of several, so they "
-                "stay unused. Some rules take sums from the beginning, through their argument history=",
+                "stay unused: give single rewards in the order in which they were made",
                 stacklevel=2,
             )
 

@@ -56,7 +56,6 @@ import numpy as np
 from bandits_lab.experiment import GONE, Experiment, differences
 from bandits_lab.measurements import COMMA, decoded
 from bandits_lib.files import append, locked, replace
-from bandits_lib.protocol import Sample
 
 COLUMNS = "request,arm,asked,count,sum,squares"
 ENTRY = re.compile(r"# entry ([0-9a-f]{16}) (\S+)")
@@ -279,16 +278,8 @@ def arguments(path: str | os.PathLike) -> dict[str, Any]:
     """
     log = read(path)
     told, gone = log.experiment.arguments, GONE.get(log.experiment.rule, {})
-    apart = {*gone, "history"} if told.get("history") else gone
-    plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in apart}
-    found = {name: np.array(value) if isinstance(value, list) else value for name, value in plain.items()}
-    return found | ({"history": _history(told["history"])} if told.get("history") else {})
-
-
-def _history(value):
-    if len(value) == 2:
-        return np.array(value[0]), _history(value[1])
-    return Sample(*map(np.array, value))
+    plain = {name: value for name, value in told.items() if not isinstance(value, dict) and name not in gone}
+    return {name: np.array(value) if isinstance(value, list) else value for name, value in plain.items()}
 
 
 def check_same(log, experiment):

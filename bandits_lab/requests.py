@@ -170,9 +170,8 @@ def _check_rewards(counts, sums, squares):
 # --- measurements made before the experiment
 
 WAY_OUT = (
-    "give single rewards in the order in which they were made (`measurements.read_each`); or pass planned=True if the "
-    "number of measurements of every arm was fixed before the first of them; or pass the sums to a rule that takes "
-    "them, such as lazy_track_and_stop(..., history=sample)"
+    "give single rewards in the order in which they were made (`measurements.read_each`), or pass planned=True if the "
+    "number of measurements of every sum was fixed before the first of them"
 )
 
 

@@ -12,14 +12,12 @@ Departures and readings:
 - "anytime" uses delta itself at all t, as Proposition 2 covers all t together. Section 5 takes 6 delta / (pi^2 t^2)
   ("union"); 6 delta / (pi^2 t^p) is proved for any p > 0. The paper uses u = 1, its code 0.1.
 - "simple" (Remark 1): (1 + u) sigma^2 log(max(t, 1 + t / (u r))^(r/2) / delta) with c = max ||a||^2. The rule waits
-  until A >= c I, and accepts no history of features that are not arms.
+  until A >= c I.
 - No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
   code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
 - The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
   and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws
   arms.
-- A history enters A and b at once; c is then the smaller of two eigenvalues: A_0 is chosen among the measured features,
-  or among the arms.
 - All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
   Half that squared distance bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull
   costs O(d^2).
@@ -33,11 +31,9 @@ import numpy as np
 
 from bandits_lib.checks import (
     check_delta,
-    check_matrix,
     check_option,
     check_positive,
     check_problem,
-    check_same_dimension,
 )
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics import linear_algebra
@@ -56,10 +52,10 @@ from bandits_lib.numerics.kernels import (
     squared_norms,
     times_vector,
 )
-from bandits_lib.numerics.linear_algebra import combine, information, product, squared_extents
-from bandits_lib.numerics.span import RANK_TOL, basis, scaled_axes
+from bandits_lib.numerics.linear_algebra import product, squared_extents
+from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Sample, Trace, one_pull
+from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace, one_pull
 
 
 class Opening(NamedTuple):
@@ -70,16 +66,6 @@ class Opening(NamedTuple):
     first: np.ndarray  # (r,), spanning arms, A_0
     counts: np.ndarray  # (K,), one pull each of `first`
     c: float  # smallest eigenvalue of the sum of xx' over `first`
-    axes: np.ndarray  # (d, r), the coordinates
-
-
-class Earlier(NamedTuple):
-    """Sums over the measurements that were made before the rule began, in the coordinates of the `Opening`."""
-
-    counts: np.ndarray  # (K,), pulls of the arms
-    pulls: int  # all pulls, of other features too
-    information: np.ndarray  # (r, r), A
-    response: np.ndarray  # (r,), b
 
 
 def opening(arms, items, initial="spanning", rng=None):
@@ -87,64 +73,8 @@ def opening(arms, items, initial="spanning", rng=None):
     axes = scaled_axes(arms)
     inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
-    each = one_pull(first, len(arms))
-    return Opening(inside, product(items - items[0], axes), first, each, _least(inside[first]), axes)
-
-
-def reopening(arms, items, history):
-    """Return the `Opening` after `history`, a Sample of the arms or (features (n, d), Sample), and the `Earlier`."""
-    features, sample = check_history(history, arms)
-    everything = np.vstack([features, arms])
-    known = features if basis(features).shape[1] == basis(everything).shape[1] else everything
-    axes = scaled_axes(known)
-    inside, measured, pool = (product(rows, axes) for rows in (arms, features, known))
-    row_of = {row.tobytes(): k for k, row in reversed(list(enumerate(arms)))}
-    counts, asked = np.zeros(len(arms), np.int64), np.zeros(len(arms), np.int64)
-    for row, n in zip(features, sample.counts, strict=True):
-        if row.tobytes() in row_of:
-            counts[row_of[row.tobytes()]] += n
-    A = information(measured, sample.counts.astype(float))
-    earlier = Earlier(counts, int(sample.counts.sum()), A, combine(sample.sums, measured))
-    first, c = spanning_arms(inside), _least(pool[spanning_arms(pool)])
-    if len(first) == len(axes.T):
-        c = min(c, _least(inside[first]))
-    if np.linalg.eigvalsh(A)[0] < c * (1 - 1e-9):
-        asked[first] = 1
-        if len(first) < len(axes.T):
-            raise ValueError(
-                "history leaves a direction too uncertain for the rule to begin, and no arm measures that direction "
-                "now: leave out the measurements of features outside the span of the arms"
-            )
-    return Opening(inside, product(items - items[0], axes), first, asked, c, axes), earlier
-
-
-def check_history(history, arms):
-    """Return (features (n, d), Sample) of a history, or refuse it; a history without features is of the arms."""
-    pair = isinstance(history, tuple | list) and len(history) == 2
-    features, sample = history if pair else (arms, history)
-    try:
-        counts, sums, squares = (np.asarray(field) for field in (sample.counts, sample.sums, sample.squares))
-    except AttributeError:
-        kind = type(sample).__name__
-        raise ValueError(f"history must be a Sample of the arms, or (features, Sample); got {kind}") from None
-    features = check_matrix("features of history", features)
-    check_same_dimension("features of history", features, arms)
-    if not counts.shape == sums.shape == squares.shape == (len(features),):
-        raise ValueError(
-            f"history must have one count, sum and sum of squares per row of {'its features' if pair else 'arms'} "
-            f"({len(features)},); got shapes {counts.shape}, {sums.shape}, {squares.shape}"
-        )
-    if counts.dtype.kind not in "iu" or (counts < 0).any() or not np.isfinite(sums.astype(float)).all():
-        raise ValueError(f"history must have whole, non-negative counts and finite sums; got {counts} and {sums}")
-    if ((counts == 0) & (sums != 0)).any():
-        row = int(np.argmax((counts == 0) & (sums != 0)))
-        raise ValueError(f"history has rewards of row {row}, but a count of 0: give the number of pulls of that row")
-    return features, Sample(counts.astype(np.int64), sums.astype(float), squares.astype(float))
-
-
-def _least(arms):
-    """Return the smallest eigenvalue of the sum of xx' over arms (n, r)."""
-    return float(squared_extents(arms)[0].min())
+    c = float(squared_extents(inside[first])[0].min())
+    return Opening(inside, product(items - items[0], axes), first, one_pull(first, len(arms)), c)
 
 
 def _random_basis(arms, rng):
@@ -198,19 +128,11 @@ class Evidence(NamedTuple):
     values: np.ndarray  # (M,), scratch
 
 
-def begin(start, sample, stopping, trace=0, earlier=None):
+def begin(start, sample, stopping, trace=0):
     """Return the `Evidence` after the first pulls. sample : their Sample; trace : pulls between Traces, 0 for none."""
     r, pulls = start.arms.shape[1], int(sample.counts.sum())
     counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
     information = linear_algebra.information(start.arms, sample.counts.astype(float))
-    if earlier is not None:
-        counts, pulls = counts + earlier.counts, pulls + earlier.pulls
-        information, response = information + earlier.information, response + earlier.response
-        if np.linalg.eigvalsh(information)[0] < start.c * (1 - 1e-9):
-            raise ValueError(
-                f"pulls of arms {np.flatnonzero(sample.counts)} cannot replace those of arms {start.first}: a "
-                f"direction stays too uncertain. Pull arms {start.first}"
-            )
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
     next_look = pulls if trace else NO_LIMIT
@@ -341,9 +263,7 @@ def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="det
     return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
 
 
-def stop_by_glr(
-    arms, items, rule, choose, update, start, between=None, *, trace, history, last_look=False, first_arms=opening
-):
+def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, trace, last_look=False, first_arms=opening):
     """Pull what `choose` says until Z > beta, and return the Result. rule : arguments of `check_stopping`."""
     delta, sigma, *options = rule
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
@@ -351,12 +271,8 @@ def stop_by_glr(
     if len(items) == 1:
         return Result(0)
 
-    first, earlier = (first_arms(arms, items), None) if history is None else reopening(arms, items, history)
-    if earlier and THRESHOLDS[stopping.kind] == "simple" and earlier.counts.sum() < earlier.pulls:
-        raise ValueError(
-            'threshold "simple" is not proved for a history of features that are not arms: use another threshold'
-        )
-    evidence = begin(first, (yield first.counts), stopping, trace, earlier)
+    first = first_arms(arms, items)
+    evidence = begin(first, (yield first.counts), stopping, trace)
     state, now, looks = start(evidence), evidence.now, []
     while True:
         yield Loop(choose, update, state)

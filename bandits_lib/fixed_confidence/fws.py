@@ -26,7 +26,7 @@ from bandits_lib.numerics.kernels import (
     times_vector,
 )
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, rule
 
 
 @compiled
@@ -96,7 +96,7 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL))
+@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL), gone={"history": None})
 def fws(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -106,7 +106,6 @@ def fws(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    history: Sample | tuple | None = None,
     trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
@@ -122,9 +121,6 @@ def fws(
         number p > 0 replaces t^2 by t^p.
     threshold : {"determinant", "simple", "logarithm", "loglog"}
         Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `glr`).
-    history : Sample or (features, Sample), optional
-        Earlier measurements of the arms or of features (n, d), with the same noise; none may be left out. They count
-        as pulls. Delta, sigma, arms and items must not depend on them.
     trace : int
         Pulls between two records (`Trace`); 0 records none.
 
@@ -148,7 +144,7 @@ def fws(
     0
     """
     rule = delta, sigma, u, delta_schedule, threshold
-    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, history=history, trace=trace))
+    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, trace=trace))
 
 
 @merged

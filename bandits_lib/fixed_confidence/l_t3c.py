@@ -17,12 +17,12 @@ from bandits_lib.checks import check_option
 from bandits_lib.glr import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, rule
 
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
-@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA))
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), gone={"history": None})
 def l_t3c(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -33,7 +33,6 @@ def l_t3c(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    history: Sample | tuple | None = None,
     trace: int = 0,
     rng: np.random.Generator,
 ) -> Algorithm:
@@ -47,8 +46,8 @@ def l_t3c(
         Choose as the leader the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
     u, delta_schedule, threshold : float, str or float, and str
         Parameters of the stopping rule, as for `fws`.
-    history, trace : Sample or (features, Sample), and int
-        Earlier measurements, and pulls between two records, as for `fws`.
+    trace : int
+        Pulls between two records, as for `fws`.
     rng : numpy.random.Generator
         Generator that draws the posterior samples.
 
@@ -74,7 +73,7 @@ def l_t3c(
     check_option("leader", leader, ("sample", "best"))
     rule = delta, sigma, u, delta_schedule, threshold
     steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
-    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
+    return (yield from stop_by_glr(arms, items, rule, *steps, trace=trace))
 
 
 @inlined

@@ -23,7 +23,7 @@ from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import NO_LIMIT, OPTIMAL, PULLS, Algorithm, Row, rule
 
 AHEAD = 1.25  # the least eigenvalue is first compared with f(t) times this factor
 FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
@@ -32,6 +32,7 @@ FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
 @rule(
     label="LT&S",
     row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
+    gone={"history": None},
 )
 def lazy_track_and_stop(
     arms: np.ndarray,
@@ -49,7 +50,6 @@ def lazy_track_and_stop(
     warm_start: bool = True,
     allocation: np.ndarray | None = None,
     rng: np.random.Generator | None = None,
-    history: Sample | tuple | None = None,
     trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, tracking the plug-in allocation (jedra2020, Algorithm 1).
@@ -73,8 +73,8 @@ def lazy_track_and_stop(
         Weights to track instead of w, for comparison.
     rng : numpy.random.Generator, optional
         Generator that draws A_0 if `initial` is "random".
-    history, trace : Sample or (features, Sample), and int
-        Earlier measurements, and pulls between two records, as for `fws`.
+    trace : int
+        Pulls between two records, as for `fws`.
 
     Yields
     ------
@@ -105,15 +105,10 @@ def lazy_track_and_stop(
             "rng must be given when initial='random' (it draws the first arms); got None: pass "
             "np.random.default_rng(seed)"
         )
-    if initial == "random" and history is not None:
-        raise ValueError(
-            "initial must be 'spanning' if history is given, because newly drawn arms would change the threshold; got "
-            "'random': omit initial"
-        )
 
     def start(evidence):  # t = d: each arm of A_0 was pulled once
-        state, t = _state(evidence, averaging, history is not None), int(evidence.now.pulls)
-        state.now.next_update = t if history is not None else next_time(t)
+        state = _state(evidence, averaging)
+        state.now.next_update = next_time(int(evidence.now.pulls))
         if given is None:
             return state
         state.now.next_update = NO_LIMIT
@@ -127,7 +122,7 @@ def lazy_track_and_stop(
         return track(state, plug_in(state, design, warm_start))
 
     rule = delta, sigma, u, delta_schedule, threshold
-    steps, more = (choose, update_evidence, start, at_update), {"trace": trace, "last_look": True, "history": history}
+    steps, more = (choose, update_evidence, start, at_update), {"trace": trace, "last_look": True}
     first = partial(opening, initial=initial, rng=rng)
     return (yield from stop_by_glr(arms, items, rule, *steps, first_arms=first, **more))
 
@@ -167,7 +162,7 @@ def unexplored(state):
 def update_evidence(state, arm, reward):
     """Update the evidence by one reward; after a forced pull, the next arm of A_0 has its turn."""
     first, now = state.evidence.first, state.now
-    if now.forced and arm == first[now.turn]:
+    if now.forced:
         now.turn = (now.turn + 1) % first.shape[0]
     tell(state.evidence, arm, reward)
 
@@ -212,13 +207,12 @@ class State(NamedTuple):
     lag: np.ndarray  # (s,), scratch
 
 
-def _state(evidence, averaging, after_history):
-    """Return the state after the opening: w is uniform on A_0 from the start, or the pulls of a history are tracked."""
+def _state(evidence, averaging):
+    """Return the state after the opening: w is uniform on A_0 from the start."""
     first, pulls = evidence.first, int(evidence.now.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
     w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
     now = record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0)
-    W = evidence.counts.astype(float) if after_history else W
     return track(State(evidence, evidence.counts, now, bool(averaging), first, W, w, w), w)
 
 

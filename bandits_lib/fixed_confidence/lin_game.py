@@ -9,7 +9,6 @@ The pulls track the sum of all mixtures. Departures:
 - A(w) is computed at w + 1e-12 / K, because weights of the learner underflow.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,14 +25,14 @@ from bandits_lib.glr import (
 )
 from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, Sample, rule
+from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, rule
 
 LEARNERS = 4  # rows of the table of learners at the start
 MIXABILITY = 0.01  # the mixability gap AdaHedge starts from; its learning rate is log K / (sum of the gaps)
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL))
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), gone={"history": None})
 def lin_game(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -43,7 +42,6 @@ def lin_game(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    history: Sample | tuple | None = None,
     trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
@@ -54,8 +52,8 @@ def lin_game(
         As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
         Parameters of the stopping rule, as for `fws`.
-    history, trace : Sample or (features, Sample), and int
-        Earlier measurements, and pulls between two records, as for `fws`.
+    trace : int
+        Pulls between two records, as for `fws`.
 
     Yields
     ------
@@ -76,8 +74,8 @@ def lin_game(
     0
     """
     rule = delta, sigma, u, delta_schedule, threshold
-    steps = choose, update_norms, partial(first_state, after_history=history is not None), with_room
-    return (yield from stop_by_glr(arms, items, rule, *steps, history=history, trace=trace))
+    steps = choose, update_norms, first_state, with_room
+    return (yield from stop_by_glr(arms, items, rule, *steps, trace=trace))
 
 
 @inlined
@@ -172,13 +170,12 @@ class State(NamedTuple):
     direction: np.ndarray  # (r,), scratch
 
 
-def first_state(evidence, after_history):
-    """Return the state after the opening: no item has led, and only the pulls of a history are tracked."""
+def first_state(evidence):
+    """Return the state after the opening: no item has led, and nothing is tracked."""
     (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
     learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
-    tracked = counts.astype(float) if after_history else np.zeros(K)
     scratch = map(np.empty, (K, K, (r, r), (r, r), r))
-    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, tracked, *scratch)
+    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, np.zeros(K), *scratch)
 
 
 def with_room(state):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bandits_lab import Lab, log, read_measurements
 from bandits_lab import log as logs
 from bandits_lib import LinearBandit, Result, Sample, rule
-from bandits_lib.fixed_confidence import bounded_rage, fws, lin_game, lingape, rage, rage_halving, xy_static
+from bandits_lib.fixed_confidence import bounded_rage, lin_game, lingape, rage, rage_halving, xy_static
 from bandits_lib.protocol import total
 
 ARMS = np.vstack([np.eye(3), [0.5, 0.5, 0.0], [0.0, 0.6, 0.8], [0.7, 0.0, 0.7], [0.6, 0.8, 0.0]])
@@ -234,7 +234,7 @@ def test_a_rule_that_pulls_one_by_one_takes_single_rewards_only():
     lab.tell_history(pilot)
     used = total(lab.log).counts.sum()
     assert 7 < used <= 210 and len(lab._stock) == 210 - used
-    with pytest.warns(UserWarning, match="asks for one measurement at a time.*history="):
+    with pytest.warns(UserWarning, match="asks for one measurement at a time.*give single rewards"):
         lab = Lab(make())
         lab.tell_history([*(WORLD.pull(np.ones(7, int), rng) for _ in range(1)), total(pilot)], planned=True)
     assert len(lab._stock) >= 210
@@ -277,26 +277,6 @@ def test_a_log_that_takes_out_of_the_stock_what_is_not_there_is_refused(tmp_path
     (tmp_path / "log.csv").write_text(text.replace("0,0,0,-1,-1,-1", "0,0,0,-1,-2,-4"))
     with pytest.raises(ValueError, match=r"log.csv, line \d+: the row takes back measurements that no earlier row has"):
         Lab(patient(np.eye(3)), tmp_path / "log.csv")
-
-
-@pytest.mark.parametrize("pair", [False, True])
-def test_a_history_is_in_the_head_of_the_log(pair, tmp_path):
-    sample = WORLD.pull(np.full(7, 3), np.random.default_rng(0))
-    history = (ARMS, sample) if pair else sample
-
-    def make(history=history):
-        return fws(ARMS[:6], delta=0.1, history=history if pair else Sample(*(field[:6] for field in history)))
-
-    lab = Lab(make())
-    lab.tell(
-        WORLD.pull(np.append(lab.ask(), 0), np.random.default_rng(1))._replace(
-            **{"counts": lab.ask(), "sums": lab.ask() * 1.0, "squares": lab.ask() * 1.0}
-        )
-    )
-    same(lab, reopened(lab, make, tmp_path))
-    Lab(fws(**logs.arguments(tmp_path / "log.csv")), tmp_path / "log.csv")
-    with pytest.raises(ValueError, match="another experiment: history"):
-        Lab(fws(ARMS[:6], delta=0.1), tmp_path / "log.csv")
 
 
 # --- the file

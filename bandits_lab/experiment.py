@@ -31,7 +31,7 @@ PLAYED: dict[str, Played] = {
 }
 
 COLUMN, WHOLE = 1e-12, 1e-15  # tolerances, relative to the largest number in the column and in the array
-GONE = {name: rule.gone for name, rule in PLAYED.items()}
+GONE = {name: {"history": None, "trace": 0} | rule.gone for name, rule in PLAYED.items()}  # two that several rules had
 UNDECORATED = (
     "the generator {0} cannot be made again, which a Lab needs: write @rule above `def {0}`, after "
     "`from bandits_lib import rule`"

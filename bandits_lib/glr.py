@@ -55,7 +55,7 @@ from bandits_lib.numerics.kernels import (
 from bandits_lib.numerics.linear_algebra import product, squared_extents
 from bandits_lib.numerics.span import RANK_TOL, scaled_axes
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NO_LIMIT, Loop, Result, Trace, one_pull
+from bandits_lib.protocol import Loop, Result, one_pull
 
 
 class Opening(NamedTuple):
@@ -120,23 +120,22 @@ class Evidence(NamedTuple):
     theta: np.ndarray  # (r,), least squares
     response: np.ndarray  # (r,), sum of x times reward
     tie: np.ndarray  # (r,), at the last full look the parameter nearest to theta for which leader and rival tie
-    # pulls so far; next_look, the pulls at which a Trace is due; leader and rival (rows of items) and statistic (Z) of
-    # the last full look; threshold, as last computed; done, whether Z exceeded it
+    # pulls so far; leader and rival (rows of items) and statistic (Z) of the last full look; threshold, as last
+    # computed; done, whether Z exceeded it
     now: np.record
     step: np.ndarray  # (r,), scratch
     square: np.ndarray  # (r, r), scratch: Cholesky's factor
     values: np.ndarray  # (M,), scratch
 
 
-def begin(start, sample, stopping, trace=0):
-    """Return the `Evidence` after the first pulls. sample : their Sample; trace : pulls between Traces, 0 for none."""
+def begin(start, sample, stopping):
+    """Return the `Evidence` after the first pulls; sample : their Sample."""
     r, pulls = start.arms.shape[1], int(sample.counts.sum())
     counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
     information = linear_algebra.information(start.arms, sample.counts.astype(float))
     root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
-    next_look = pulls if trace else NO_LIMIT
-    now = record(pulls=pulls, next_look=next_look, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
+    now = record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
     given = start.arms, linear_algebra.transposed(start.arms), start.items, start.first, start.c, stopping
     fit = counts, information, inverse, linear_algebra.apply(inverse, response), response
     evidence = Evidence(*given, *fit, np.zeros(r), now, *map(np.empty, (r, (r, r), len(start.items))))
@@ -263,7 +262,7 @@ def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="det
     return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
 
 
-def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, trace, last_look=False, first_arms=opening):
+def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, first_arms=opening):
     """Pull what `choose` says until Z > beta, and return the Result. rule : arguments of `check_stopping`."""
     delta, sigma, *options = rule
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
@@ -272,29 +271,21 @@ def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, trace
         return Result(0)
 
     first = first_arms(arms, items)
-    evidence = begin(first, (yield first.counts), stopping, trace)
-    state, now, looks = start(evidence), evidence.now, []
+    evidence = begin(first, (yield first.counts), stopping)
+    state, now = start(evidence), evidence.now
     while True:
-        yield Loop(choose, update, state)
-        if now.pulls >= now.next_look or (now.done and trace and last_look):
-            looks.append(look(evidence))
-            now.next_look += trace
+        yield Loop(choose, update, state, look)
         if now.done:
-            return Result(int(now.leader), tuple(looks))
+            return Result(int(now.leader))
         state = between(state) if between else state
 
 
-def look(evidence):
-    """Return the `Trace` of this moment, with statistic and threshold computed now."""
+def look(state):
+    """Return Z, the threshold and the leader, computed now."""
+    evidence, now = state.evidence, state.evidence.now
     scan(evidence)
-    beta, now = threshold(evidence), evidence.now
-    return Trace(int(now.pulls), evidence.counts.copy(), float(now.statistic), float(beta), int(now.leader))
-
-
-@inlined
-def over(evidence):
-    """Return whether the rule may stop or a Trace is due; then `choose` returns -1."""
-    return stopped(evidence) or evidence.now.pulls >= evidence.now.next_look
+    beta = threshold(evidence)
+    return float(now.statistic), float(beta), int(now.leader)
 
 
 @kernel

@@ -90,6 +90,7 @@ class Loop(NamedTuple):
     choose: Callable  # compiled by numba: (state) -> arm, or -1 when this loop is over
     update: Callable  # compiled by numba: (state, arm, reward) -> None
     state: Any  # a NamedTuple that both functions change; one of its fields is `counts` (K,)
+    look: Callable | None = None  # (state) -> (statistic, threshold, leader) of this moment, as a Trace holds them
 
 
 class Round(NamedTuple):
@@ -105,7 +106,7 @@ class Round(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The state of a pull-by-pull rule at one moment, kept in `Result.history` if `trace=` asks for it."""
+    """The state of a pull-by-pull rule at one moment, as `play(..., trace=n)` records it every n pulls."""
 
     pulls: int  # pulls so far
     counts: np.ndarray  # (K,) pulls of each arm so far
@@ -122,8 +123,8 @@ class Result(NamedTuple):
     recommendation : int, (M,) bool array, (d,) array or VarianceEstimate
         For most rules the row of an item; for level sets a mask, True for each item in the set; on the sphere a unit
         vector; for variance estimators a `VarianceEstimate`.
-    history : tuple of Round or Trace, default ()
-        Records that the algorithm kept while it ran.
+    history : tuple of Round, default ()
+        Records that a rule in phases kept while it ran.
 
     Examples
     --------
@@ -141,6 +142,7 @@ class Run(NamedTuple):
     result: Result | None  # None if the run was cut off
     counts: np.ndarray  # (K,) pulls of each arm
     stopped: bool  # whether the algorithm stopped by itself
+    trace: tuple[Trace, ...] = ()  # of a pull-by-pull rule, if `play` was asked for it
 
 
 Algorithm = Generator[Any, Any, Result]
@@ -207,20 +209,6 @@ def checked_batch(request, K=None):
             " (a generator here means that `yield from` was forgotten)"
         )
     return batch.astype(np.int64, copy=False)
-
-
-def spend(choose, update, state, look, *, budget, trace, first=0):
-    """Pull until the budget is spent or `choose` stops; return the Traces, one every `trace` pulls."""
-    history, now = [], state.now
-    ahead = max(first, now.pulls) if trace else NO_LIMIT
-    while True:
-        now.due = min(ahead, budget)
-        yield Loop(choose, update, state)
-        if now.pulls >= ahead:
-            history.append(Trace(int(now.pulls), state.counts.copy(), *look(state)))
-            ahead += trace
-        if now.pulls >= budget or now.pulls < now.due:
-            return tuple(history)
 
 
 P = ParamSpec("P")

@@ -32,7 +32,7 @@ from bandits_lib.fixed_confidence import (
     xy_oracle,
     xy_static,
 )
-from bandits_lib.protocol import Loop, Round, Trace, unroll
+from bandits_lib.protocol import PULLS, Loop, Round, Trace, unroll
 from bandits_lib.simulate.monte_carlo import sphere_regret
 from bandits_lib.variance import head, separate_arm_estimator, uniform_estimator
 
@@ -64,22 +64,22 @@ ALGORITHMS = {
     ),
     "alba": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, rng=rng),
     "alba (published)": lambda arms, items, rng: alba(arms, delta=0.05, theta_bound=1.0, growth=1.1, rng=rng),
-    "lazy_track_and_stop": lambda arms, items, rng: lazy_track_and_stop(arms, items, delta=0.05, trace=7),
+    "lazy_track_and_stop": lambda arms, items, rng: lazy_track_and_stop(arms, items, delta=0.05),
     "lazy_track_and_stop (published)": lambda arms, items, rng: lazy_track_and_stop(
         arms, items, delta=0.05, delta_schedule="union", initial="random", design="frank_wolfe", rng=rng
     ),
     "lazy_track_and_stop (current)": lambda arms, items, rng: lazy_track_and_stop(
         arms, items, delta=0.05, averaging=False, update=5
     ),
-    "lingape": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, trace=7),
+    "lingape": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0),
     "lingape (greedy)": lambda arms, items, rng: lingape(arms, items, delta=0.05, theta_bound=1.0, rule="greedy"),
-    "lin_game": lambda arms, items, rng: lin_game(arms, items, delta=0.05, trace=7),
-    "fws": lambda arms, items, rng: fws(arms, items, delta=0.05, trace=7),
-    "l_t3c": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, trace=7, rng=rng),
+    "lin_game": lambda arms, items, rng: lin_game(arms, items, delta=0.05),
+    "fws": lambda arms, items, rng: fws(arms, items, delta=0.05),
+    "l_t3c": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, rng=rng),
     "l_t3c (best)": lambda arms, items, rng: l_t3c(arms, items, delta=0.05, leader="best", rng=rng),
 }
 ON_THE_SPHERE = {  # each is told the dimension, pulls the basis, recommends a unit vector
-    "sphere_track_and_stop": lambda arms, items, rng: sphere_track_and_stop(3, epsilon=0.5, delta=0.05, trace=60),
+    "sphere_track_and_stop": lambda arms, items, rng: sphere_track_and_stop(3, epsilon=0.5, delta=0.05),
     "sphere_track_and_stop (batches)": lambda arms, items, rng: sphere_track_and_stop(
         3, epsilon=0.5, delta=0.05, stop="safe", growth=0.1
     ),
@@ -99,18 +99,18 @@ BUDGETED = {  # each is told how many pulls it has
     "gse (clusters)": lambda budget, arms, items, rng: gse(arms, budget=budget, design="clusters"),
     "gse (logistic)": lambda budget, arms, items, rng: gse(arms, budget=budget, model="logistic", design="fwg"),
     "od_linbai": lambda budget, arms, items, rng: od_linbai(arms, budget=budget),
-    "linucb": lambda budget, arms, items, rng: linucb(arms, budget=budget, trace=300),
+    "linucb": lambda budget, arms, items, rng: linucb(arms, budget=budget),
     "linucb (disjoint)": lambda budget, arms, items, rng: linucb(arms, budget=budget, mode="disjoint"),
-    "lingape_budget": lambda budget, arms, items, rng: lingape_budget(arms, budget=budget, delta=0.1, trace=300),
+    "lingape_budget": lambda budget, arms, items, rng: lingape_budget(arms, budget=budget, delta=0.1),
     "lingape_budget (published)": lambda budget, arms, items, rng: lingape_budget(
         arms, budget=budget, delta=0.4, formula="code"
     ),
     "lingape_budget (greedy)": lambda budget, arms, items, rng: lingape_budget(
         arms, budget=budget, delta=0.1, rule="greedy"
     ),
-    "ucb_glm": lambda budget, arms, items, rng: ucb_glm(arms, budget=budget, alpha=1.0, trace=300),
+    "ucb_glm": lambda budget, arms, items, rng: ucb_glm(arms, budget=budget, alpha=1.0),
     "ucb_glm (squared)": lambda budget, arms, items, rng: ucb_glm(arms, budget=budget, alpha=0.5, width="squared"),
-    "bayes_gap": lambda budget, arms, items, rng: bayes_gap(arms, budget=budget, trace=300),
+    "bayes_gap": lambda budget, arms, items, rng: bayes_gap(arms, budget=budget),
     "bayes_gap (matern)": lambda budget, arms, items, rng: bayes_gap(
         arms, budget=budget, kernel="matern", length=1.0, eta=1.0
     ),
@@ -228,7 +228,6 @@ def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, problem, tmp_
 @each_in_the_world
 def test_requests_are_non_negative_integers_that_add_up(make, problem):
     rule = fresh(make, problem)
-    every = rule.arguments.get("trace")  # pulls between two looks; a rule in phases has no such thing
     algorithm, rng, pulled, reply = unroll(rule), np.random.default_rng(1), 0, None
     with pytest.raises(StopIteration) as stop:
         while True:
@@ -239,7 +238,10 @@ def test_requests_are_non_negative_integers_that_add_up(make, problem):
     result = stop.value.value
     assert isinstance(result, Result) and isinstance(result.history, tuple)
     assert isinstance(result.recommendation, int) or (problem is SPHERE and result.recommendation.shape == (3,))
-    phases_add_up(result.history, pulled) if every is None else looks_follow(result.history, pulled, every)
+    if rule.function.row.asks == PULLS:
+        assert result.history == ()
+    else:
+        phases_add_up(result.history, pulled)
 
 
 def phases_add_up(history, pulled):
@@ -248,14 +250,20 @@ def phases_add_up(history, pulled):
     assert (sum(entry.counts for entry in history) == pulled).all()
 
 
-def looks_follow(history, pulled, every):
-    """A Trace at least every so many pulls, each of what had been pulled by then; none if none was asked for."""
-    assert bool(history) == (every > 0) and all(isinstance(entry, Trace) for entry in history)
-    for entry, later in zip(history, [*(entry.counts for entry in history), pulled][1:], strict=False):
-        assert entry.counts.sum() == entry.pulls and (entry.counts <= later).all()
-    moments = [entry.pulls for entry in history]
-    assert moments == sorted(set(moments))
-    assert not history or np.diff([*moments, pulled.sum()]).max() <= every
+@each_in_the_world
+def test_records_of_single_pulls_change_nothing(make, problem):
+    rule = fresh(make, problem)
+    traced = play(rule, problem, np.random.default_rng(1), trace=7)
+    plain = play(fresh(make, problem), problem, np.random.default_rng(1))
+    same(plain.result, traced.result)
+    assert (plain.counts == traced.counts).all() and plain.trace == ()
+    single = rule.function.row.asks == PULLS and not rule.arguments.get("growth")  # on the sphere: pulls in batches
+    assert bool(traced.trace) == single and all(isinstance(entry, Trace) for entry in traced.trace)
+    moments = [entry.pulls for entry in traced.trace]
+    assert [entry.counts.sum() for entry in traced.trace] == moments and (
+        not single or moments[-1] == plain.counts.sum()
+    )
+    assert (np.diff(moments[:-1]) == 7).all() and (np.diff(moments) > 0).all() and (np.diff(moments) <= 7).all()
 
 
 @each_on_both

@@ -23,7 +23,7 @@ from scipy.spatial.distance import pdist, squareform
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
 from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
 from bandits_lib.numerics.ties import TIE, argmax
-from bandits_lib.protocol import PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import PULLS, Algorithm, Loop, Result, Row, rule
 
 KERNELS = ("linear", "exponential", "matern")
 REFRESH = 1_000  # pulls between two fresh posteriors
@@ -193,7 +193,6 @@ def bayes_gap(
     epsilon: float = 0.0,
     formula: str = "paper",
     rng: np.random.Generator | None = None,
-    trace: int = 0,
 ) -> Algorithm:
     """Find the best arm with a fixed budget, by the index of Hoffman et al. (2014, Algorithm 1) on a Gaussian process.
 
@@ -211,15 +210,14 @@ def bayes_gap(
         and 0).
     formula : {"paper", "code"}
         Use the formulas of the paper, or those of the published code with their errors (see the head of this file).
-    rng, trace : numpy.random.Generator, optional, and int
-        Generator that draws eigenvectors of equal eigenvalues (formula="code"), and pulls between two records, as for
-        `linucb`.
+    rng : numpy.random.Generator, optional
+        Generator that draws eigenvectors of equal eigenvalues (formula="code").
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int) and the history of `Trace`, with
-        statistic -B_J and threshold 0.
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int). A `Trace` has the statistic
+        -B_J and the threshold 0.
 
     Raises
     ------
@@ -252,14 +250,14 @@ def bayes_gap(
     kappa = (1 / alone[alone > 0]).sum()  # an arm of prior variance 0 has a known value
     scale = (budget - len(arms)) / sigma**2 + kappa / eta**2
     fit = posterior(eta**2 * prior, sigma**2, sample)
-    state = _start(sample, fit, scale, epsilon, formula)
-    history = yield from spend(choose, learn, state, _look, budget=budget, trace=trace)
-    return Result(int(state.now.answer), history)
+    state = _start(sample, fit, budget, scale, epsilon, formula)
+    yield Loop(choose, learn, state, _look)
+    return Result(int(state.now.answer))
 
 
 @merged
 def choose(state):
-    """Return the less certain of J and j; -1 at the budget or a look."""
+    """Return the less certain of J and j; -1 at the budget."""
     now, spread = state.now, state.spread
     take_index(state)
     if now.pulls >= now.due:
@@ -312,7 +310,8 @@ def two_largest(mean, spread, factor, bounds):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    # pulls and due; leader J, rival j and index B_J; answer, the J of the smallest B_J so far; least, that B_J
+    # pulls; due, the budget; leader J, rival j and index B_J; answer, the J of the smallest B_J so far; least, that
+    # B_J
     now: np.record
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
@@ -322,12 +321,13 @@ class State(NamedTuple):
     code: bool  # the published code's formula
 
 
-def _start(sample, fit, scale, epsilon, formula):
+def _start(sample, fit, budget, scale, epsilon, formula):
     """Return the state after one pull of each arm."""
     K, counts = len(sample.counts), sample.counts.astype(np.int64)
-    now = record(pulls=counts.sum(), due=0, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
+    now = record(pulls=counts.sum(), due=budget, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
     return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
 
 
 def _look(state):
+    take_index(state)
     return -float(state.now.index), 0.0, int(state.now.leader)

@@ -33,7 +33,6 @@ def lingape_budget(
     ridge: float = 1e-8,
     rule: str = "ratio",
     formula: str = "paper",
-    trace: int = 0,
 ) -> Algorithm:
     """Find the leader of LinGapE after `budget` pulls (Xu et al. 2018, Algorithm 1; azizi2022, section 8).
 
@@ -47,14 +46,12 @@ def lingape_budget(
         As for `lingape`.
     formula : {"paper", "code"}
         Use the program and the width of Xu et al., or those of the published code (see the head of this file).
-    trace : int
-        As for `lingape`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int) and its `history` of `Trace`,
-        with minus the rival's largest lead as statistic and threshold inf.
+        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int). A `Trace` has minus
+        the largest lead of a rival as statistic and threshold inf.
 
     Raises
     ------
@@ -89,12 +86,12 @@ def lingape_budget(
         constants = {"sigma": sigma, "delta": delta}
     state = begin(sample, fit, table, rule, **constants, bias=bias, epsilon=-np.inf)
     chosen = choose_as_published if formula == "code" else choose
-    return (yield from explore(chosen, learn, state, table, trace=trace, first=trace, budget=budget))
+    return (yield from explore(chosen, learn, state, table, budget=budget))
 
 
 @inlined
 def choose(state):
-    """Return the arm to pull; -1 at the budget, at a look, or at a pair that the loop cannot solve for."""
+    """Return the arm to pull; -1 at the budget, or at a pair that the loop cannot solve for."""
     leader, now = argmax(state.fit.values), state.now
     distances(state, leader)
     if not compare(state, leader, state.gains):

@@ -14,7 +14,7 @@ from bandits_lib.checks import check_budget, check_noisy, check_option, check_po
 from bandits_lib.numerics.kernels import inlined, record
 from bandits_lib.numerics.ridge import learn, ridge_regression
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NONE, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import NONE, PULLS, Algorithm, Loop, Result, Row, rule
 
 
 @rule(
@@ -29,7 +29,6 @@ def linucb(
     mode: str = "shared",
     alpha: float | None = None,
     ridge: float = 1.0,
-    trace: int = 0,
 ) -> Algorithm:
     """Find the arm that LinUCB pulls most in `budget` pulls (Li et al. 2010; azizi2022, appendix F).
 
@@ -44,15 +43,13 @@ def linucb(
         1). The published code of azizi2022 has 0.513.
     ridge : float
         Regulariser, positive (Li et al.: 1).
-    trace : int
-        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
         Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
-        the most pulled arm (int; ties go to the largest estimate) and its `history` of `Trace`, with the largest upper
-        bound as statistic and threshold inf. A single arm needs no pull.
+        the most pulled arm (int; ties go to the largest estimate). A `Trace` has the largest upper bound as statistic
+        and threshold inf. A single arm needs no pull.
 
     Raises
     ------
@@ -78,9 +75,9 @@ def linucb(
 
     make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
     counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
-    state = State(counts, record(pulls=0, due=0), make(arms, ridge), bounds, float(factor))
-    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
-    return Result(most_pulled(counts, state.fit.values), history)
+    state = State(counts, record(pulls=0, due=budget), make(arms, ridge), bounds, float(factor))
+    yield Loop(choose, update, state, _look)
+    return Result(most_pulled(counts, state.fit.values))
 
 
 def most_pulled(counts, values):
@@ -91,7 +88,7 @@ def most_pulled(counts, values):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due
+    now: np.record  # pulls; due, the budget
     fit: Any  # Ridge or Disjoint
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
@@ -114,12 +111,13 @@ def disjoint(arms, ridge):
 
 
 def _look(state):
+    choose(state)  # sets the bounds
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
 
 
 @inlined
 def choose(state):
-    """Return argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9, 11); -1 at budget or look."""
+    """Return argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9, 11); -1 at the budget."""
     now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])

@@ -28,7 +28,7 @@ from bandits_lib.numerics.kernels import along_all, merged, record
 from bandits_lib.numerics.ridge import Ridge, learn, ridge_regression
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import NONE, OWN, PULLS, Algorithm, Result, Row, rule, spend
+from bandits_lib.protocol import NONE, OWN, PULLS, Algorithm, Loop, Result, Row, rule
 
 SIGMA = 0.5  # a reward in [0, 1] is 1/2-sub-Gaussian
 
@@ -46,7 +46,6 @@ def ucb_glm(
     width: str = "norm",
     delta: float | None = None,
     ridge: float = 1e-3,
-    trace: int = 0,
 ) -> Algorithm:
     """Find the arm that UCB-GLM pulls most in `budget` 0/1 rewards (Li et al. 2017, Alg. 1; azizi2022, appendix F).
 
@@ -64,8 +63,6 @@ def ucb_glm(
         Error probability in the alpha of Theorem 2; by default 1 / (budget + 1).
     ridge : float
         Penalty of the logistic regression; positive.
-    trace : int
-        Pulls between two records, as for `linucb`.
 
     Yields
     ------
@@ -95,11 +92,11 @@ def ucb_glm(
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     check_successes(sample)
-    state = _start(arms @ basis(arms), sample, alpha, width == "squared", ridge)
-    history = yield from spend(choose, update, state, _look, budget=budget, trace=trace, first=trace)
+    state = _start(arms @ basis(arms), sample, budget, alpha, width == "squared", ridge)
+    yield Loop(choose, update, state, _look)
     if state.now.refused:
         raise ValueError("rewards must be 0 or 1 for the logistic model; one of them was neither: use linucb")
-    return Result(most_pulled(state.counts, state.values), history)
+    return Result(most_pulled(state.counts, state.values))
 
 
 def _alpha(arms, budget, theta_bound, delta):
@@ -113,7 +110,7 @@ def _alpha(arms, budget, theta_bound, delta):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls, due; refused, whether a reward was neither 0 nor 1
+    now: np.record  # pulls; due, the budget; refused, whether a reward was neither 0 nor 1
     arms: np.ndarray  # (K, r)
     sums: np.ndarray  # (K,), successes
     theta: np.ndarray  # (r,), the logistic regression
@@ -126,11 +123,11 @@ class State(NamedTuple):
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
 
 
-def _start(arms, sample, alpha, squared, ridge):
+def _start(arms, sample, budget, alpha, squared, ridge):
     """Return the state after one pull of each arm, with the regression fitted."""
     K, r = arms.shape
     counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
-    now, fit = record(pulls=counts.sum(), due=0, refused=False), ridge_regression(arms, 0.0, sample)
+    now, fit = record(pulls=counts.sum(), due=budget, refused=False), ridge_regression(arms, 0.0, sample)
     logistic = np.ascontiguousarray(arms), sums, theta, room_for(arms)
     state = State(counts, now, *logistic, fit, float(alpha), squared, ridge, *map(np.empty, (K, K)))
     refit(state)
@@ -138,6 +135,7 @@ def _start(arms, sample, alpha, squared, ridge):
 
 
 def _look(state):
+    choose(state)  # sets the bounds
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 
 
@@ -150,7 +148,7 @@ def refit(state):
 
 @merged
 def choose(state):
-    """Return argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at budget, look or bad reward."""
+    """Return argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget or a bad reward."""
     now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))

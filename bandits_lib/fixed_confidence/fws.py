@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.glr import Evidence, compare, leading, over, stop_by_glr, toward, update
+from bandits_lib.glr import Evidence, compare, leading, stop_by_glr, stopped, toward, update
 from bandits_lib.numerics.kernels import (
     add_outer,
     along_all,
@@ -96,7 +96,7 @@ def exchange(table, row, column):
 REFRESH = 1_000  # pulls between two fresh inversions of the iterate's information
 
 
-@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL), gone={"history": None})
+@rule(label="FWS", row=Row(PULLS, SEQUENTIAL, "Wang et al. 2021", OPTIMAL))
 def fws(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -106,7 +106,6 @@ def fws(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by Frank-Wolfe steps (Wang et al. 2021, Algorithm 1).
 
@@ -121,14 +120,12 @@ def fws(
         number p > 0 replaces t^2 by t^p.
     threshold : {"determinant", "simple", "logarithm", "loglog"}
         Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `glr`).
-    trace : int
-        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
         Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
-        returns a `Result`: the best item (int) and its `history` of `Trace`. A single item needs no pull.
+        returns a `Result`: the best item (int). A single item needs no pull.
 
     Raises
     ------
@@ -144,14 +141,14 @@ def fws(
     0
     """
     rule = delta, sigma, u, delta_schedule, threshold
-    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state, trace=trace))
+    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state))
 
 
 @merged
 def choose(state):
-    """Make one Frank-Wolfe step and return the arm that lags behind the iterate most; -1 when done or at a look."""
+    """Make one Frank-Wolfe step and return the arm that lags behind the iterate most; -1 when done."""
     evidence = state.evidence
-    if over(evidence):
+    if stopped(evidence):
         return -1
     K, t = state.iterate.shape[0], evidence.now.pulls + 1
     leader = leading(evidence.items, evidence.theta, evidence.values)

@@ -14,7 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.checks import check_option
-from bandits_lib.glr import Evidence, arm_norms, compare, leading, over, stop_by_glr, toward, update_norms
+from bandits_lib.glr import (
+    Evidence,
+    arm_norms,
+    compare,
+    leading,
+    stop_by_glr,
+    stopped,
+    toward,
+    update_norms,
+)
 from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, rule
@@ -22,7 +31,7 @@ from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, rule
 DRAWS = 1_024  # posterior samples drawn at a time
 
 
-@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA), gone={"history": None})
+@rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA))
 def l_t3c(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -33,7 +42,6 @@ def l_t3c(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    trace: int = 0,
     rng: np.random.Generator,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by top-two sampling (after Shang et al. 2020).
@@ -46,15 +54,13 @@ def l_t3c(
         Choose as the leader the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
     u, delta_schedule, threshold : float, str or float, and str
         Parameters of the stopping rule, as for `fws`.
-    trace : int
-        Pulls between two records, as for `fws`.
     rng : numpy.random.Generator
         Generator that draws the posterior samples.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
 
     Raises
     ------
@@ -73,14 +79,14 @@ def l_t3c(
     check_option("leader", leader, ("sample", "best"))
     rule = delta, sigma, u, delta_schedule, threshold
     steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
-    return (yield from stop_by_glr(arms, items, rule, *steps, trace=trace))
+    return (yield from stop_by_glr(arms, items, rule, *steps))
 
 
 @inlined
 def choose(state):
-    """Return the arm that shrinks leader minus challenger most; -1 when done, at a look, or when no draws are left."""
+    """Return the arm that shrinks leader minus challenger most; -1 when done, or when no draws are left."""
     evidence, normals, now, gains = state.evidence, state.normals, state.now, state.gains
-    if over(evidence):
+    if stopped(evidence):
         return -1
     if normals.shape[0] > 0:
         if now.used == normals.shape[0]:

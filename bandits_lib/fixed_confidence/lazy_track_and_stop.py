@@ -18,7 +18,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.glr import Evidence, opening, over, stop_by_glr, tell
+from bandits_lib.glr import Evidence, opening, stop_by_glr, stopped, tell
 from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
@@ -32,7 +32,6 @@ FRANK_WOLFE_STEPS = 1_000  # at most, in an update of the allocation
 @rule(
     label="LT&S",
     row=Row(PULLS, "each result comes at once", "jedra2020, Algorithm 1", OPTIMAL),
-    gone={"history": None},
 )
 def lazy_track_and_stop(
     arms: np.ndarray,
@@ -50,7 +49,6 @@ def lazy_track_and_stop(
     warm_start: bool = True,
     allocation: np.ndarray | None = None,
     rng: np.random.Generator | None = None,
-    trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, tracking the plug-in allocation (jedra2020, Algorithm 1).
 
@@ -73,14 +71,11 @@ def lazy_track_and_stop(
         Weights to track instead of w, for comparison.
     rng : numpy.random.Generator, optional
         Generator that draws A_0 if `initial` is "random".
-    trace : int
-        Pulls between two records, as for `fws`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`,
-        the last of them at the stop.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
 
     Raises
     ------
@@ -122,16 +117,15 @@ def lazy_track_and_stop(
         return track(state, plug_in(state, design, warm_start))
 
     rule = delta, sigma, u, delta_schedule, threshold
-    steps, more = (choose, update_evidence, start, at_update), {"trace": trace, "last_look": True}
     first = partial(opening, initial=initial, rng=rng)
-    return (yield from stop_by_glr(arms, items, rule, *steps, first_arms=first, **more))
+    return (yield from stop_by_glr(arms, items, rule, choose, update_evidence, start, at_update, first_arms=first))
 
 
 @kernel
 def choose(state):
-    """Return the arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), at a look, and at a time of T."""
+    """Return the arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), and at a time of T."""
     evidence, now, t = state.evidence, state.now, state.evidence.now.pulls
-    if over(evidence) or t >= now.next_update:
+    if stopped(evidence) or t >= now.next_update:
         return -1
     now.forced = unexplored(state)
     if now.forced:  # eq. (5)

@@ -18,8 +18,8 @@ from bandits_lib.glr import (
     arm_norms,
     leading,
     nearest_rival,
-    over,
     stop_by_glr,
+    stopped,
     toward,
     update_norms,
 )
@@ -32,7 +32,7 @@ MIXABILITY = 0.01  # the mixability gap AdaHedge starts from; its learning rate 
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
 
-@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL), gone={"history": None})
+@rule(label="LinGame", row=Row(PULLS, SEQUENTIAL, "Degenne et al. 2020", OPTIMAL))
 def lin_game(
     arms: np.ndarray,
     items: np.ndarray | None = None,
@@ -42,7 +42,6 @@ def lin_game(
     u: float = 1.0,
     delta_schedule: str | float = "anytime",
     threshold: str = "determinant",
-    trace: int = 0,
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, by the game of the lower bound (Degenne et al. 2020).
 
@@ -52,13 +51,11 @@ def lin_game(
         As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
         Parameters of the stopping rule, as for `fws`.
-    trace : int
-        Pulls between two records, as for `fws`.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
 
     Raises
     ------
@@ -75,14 +72,14 @@ def lin_game(
     """
     rule = delta, sigma, u, delta_schedule, threshold
     steps = choose, update_norms, first_state, with_room
-    return (yield from stop_by_glr(arms, items, rule, *steps, trace=trace))
+    return (yield from stop_by_glr(arms, items, rule, *steps))
 
 
 @inlined
 def choose(state):
-    """Play one round; return the arm that lags behind the mixtures most, or -1: done, at a look, or table full."""
+    """Play one round; return the arm that lags behind the mixtures most, or -1: done, or table full."""
     evidence, gains, now = state.evidence, state.gains, state.now
-    if over(evidence):
+    if stopped(evidence):
         return -1
     leader = leading(evidence.items, evidence.theta, evidence.values)
     if state.row_of[leader] < 0:

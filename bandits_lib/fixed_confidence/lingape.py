@@ -9,6 +9,7 @@ X'w = z_i - z_j. By Elfving's theorem it is the XY-design of that direction. Dep
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -19,13 +20,13 @@ from bandits_lib.design import xy_design
 from bandits_lib.design.pair_allocations import Allocations, Table, find
 from bandits_lib.numerics.kernels import along_all, inlined, invert, kernel, rank_one_update, read, record
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, Algorithm, Loop, Result, Row, Trace, rule
+from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, SEQUENTIAL, Algorithm, Loop, Result, Row, rule
 
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    # pulls; due, the pulls at which the loop ends, for a look or the budget; leader and rival; row, the pair's in the
-    # table of allocations, or -1 if it is not there; lead, the upper bound B on the lead of the rival
+    # pulls; due, the budget; leader and rival; row, the pair's in the table of allocations, or -1 if it is not there;
+    # lead, the upper bound B on the lead of the rival
     now: np.record
     fit: Any  # the regression
     table: Table
@@ -49,22 +50,24 @@ def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
     return State(sample.counts.astype(np.int64), now, fit, known.table, known.program, *scratch, *constants)
 
 
-def explore(choose, update, state, allocations, *, trace, first=0, budget=NO_LIMIT):
+def explore(choose, update, state, allocations, *, budget=NO_LIMIT):
     """Play Loops and return the Result when no rival leads by more than epsilon, or the budget is spent."""
-    history, now = [], state.now
-    look = max(first, now.pulls) if trace else NO_LIMIT
+    now = state.now
+    now.due = budget
     while True:
-        now.due = min(look, budget)
-        yield Loop(choose, update, state)
+        yield Loop(choose, update, state, partial(look, choose))
         seen = read(now)
-        if seen.pulls >= look:
-            history.append(Trace(seen.pulls, state.counts.copy(), -seen.lead, -state.epsilon, seen.leader))
-            look += trace
         if seen.lead <= state.epsilon or seen.pulls >= budget:
-            return Result(seen.leader, tuple(history))
+            return Result(seen.leader)
         if seen.row < 0 and not state.greedy:
             now.row = allocations.enter(seen.leader, seen.rival)
             state = state._replace(table=allocations.table)
+
+
+def look(choose, state):
+    """Return minus the lead of the rival, minus the lead that is accepted, and the leader."""
+    choose(state)  # sets all three for this moment
+    return -float(state.now.lead), -state.epsilon, int(state.now.leader)
 
 
 @inlined
@@ -234,7 +237,6 @@ def lingape(
     ridge: float = 1.0,
     rule: str = "ratio",
     design: Callable = xy_design,
-    trace: int = 0,
 ) -> Algorithm:
     """Find the best item (up to epsilon) with probability at least 1 - delta, pull by pull (Xu et al. 2018, Alg. 1).
 
@@ -251,14 +253,12 @@ def lingape(
         With "greedy", pull the arm that shrinks the width of the pair most.
     design : callable
         Function (arms, directions) -> `Design`; "ratio" calls it with the single direction of the pair.
-    trace : int
-        Pulls between two records (`Trace`); 0 records none.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int) and its `history` of `Trace`,
-        with statistic -B and threshold -epsilon.
+        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int). A `Trace` has
+        the statistic -B and the threshold -epsilon.
 
     Raises
     ------
@@ -291,12 +291,12 @@ def lingape(
     table = Allocations(allocate, len(items), arms.shape[1])
     bias = sqrt(ridge) * theta_bound
     state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=epsilon)
-    return (yield from explore(choose, learn, state, table, trace=trace))
+    return (yield from explore(choose, learn, state, table))
 
 
 @inlined
 def choose(state):
-    """Return the arm to pull; -1 when done, at a look, or at a pair whose allocation is not known."""
+    """Return the arm to pull; -1 when done, or at a pair whose allocation is not known."""
     fit, now = state.fit, state.now
     leader = argmax(fit.values)
     if leader != now.leader:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bandits_lib.checks import check_delta, check_option, check_positive, check_sigma
 from bandits_lib.numerics.kernels import kernel, merged, record
-from bandits_lib.protocol import DELTA, NO_LIMIT, PULLS, Algorithm, Loop, Result, Row, Trace, rule
+from bandits_lib.protocol import DELTA, PULLS, Algorithm, Loop, Result, Row, rule
 
 STOPS = ("direct", "safe", "paper")
 
@@ -39,8 +39,7 @@ class Rule(NamedTuple):
 class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
-    # pulls; next_look, the number of pulls at the next look; turn, the next arm; length, |S|
-    # after the last block; boundary, the length at which the rule stops
+    # pulls; turn, the next arm; length, |S| after the last block; boundary, the length at which the rule stops
     now: np.record
     rule: Rule
 
@@ -61,7 +60,6 @@ def sphere_track_and_stop(
     c: float = 1.0,
     delta_schedule: str = "anytime",
     growth: float = 0.0,
-    trace: int = 0,
 ) -> Algorithm:
     """Find a unit vector of regret at most epsilon with probability at least 1 - delta (jedra2020, section 4.2).
 
@@ -85,14 +83,12 @@ def sphere_track_and_stop(
     growth : float
         With 0, the rule checks after every block. Above 0, it checks after n blocks and again max(1, growth n) blocks
         later.
-    trace : int
-        Pulls between two records (`Trace`) of |S|, its boundary and the recommendation; 0 records none.
 
     Yields
     ------
     (d,) int array or Loop
-        Pulls of the basis vectors, or a `Loop` of single pulls. The rule returns a `Result`: a unit vector (d,) and the
-        `history` of `Trace`.
+        Pulls of the basis vectors, or a `Loop` of single pulls. The rule returns a `Result`: a unit vector (d,).
+        A `Trace` has |S|, its boundary and the recommendation; `growth` must be 0, and `trace` a multiple of d.
 
     Raises
     ------
@@ -110,22 +106,19 @@ def sphere_track_and_stop(
     rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
-    now = record(pulls=0, next_look=trace or NO_LIMIT, turn=0, length=0.0, boundary=np.inf)
-    state, history = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule), []
+    now = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
+    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule)
     while True:
         if growth == 0 and now.pulls > 0:
-            yield Loop(choose, update, state)
+            yield Loop(choose, update, state, _look)
         else:  # the first block too: a batch shows whether there are d arms
             sample = yield np.full(d, max(1, int(growth * state.counts[0])))
             state.counts[:] += sample.counts
             state.sums[:] += sample.sums
             now.pulls += sample.counts.sum()
             now.length, now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
-        if now.pulls >= now.next_look:
-            history.append(_look(state))
-            now.next_look = now.pulls + trace
         if now.length >= now.boundary:
-            return Result(direction(state.sums), tuple(history))
+            return Result(direction(state.sums))
 
 
 def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
@@ -151,9 +144,9 @@ def direction(sums):
 
 
 def _look(state):
-    """Return the `Trace` of this moment."""
-    now = state.now
-    return Trace(int(now.pulls), state.counts.copy(), float(now.length), float(now.boundary), direction(state.sums))
+    """Return |S|, its boundary after the whole blocks, and the recommendation."""
+    sums = state.sums
+    return float(np.linalg.norm(sums)), float(boundary(state.counts.min(), state.rule)), direction(sums)
 
 
 @kernel
@@ -201,14 +194,14 @@ def boundary(n, rule):
 
 @merged
 def choose(state):
-    """Return the next arm of the round robin; -1 when a complete block reaches the boundary, or at a look."""
+    """Return the next arm of the round robin; -1 when a complete block reaches the boundary."""
     sums, now = state.sums, state.now
     if now.turn == 0 and now.pulls > 0:
         square = 0.0
         for i in range(sums.shape[0]):
             square += sums[i] * sums[i]
         now.length, now.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
-        if now.length >= now.boundary or now.pulls >= now.next_look:
+        if now.length >= now.boundary:
             return -1
     return now.turn
 

@@ -287,6 +287,7 @@ def monte_carlo(
     measure: Callable | None = None,
     max_pulls: int | None = None,
     misspecified: bool = False,
+    trace: int | Callable = 0,
     checkpoint: str | os.PathLike | None = None,
     scheduler: str | None = None,
     progress: bool = True,
@@ -322,6 +323,9 @@ def monte_carlo(
         Number of pulls at which a run is cut off, by default none.
     misspecified : bool, default False
         Whether rules may be told another noise level than the problem has; otherwise such rules are refused (`play`).
+    trace : int or callable, default 0
+        Pulls between two records of a rule that pulls one by one (`play`), or a function (problem) that returns this
+        number. `measure` finds the records in `Run.trace`.
     checkpoint : path or str, optional
         A file to which finished runs are added; after an interruption they are not played again. Its first line is a
         hash of the texts that decide the rows: the modules of the library that compute, the executed cells or the
@@ -368,7 +372,7 @@ def monte_carlo(
     for setting, make in settings.items():
         players = dict(algorithms(setting) if callable(algorithms) else algorithms)
         of_setting = (seed, _number(setting)) if streams == "own" and by is not None else seed
-        tasks.append((players, make, of_setting, correct, measure, max_pulls))
+        tasks.append((players, make, of_setting, correct, measure, max_pulls, trace))
     played = _rows(tasks, [*settings], runs, misspecified, folder, progress, n_jobs=n_jobs, scheduler=scheduler)
     tables = []
     for setting, (players, *_), rows in zip(settings, tasks, played, strict=True):
@@ -418,7 +422,7 @@ def _rows(tasks, settings, runs, misspecified, checkpoint, progress, **where):
 
 def _key(called, setting, task, misspecified):
     """Return the key of a checkpoint: of the code that was executed, and of this call and setting."""
-    players, _, seed, _, _, max_pulls = task
+    players, _, seed, _, _, max_pulls, _ = task
     files = [getattr(make, "source", "") for make in players.values()]  # of rules that `own_rule.load` has read
     return fingerprint(called, repr(setting), [*players], seed, max_pulls, misspecified, *files)
 
@@ -433,7 +437,7 @@ def _threads():
     return ThreadpoolController()
 
 
-def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls, misspecified):
+def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls, trace, misspecified):
     """Return the numbers of the task and the run, and its rows as plain JSON values, which a checkpoint keeps."""
     whole, *of_setting = seed if isinstance(seed, tuple) else (seed,)
     problem_seed, rule_seed, reward_seed = np.random.SeedSequence(whole, spawn_key=(*of_setting, r)).spawn(3)
@@ -441,11 +445,11 @@ def one_run(task, r, algorithms, make_problem, seed, correct, measure, max_pulls
         problem = make_problem(np.random.default_rng(problem_seed)) if callable(make_problem) else make_problem
         if isinstance(correct, correct_level):
             correct.check(problem)
-        rows = []
+        rows, every = [], trace(problem) if callable(trace) else trace
         for name, make in algorithms.items():
             rule, rewards = np.random.default_rng(rule_seed), np.random.default_rng(reward_seed)
             start = perf_counter()
-            run = play(make(problem, rule), problem, rewards, max_pulls, misspecified=misspecified)
+            run = play(make(problem, rule), problem, rewards, max_pulls, misspecified=misspecified, trace=every)
             row = {"algorithm": name, "run": r, "pulls": int(run.counts.sum())}
             row |= _verdict(problem, run, correct) | {"seconds": perf_counter() - start}
             rows.append(row | ({} if measure is None else measure(problem, run)))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bandits_lib.checks import check_sigma
+from bandits_lib.checks import check_dimension, check_sigma
 from bandits_lib.numerics.kernels import kernel
 from bandits_lib.problem import LinearBandit
-from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Rule, Run, checked_batch
+from bandits_lib.protocol import NO_LIMIT, Algorithm, Loop, Rule, Run, Trace, checked_batch
 
 PACKAGE = __name__.partition(".")[0]
 OVER, CUT_OFF, PAUSED = 0, 1, 2
@@ -39,6 +39,7 @@ def play(
     max_pulls: int | None = None,
     *,
     misspecified: bool = False,
+    trace: int = 0,
 ) -> Run:
     """Return the Run of `algorithm` on `problem`, which ends when the algorithm stops, or else after `max_pulls`.
 
@@ -57,16 +58,21 @@ def play(
         deviation of each arm, or the largest for all arms, and `sigma_min` and `sigma_max` must enclose them. An upper
         bound is enough for rewards 0 and 1, whose standard deviation is sqrt(p (1 - p)), so 0.5 is always enough.
         For rewards without noise every sigma is accepted. Only the arguments of a rule made by `@rule` are checked.
+    trace : int, default 0
+        Pulls between two records (`Trace`) of a rule that pulls one by one; 0 records none. The first record is made
+        when the rule begins to pull one by one, and the last one when it stops.
 
     Returns
     -------
     Run
         `stopped` is False, and `result` None, if `max_pulls` came first. A batch that would exceed it is not pulled.
+        `trace` holds the records.
 
     Raises
     ------
     ValueError
-        For a request that is neither a Loop nor (K,) non-negative integers, and for another noise level.
+        For a request that is neither a Loop nor (K,) non-negative integers, for another noise level, and for a negative
+        `trace`.
 
     Examples
     --------
@@ -78,17 +84,22 @@ def play(
     """
     if isinstance(algorithm, Rule) and not misspecified:
         check_noise(algorithm, problem)
+    check_dimension("trace", trace, 0)
     limit = NO_LIMIT if max_pulls is None else int(max_pulls)
     counts, pulls = np.zeros(len(problem.arms), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    reply = None
+    reply = loop = None
     chunks: dict[Callable, int] = {}
+    traces: list[Trace] = []
     while True:
         try:
             request = algorithm.send(reply)
         except StopIteration as stop:
-            return Run(stop.value, counts, True)
+            if trace and loop and loop.look and not (traces and traces[-1].pulls == pulls[0]):
+                traces.append(look(loop, counts))
+            return Run(stop.value, counts, True, tuple(traces))
         if isinstance(request, Loop):
-            finished = run_loop(request, problem, rng, counts, pulls, limit, chunks)
+            loop = request
+            finished = run_loop(loop, problem, rng, counts, pulls, limit, chunks, traces, trace)
             reply = None
         else:
             batch = checked_batch(request, len(counts))
@@ -99,7 +110,7 @@ def play(
                 pulls += batch.sum()
         if not finished:
             algorithm.close()
-            return Run(None, counts, False)
+            return Run(None, counts, False, tuple(traces))
 
 
 def check_noise(rule, problem):
@@ -142,16 +153,29 @@ def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):
     return PAUSED
 
 
-def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks):
-    """Play a Loop pull by pull, in chunks; return True if `choose` ended it, False if `max_pulls` came first."""
+def run_loop(loop, problem, rng, counts, pulls, max_pulls, chunks, traces, every):
+    """Play a Loop pull by pull, in chunks; return True if `choose` ended it, False if `max_pulls` came first.
+
+    Chunks end at the pulls at which a Trace is due, `every` pulls after the last one of `traces`, and add it there.
+    """
     run = runner(loop.choose, loop.update, problem.draw)
     chunk = chunks.get(run, FIRST_CHUNK)
     while True:
-        start = perf_counter()
-        outcome = run(loop.state, problem.means, problem.sigma, rng, counts, pulls, max_pulls, pulls[0] + chunk)
+        due = NO_LIMIT
+        if every and loop.look:
+            due = traces[-1].pulls + every if traces else pulls[0]
+        ahead, start = min(chunk, due - pulls[0]), perf_counter()
+        outcome = run(loop.state, problem.means, problem.sigma, rng, counts, pulls, max_pulls, pulls[0] + ahead)
         if outcome != PAUSED:
             return outcome == OVER
-        chunk = chunks[run] = next_chunk(chunk, perf_counter() - start)
+        chunk = chunks[run] = next_chunk(ahead, perf_counter() - start)
+        if pulls[0] >= due:
+            traces.append(look(loop, counts))
+
+
+def look(loop, counts):
+    """Return the Trace of a Loop at this moment."""
+    return Trace(int(counts.sum()), counts.copy(), *loop.look(loop.state))
 
 
 def next_chunk(chunk, seconds):

@@ -120,8 +120,8 @@ def as_published(problem, rng, budget, delta, sigma, ridge=1e-8):
 )
 def test_formula_code_pulls_what_the_published_code_pulls(problem, seed):
     sigma = problem.sigma[0]
-    rule = lingape_budget(problem.arms, budget=200, delta=0.4, sigma=sigma, formula="code", trace=50)
-    run = play(rule, problem, np.random.default_rng(seed))
+    rule = lingape_budget(problem.arms, budget=200, delta=0.4, sigma=sigma, formula="code")
+    run = play(rule, problem, np.random.default_rng(seed), trace=50)
     counts, leader = as_published(problem, np.random.default_rng(seed), 200, 0.4, sigma)
     np.testing.assert_array_equal(run.counts, counts)
     assert run.result.recommendation == leader

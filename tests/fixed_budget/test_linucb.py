@@ -92,15 +92,6 @@ def test_a_shared_regression_finds_what_a_disjoint_one_cannot():
     assert rates[0] - rates[1] > 4 * np.sqrt(0.5 / 200)
 
 
-def test_looks_change_nothing():
-    problem = PROBLEMS["adaptive"]
-    plain = play(linucb(problem.arms, budget=100, sigma=problem.sigma), problem, np.random.default_rng(0))
-    looked = play(linucb(problem.arms, budget=100, sigma=problem.sigma, trace=30), problem, np.random.default_rng(0))
-    np.testing.assert_array_equal(plain.counts, looked.counts)
-    assert [look.pulls for look in looked.result.history] == [30, 60, 90] and plain.result.history == ()
-    assert all(look.counts.sum() == look.pulls and look.threshold == np.inf for look in looked.result.history)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

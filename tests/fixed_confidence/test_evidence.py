@@ -19,7 +19,7 @@ def test_a_pull_that_cancels_what_was_known_is_inverted_afresh():
     """Two nearly parallel first arms: A^-1 is of order 1e10 until the third is pulled, and then of order 1."""
     angles = np.array([1.0, 1.0 + 1e-5, 1.0 + np.pi / 2])
     arms = np.column_stack([np.cos(angles), np.sin(angles)])
-    start = Opening(arms, arms, np.array([0, 1]), np.array([1, 1, 0]), c=5e-11, axes=np.eye(2))
+    start = Opening(arms, arms, np.array([0, 1]), np.array([1, 1, 0]), c=5e-11)
     sums = np.array([0.3, 0.4, 0.0])
     evidence = begin(start, Sample(start.counts, sums, sums**2), check_stopping(delta=0.1, sigma=1.0))
     assert evidence.inverse.max() > 1e9

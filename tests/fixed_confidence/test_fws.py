@@ -32,13 +32,6 @@ def test_exploration_is_forced_at_perfect_squares():
     assert (first.counts == 1).all()
 
 
-def test_looks_are_taken_every_trace_pulls_and_change_nothing():
-    problem = PROBLEMS["benchmark"]
-    plain, looked = (play(fws(problem.arms, delta=0.05, trace=n), problem, np.random.default_rng(0)) for n in (0, 50))
-    assert (plain.counts == looked.counts).all() and plain.result.history == ()
-    assert [look.pulls for look in looked.result.history[:3]] == [4, 54, 104]
-
-
 def test_pulls_approach_what_the_lower_bound_asks_at_this_threshold():
     """N / (T* beta) tends to 1 as delta falls."""
     problem = PROBLEMS["benchmark"]

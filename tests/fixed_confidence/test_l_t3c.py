@@ -48,16 +48,6 @@ def test_only_the_sampled_leader_draws():
     assert (one.counts != other.counts).any()
 
 
-def test_looks_are_taken_every_trace_pulls_and_change_nothing():
-    problem = PROBLEMS["benchmark"]
-    plain, looked = (
-        play(l_t3c(problem.arms, delta=1e-9, trace=n, rng=np.random.default_rng(5)), problem, np.random.default_rng(0))
-        for n in (0, 50)
-    )
-    assert (plain.counts == looked.counts).all() and plain.result.history == ()
-    assert [look.pulls for look in looked.result.history[:3]] == [4, 54, 104]
-
-
 @pytest.mark.parametrize("leader", ["sample", "best"])
 def test_pulls_are_near_what_the_lower_bound_asks_at_this_threshold(leader):
     """N / (T* beta); no proof says that it tends to 1."""

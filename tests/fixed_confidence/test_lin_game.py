@@ -50,17 +50,6 @@ def test_the_table_of_learners_grows(monkeypatch):
     np.testing.assert_array_equal(before.counts, after.counts)
 
 
-def test_looks_are_taken_every_trace_pulls_and_change_nothing():
-    problem = PROBLEMS["benchmark"]
-    plain, looked = (
-        play(lin_game(problem.arms, delta=0.05, trace=n), problem, np.random.default_rng(0)) for n in (0, 50)
-    )
-    assert (plain.counts == looked.counts).all() and plain.result.history == ()
-    looks = looked.result.history
-    assert [look.pulls for look in looks[:3]] == [4, 54, 104]
-    assert all(look.statistic <= look.threshold for look in looks[:-1])
-
-
 def test_pulls_approach_what_the_lower_bound_asks_at_this_threshold():
     """N / (T* beta) tends to 1 as delta falls."""
     problem = PROBLEMS["benchmark"]

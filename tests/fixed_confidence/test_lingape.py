@@ -1,4 +1,4 @@
-"""LinGapE: looks, the table of allocations, epsilon. Its pulls are checked in plain/ and in design/test_gaps.py."""
+"""LinGapE: the table of allocations, epsilon. Its pulls are checked in plain/ and in design/test_gaps.py."""
 
 import numpy as np
 
@@ -10,16 +10,6 @@ PROBLEMS = {
     "benchmark": instances.benchmark(4, angle=0.3),
     "sphere": instances.sphere(25, np.random.default_rng(1), d=3),
 }
-
-
-def test_looks_are_taken_every_trace_pulls_and_change_nothing():
-    problem = PROBLEMS["benchmark"]
-    plain = play(lingape(problem.arms, delta=0.05, theta_bound=2.0), problem, np.random.default_rng(0))
-    looked = play(lingape(problem.arms, delta=0.05, theta_bound=2.0, trace=100), problem, np.random.default_rng(0))
-    assert (plain.counts == looked.counts).all() and plain.result.history == ()
-    looks = looked.result.history
-    assert [look.pulls for look in looks[:3]] == [5, 105, 205] and looks[-1].counts.sum() == looks[-1].pulls
-    assert all(look.statistic < look.threshold for look in looks[:-1])
 
 
 def test_the_table_of_allocations_grows(monkeypatch):

@@ -186,15 +186,6 @@ def test_an_understated_sigma_errs_more_often_than_delta():
     assert error_rate(0.2) > DELTA + 4 * np.sqrt(DELTA * (1 - DELTA) / 400)
 
 
-def test_looks_change_nothing():
-    rules = [sphere_track_and_stop(3, epsilon=0.1, delta=0.1, trace=trace) for trace in (0, 100)]
-    plain, looked = (play(rule, on_axis(3), np.random.default_rng(0)) for rule in rules)
-    assert (plain.counts == looked.counts).all() and plain.result.history == ()
-    looks = looked.result.history
-    assert [look.pulls for look in looks[:3]] == [102, 204, 306]
-    assert all(look.statistic < look.threshold for look in looks[:-1])
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -1,14 +1,16 @@
 """The stopping rule that all tracking rules share: statistic, thresholds, and the pull at which it stops."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
 from bandits_lib import LinearBandit, Sample, glr, instances, play
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.glr import begin, check_stopping, look, opening, stopped, tell
+from bandits_lib.glr import begin, check_stopping, opening, stopped, tell
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import Loop, Result, one_pull
+from bandits_lib.protocol import Loop, Result, Trace, one_pull
 
 
 def begun(problem, rng, initial="spanning", **options):
@@ -59,6 +61,10 @@ def test_the_statistic_is_the_generalised_likelihood_ratio(seed):
     assert seen.leader == int(np.argmax(expected))
 
 
+def look(evidence):
+    return Trace(0, evidence.counts, *glr.look(SimpleNamespace(evidence=evidence)))
+
+
 def slow_statistic(items, information, theta):
     values = items @ theta
     leader = argmax(values)
@@ -80,16 +86,16 @@ def test_a_thousand_pulls_leave_no_rounding_errors(initial):
         assert shown.statistic == pytest.approx(slow_statistic(problem.arms, information, theta), rel=1e-6)
 
 
-def test_a_look_and_the_opening_sample_stay_as_they_were_when_more_is_told():
+def test_the_opening_sample_stays_as_it_was_when_more_is_told():
     problem, rng = instances.benchmark(3), np.random.default_rng(0)
     start = opening(problem.arms, problem.items)
     sample = problem.pull(start.counts, rng)
     evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
-    seen, before = look(evidence), start.counts.copy()
+    before = start.counts.copy()
     tell(evidence, 1, 0.5)
-    np.testing.assert_array_equal(seen.counts, before)
+    np.testing.assert_array_equal(start.counts, before)
     np.testing.assert_array_equal(sample.counts, before)
-    assert seen.pulls == before.sum() == look(evidence).pulls - 1
+    assert evidence.counts.sum() == evidence.now.pulls == before.sum() + 1
 
 
 def test_a_rule_that_stops_leaves_a_mark():

@@ -23,7 +23,7 @@ from bandits_lab.lab import ReplayWarning
 from bandits_lib import Result, Sample, rule
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.files import append, locked
-from bandits_lib.fixed_confidence import rage
+from bandits_lib.fixed_confidence import fws, rage
 
 ARMS = np.array([[1.0, 0.0], [0.3, 0.7], [np.pi, 1e-3]])
 
@@ -510,6 +510,8 @@ def test_an_argument_that_a_rule_has_no_more_is_no_difference_at_the_value_by_wh
     assert differences(Experiment("rage", here.arguments | older), here) == []
     halving = Experiment("rage", here.arguments | older | {"rule": "halving"})
     assert differences(halving, here) == ["rule is halving in the log and widths here"]
+    single = identify(fws(ARMS, delta=0.1))
+    assert differences(Experiment("fws", single.arguments | {"history": None, "trace": 0}), single) == []
     Lab(rage(ARMS, delta=0.1)).save(tmp_path / "log.csv")
     text = (tmp_path / "log.csv").read_text()
     (tmp_path / "log.csv").write_text(text.replace("# delta", '# rule = "widths"\n# delta'))

@@ -67,7 +67,7 @@ def test_an_edit_of_another_file_is_seen(copy, tmp_path):
 def test_no_kernel_takes_a_constant_from_a_file_that_is_not_hashed():
     """numba compiles imported constants in; functions that are not kernels cannot be compiled in."""
     hashed = {".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in kernel_cache.kernel_files()}
-    assert {"bandits_lib.likelihood_ratio", "bandits_lib.simulate.play", "bandits_lib.numerics.ties"} <= hashed
+    assert {"bandits_lib.glr", "bandits_lib.simulate.play", "bandits_lib.numerics.ties"} <= hashed
     for file in kernel_cache.kernel_files():
         nodes = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
         for node in nodes:
@@ -76,9 +76,7 @@ def test_no_kernel_takes_a_constant_from_a_file_that_is_not_hashed():
                 assert all(callable(value) or ismodule(value) or value is None for value in values), (file, node.module)
 
 
-@pytest.mark.parametrize(
-    "file, counts", [("figures/style.py", False), ("papers/fiez2019.py", False), ("likelihood_ratio.py", True)]
-)
+@pytest.mark.parametrize("file, counts", [("figures/style.py", False), ("papers/fiez2019.py", False), ("glr.py", True)])
 def test_only_edits_of_hashed_files_need_another_folder(copy, tmp_path, file, counts):
     before = where(copy, NUMBA_CACHE_DIR=str(tmp_path))
     with open(copy / file, "a") as edited:

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from bandits_lib import LinearBandit, Result, instances, monte_carlo, summary
-from bandits_lib.fixed_confidence import rage, xy_oracle
+from bandits_lib.fixed_confidence import fws, rage, xy_oracle
 from bandits_lib.simulate import fingerprint
 from bandits_lib.simulate.intervals import mean_pulls, mean_ratio, student_interval, wilson_interval
 from bandits_lib.simulate.monte_carlo import _number, best_item, correct_level, correct_sphere, sphere_regret
@@ -439,3 +439,12 @@ def test_level_sets_are_right_when_every_item_is_on_its_side():
     assert not right(problem, np.array([False, True, False])) and not right(problem, np.array([True, True, True]))
     with pytest.raises(ValueError, match="threshold 0.5 is the value of item 1"):
         correct_level(0.5).check(problem)
+
+
+def test_records_reach_measure_and_their_distance_may_depend_on_the_problem():
+    players = {"fws": lambda problem, rng: fws(problem.arms, delta=0.05)}
+    worlds = {d: instances.benchmark(d, angle=0.5) for d in (2, 3)}
+    between = {"measure": lambda problem, run: {"between": run.trace[1].pulls - run.trace[0].pulls}}
+    found = [monte_carlo(players, worlds, by="d", runs=1, trace=n, **between)["between"].tolist()
+             for n in (7, lambda problem: 10 * problem.arms.shape[1])]  # fmt: skip
+    assert found == [[7, 7], [20, 30]]

@@ -13,7 +13,7 @@ from numba import njit
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib import problem as problem_module
 from bandits_lib.fixed_budget import gse, linucb
-from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
+from bandits_lib.fixed_confidence import bounded_rage, fws, h_rage, rage
 from bandits_lib.protocol import Loop, unroll
 from bandits_lib.simulate import play as loops
 
@@ -36,6 +36,21 @@ def played(name, monkeypatch, chunk):
 def test_pulls_do_not_depend_on_where_chunks_end(name, monkeypatch):
     whole = played(name, monkeypatch, 10**6)
     assert all(played(name, monkeypatch, chunk) == whole for chunk in (1, 7, None))
+
+
+def test_a_run_that_is_cut_off_keeps_its_records():
+    """They begin with the first single pull: before any pull (linucb), or after one pull of each of d arms (fws)."""
+    problem = instances.benchmark(3, angle=0.1)
+    for rule, first in ((linucb(problem.arms, budget=1_000), 0), (fws(problem.arms, delta=1e-9), 3)):
+        run = play(rule, problem, np.random.default_rng(0), max_pulls=100, trace=30)
+        assert run.result is None and [entry.pulls for entry in run.trace] == list(range(first, 101, 30))
+    with pytest.raises(ValueError, match="trace must be an integer of at least 0; got -1"):
+        play(linucb(problem.arms, budget=100), problem, np.random.default_rng(0), trace=-1)
+
+
+def test_a_loop_without_a_look_leaves_no_record():
+    run = play(crawling(), LinearBandit(np.eye(2), theta=[0.0, 0.0]), np.random.default_rng(0), 100, trace=10)
+    assert run.counts.sum() == 100 and run.trace == ()
 
 
 @pytest.mark.parametrize(("seconds", "after"), [(1e-7, 16_000), (0.05, 2_000), (0.1, 1_000), (1.0, 100), (1e6, 1)])
@@ -82,7 +97,7 @@ import pickle, sys
 import numpy as np
 from bandits_lib import play
 from bandits_lib.fixed_budget import gse, linucb
-from bandits_lib.fixed_confidence import bounded_rage, h_rage, rage
+from bandits_lib.fixed_confidence import bounded_rage, fws, h_rage, rage
 from bandits_lib.simulate import play as loops
 problem = pickle.load(sys.stdin.buffer)
 play(linucb(problem.arms, budget=50), problem, np.random.default_rng(0))

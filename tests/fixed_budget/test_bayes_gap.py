@@ -1,4 +1,4 @@
-"""BayesGap: the compiled loop pulls what a plain-numpy twin pulls; each difference between paper and code is seen."""
+"""BayesGap: kernels, priors and epsilon against the plain rule; each difference between paper and code is seen."""
 
 import numpy as np
 import pytest
@@ -6,96 +6,85 @@ import pytest
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.fixed_budget import bayes_gap
 from bandits_lib.fixed_budget.bayes_gap import covariance_of
-from bandits_lib.numerics.ties import TIE, argmax
-
-
-def features(arms, kernel, length, formula):
-    """Rows whose inner products are the kernel, from its eigenvectors, as the published code makes them."""
-    if kernel == "linear":
-        return arms
-    distance = np.sqrt(((arms[:, None] - arms[None]) ** 2).sum(axis=2))
-    near = np.sqrt(3) * distance / length
-    gram = np.exp(-(distance**2) / length) if kernel == "exponential" else (1 + near) * np.exp(-near)
-    if kernel == "matern" and formula == "code":
-        return gram
-    values, vectors = (np.linalg.eig if formula == "code" else np.linalg.eigh)(gram)
-    kept = values > 1e-10
-    return vectors[:, kept] * np.sqrt(values[kept])
-
-
-def twin(problem, rng, budget, sigma, kernel="linear", length=None, eta=50.0, epsilon=0.0, formula="paper"):
-    """BayesGap in plain numpy: Bayesian regression on the features, solved afresh at every pull."""
-    rows, K = features(problem.arms, kernel, length, formula), len(problem.arms)
-    power, code = (2, True) if formula == "code" else (1, False)
-    kappa = (1 / (rows**2).sum(axis=1)).sum()
-    counts = np.ones(K, dtype=np.int64)
-    sums = problem.pull(counts, rng).sums
-    best, answer, indices = np.inf, -1, []
-    while True:
-        posterior = np.linalg.inv((rows.T * counts) @ rows / sigma**2 + np.eye(rows.shape[1]) / eta**2)
-        mean = rows @ posterior @ rows.T @ sums / sigma**2
-        s = np.sqrt(np.einsum("kd,de,ke->k", rows, posterior, rows)) ** power
-        rivals = np.where(np.eye(K, dtype=bool), -np.inf, mean + 3 * s)
-        gaps = np.maximum(rivals.max(axis=1) - (mean - 3 * s), 1e-6)
-        share = np.maximum((gaps + epsilon) / 2, epsilon)
-        beta = ((budget - K) / sigma**2 + kappa / eta**2) / (4 * (share if code else share**-2).sum())
-        beta = beta if code else np.sqrt(beta)
-        upper, lower = mean + beta * s, mean - beta * s
-        index = np.where(np.eye(K, dtype=bool), -np.inf, upper).max(axis=1) - lower
-        J = argmax(-index)
-        j = argmax(np.where(np.arange(K) == J, -np.inf, upper))
-        if index[J] < best - TIE * abs(best) or answer < 0:
-            best, answer = index[J], J
-        indices.append(index[J])
-        if counts.sum() == budget:
-            return counts, int(answer), indices
-        arm = j if s[j] > s[J] * (1 + TIE) else J
-        counts[arm] += 1
-        sums[arm] += problem.means[arm] + problem.sigma[arm] * rng.standard_normal()
-
+from bandits_lib.plain.bayes_gap import bayes_gap as plain
 
 ADAPTIVE = instances.benchmark(5, angle=0.1, scale=1.0, sigma=np.sqrt(10))
 SPHERE = instances.sphere(20, np.random.default_rng(1), d=4, mix=0.01, sigma=np.sqrt(10))
+
+
+def features(arms, kernel):
+    """Rows whose inner products are the kernel: BayesGap with that kernel is the linear one on these."""
+    values, vectors = np.linalg.eigh(covariance_of(arms, *kernel))
+    return vectors[:, values > 1e-10] * np.sqrt(values[values > 1e-10])
+
+
+def exponential(arms, length):
+    return np.exp(-((arms[:, None] - arms) ** 2).sum(axis=2) / length)
+
+
+def matern(arms, length):
+    near = np.sqrt(3 * ((arms[:, None] - arms) ** 2).sum(axis=2)) / length
+    return (1 + near) * np.exp(-near)
+
+
+@pytest.mark.parametrize("kernel", [exponential, matern])
+@pytest.mark.parametrize("length", [1e-3, 0.5, 10.0])
+def test_the_kernels_are_those_of_the_docstring(kernel, length):
+    for arms in (ADAPTIVE.arms, SPHERE.arms):
+        np.testing.assert_allclose(covariance_of(arms, kernel.__name__, length), kernel(arms, length), atol=1e-14)
+
+
 SETTINGS = {
-    "linear": {},
-    "exponential": {"kernel": "exponential", "length": 0.5},
-    "independent arms": {"kernel": "exponential", "length": 1e-3},
-    "matern": {"kernel": "matern", "length": 10.0},
-    "linear, code": {"formula": "code"},
-    "exponential, code": {"kernel": "exponential", "length": 0.5, "formula": "code"},
-    "matern, code": {"kernel": "matern", "length": 2.0, "formula": "code"},
-    "epsilon": {"epsilon": 0.1},
-    "prior": {"eta": 1.0},
+    "exponential": (("exponential", 0.5), {}),
+    "independent arms": (("exponential", 1e-3), {}),
+    "matern": (("matern", 10.0), {}),
+    "epsilon": (("linear", None), {"epsilon": 0.1}),
+    "prior": (("linear", None), {"eta": 1.0}),
 }
 
 
-PAIRS = {
-    f"{place}, {name}": (problem, options)
-    for place, problem in {"adaptive": ADAPTIVE, "sphere": SPHERE}.items()
-    for name, options in SETTINGS.items()
-    if (place, name) != ("adaptive", "exponential, code")  # its eigenvalues are equal: the next tests
-}
-
-
-@pytest.mark.parametrize(("problem", "options"), PAIRS.values(), ids=PAIRS.keys())
-def test_the_compiled_loop_pulls_what_the_twin_pulls(problem, options):
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("problem", [ADAPTIVE, SPHERE], ids=["adaptive", "sphere"])
+def test_the_pulls_are_those_of_the_plain_rule_on_the_kernel_s_features(problem, name):
+    (kernel, length), told = SETTINGS[name]
+    told = told | {"budget": 150, "sigma": np.sqrt(10)}
     for seed in range(2):
-        rule = bayes_gap(problem.arms, budget=150, sigma=np.sqrt(10), **options)
+        run, slow = (
+            play(rule, problem, np.random.default_rng(seed))
+            for rule in (
+                bayes_gap(problem.arms, kernel=kernel, length=length, **told),
+                plain(features(problem.arms, (kernel, length)), **told),
+            )
+        )
+        np.testing.assert_array_equal(run.counts, slow.counts)
+        assert run.result.recommendation == slow.result.recommendation
+
+
+MATERN, EXPONENTIAL = {"kernel": "matern", "length": 2.0}, {"kernel": "exponential", "length": 0.5}
+FEW = LinearBandit(SPHERE.arms[:8], theta=SPHERE.theta, sigma=np.sqrt(10))
+PUBLISHED = {  # problem, kernel, pulls and answer of two runs
+    "linear": (ADAPTIVE, {}, [([70, 2, 6, 3, 1, 68], 2), ([71, 17, 3, 1, 3, 55], 1)]),
+    "matern": (ADAPTIVE, MATERN, [([71, 2, 6, 3, 1, 67], 2), ([69, 7, 2, 1, 8, 63], 4)]),
+    "exponential": (FEW, EXPONENTIAL, [([69, 1, 2, 1, 1, 4, 3, 69], 7), ([52, 12, 17, 1, 11, 5, 1, 51], 7)]),
+    "matern, sphere": (FEW, MATERN, [([68, 1, 2, 2, 1, 2, 7, 67], 7), ([44, 43, 27, 1, 24, 5, 1, 5], 0)]),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_published_formula_pulls_these_arms(name):
+    """Recorded from the published formulas, solved afresh at every pull: variances in place of standard deviations."""
+    problem, kernel, expected = PUBLISHED[name]
+    for seed, told in enumerate(expected):
+        rule = bayes_gap(problem.arms, budget=150, sigma=np.sqrt(10), formula="code", **kernel)
         run = play(rule, problem, np.random.default_rng(seed))
-        counts, answer, _ = twin(problem, np.random.default_rng(seed), 150, np.sqrt(10), **options)
-        np.testing.assert_array_equal(run.counts, counts)
-        assert run.result.recommendation == answer
+        assert (run.counts.tolist(), run.result.recommendation) == told
 
 
 def test_the_posterior_is_still_exact_after_thousands_of_pulls():
-    rule = bayes_gap(ADAPTIVE.arms, budget=2_900, sigma=np.sqrt(10))
-    run = play(rule, ADAPTIVE, np.random.default_rng(0), trace=100)
-    counts, answer, indices = twin(ADAPTIVE, np.random.default_rng(0), 2_900, np.sqrt(10))
-    np.testing.assert_array_equal(run.counts, counts)
-    assert run.result.recommendation == answer
-    *looks, _ = run.trace
-    assert [look.pulls for look in looks[:3]] == [6, 106, 206]
-    np.testing.assert_allclose([-look.statistic for look in looks], indices[::100][: len(looks)], rtol=1e-8)
+    told = {"budget": 2_900, "sigma": np.sqrt(10)}
+    run, slow = (play(rule(ADAPTIVE.arms, **told), ADAPTIVE, np.random.default_rng(0)) for rule in (bayes_gap, plain))
+    np.testing.assert_array_equal(run.counts, slow.counts)
+    assert run.result.recommendation == slow.result.recommendation
 
 
 def test_exactly_the_budget_is_pulled_and_every_arm_once_at_least():

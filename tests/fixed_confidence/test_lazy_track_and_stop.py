@@ -1,4 +1,4 @@
-"""Lazy Track-and-Stop: its options against a plain-numpy twin, it tracks, and it errs rarely enough."""
+"""Lazy Track-and-Stop: when it computes allocations, how it tracks them, and that it errs rarely enough."""
 
 import sys
 from functools import partial
@@ -9,101 +9,45 @@ from scipy import stats
 
 from bandits_lab import Lab
 from bandits_lib import LinearBandit, complexity, instances, monte_carlo, play
-from bandits_lib.design import design_value, frank_wolfe_design, xy_design
+from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.glr import opening
-from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import total
 
-
-def plug_in(arms, items, theta):
-    """Directions (best - z) / gap whose XY-design is optimal for theta; None if the best is not unique."""
-    best = argmax(items @ theta)
-    y = items[best] - np.delete(items, best, axis=0)
-    return None if (y @ theta <= 0).any() else y / (y @ theta)[:, None]
-
-
-def twin(problem, rng, delta, times, solved, averaging=True, u=1.0, union=False, slack=1e-3):
-    """Algorithm 1 in plain numpy, everything computed afresh at every pull: counts and recommendation.
-
-    solved : the allocations that the rule computed, in turn. An optimum need not be unique, and rounding errors may
-    choose another: so they are taken over, once they are seen to be optimal for the twin's own estimate.
-    """
-    arms, items = problem.arms, problem.items
-    K, d = arms.shape
-    first = opening(arms, items).first
-    counts = np.bincount(first, minlength=K)
-    sums = problem.pull(counts, rng).sums
-    c = np.linalg.eigvalsh(arms[first].T @ arms[first])[0]
-    w = counts / d
-    drawn, t, turn, solved = w * d, d, 0, iter(solved)
-    while True:
-        information = (arms.T * counts) @ arms
-        theta = np.linalg.solve(information, arms.T @ sums)
-        best = argmax(items @ theta)
-        y = items[best] - np.delete(items, best, axis=0)
-        z = ((y @ theta) ** 2 / (2 * np.einsum("nd,dn->n", y, np.linalg.solve(information, y.T)))).min()
-        logdet = np.linalg.slogdet(information / (u * c) + np.eye(d))[1]
-        if z > (1 + u) * (logdet / 2 + np.log((np.pi * t) ** 2 / 6 if union else 1) - np.log(delta)):
-            return counts, int(best)
-        if t in times and (y := plug_in(arms, items, theta)) is not None:
-            drawn, w = drawn - w, next(solved)
-            assert design_value(arms, w, y) <= (1 + slack) * xy_design(arms, y).value
-            drawn = drawn + w
-        if np.linalg.eigvalsh(information)[0] < c * np.sqrt(t / d) * (1 - 1e-9):
-            arm, turn = first[turn], (turn + 1) % d
-        else:
-            target = drawn if averaging else t * w
-            arm = argmax(np.where(target > 0, t + target - counts, -np.inf))
-        counts[arm] += 1
-        sums[arm] += problem.means[arm] + rng.standard_normal()
-        t, drawn = t + 1, drawn + w
-
-
-DOUBLING = {2**k for k in range(20)}
 EASY = LinearBandit(instances.sphere(25, np.random.default_rng(1), d=3).arms, theta=[2.0, 1.0, 0.0])
-PROBLEMS = {
-    "benchmark": instances.benchmark(4, angle=0.5),
-    "sphere": EASY,
-    "items": LinearBandit(np.eye(3), items=[[1.0, 0.2, 0.0], [0.3, 1.0, 0.4], [0.5, 0.5, 1.0]], theta=[1.5, 0.2, 0.1]),
-}
 
 
-OPTIONS = [
-    {"averaging": False, "update": 7},
-    {"update": [2, 16, 4, 256, 2**16, 2**64]},
-    {"u": 0.1, "delta_schedule": "union"},
-    {"design": "frank_wolfe"},
-    {"design": "frank_wolfe", "warm_start": False, "averaging": False},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_compiled_loop_pulls_what_the_twin_pulls(name, options, monkeypatch):
-    problem, solved = PROBLEMS[name], []
+def updates(monkeypatch, problem, **options):
+    """Pulls of a run, and (arms, directions, options, design) of each design that it computed."""
+    solved, module = [], sys.modules[lazy_track_and_stop.__module__]
     for solver in (xy_design, frank_wolfe_design):
-        kept = partial(keep, solver, solved)
-        monkeypatch.setattr(sys.modules[lazy_track_and_stop.__module__], solver.__name__, kept)
-    own = {key: options[key] for key in ("averaging", "u") if key in options}
-    update = options.get("update", DOUBLING)
-    own["times"] = set(range(1, 10**5, update) if isinstance(update, int) else update)
-    own["union"] = options.get("delta_schedule") == "union"
-    own["slack"] = 2e-3 if "design" not in options else 0.5
-    for seed in range(2):
-        solved.clear()
-        rule = lazy_track_and_stop(problem.arms, problem.items, delta=0.1, **options)
-        run = play(rule, problem, np.random.default_rng(seed))
-        counts, best = twin(problem, np.random.default_rng(seed), 0.1, solved=solved, **own)
-        np.testing.assert_array_equal(run.counts, counts)
-        assert run.result.recommendation == best
-    assert run.counts.sum() > 60 and len(solved) > 1
+        monkeypatch.setattr(module, solver.__name__, partial(keep, solver, solved))
+    run = play(lazy_track_and_stop(problem.arms, delta=0.1, **options), problem, np.random.default_rng(0))
+    return run.counts.sum(), solved
 
 
-def keep(solver, solved, *args, **kwargs):
-    design = solver(*args, **kwargs)
-    solved.append(design.weights)
-    return design
+def keep(solver, solved, arms, directions, **options):
+    solved.append((arms, directions, options, solver(arms, directions, **options)))
+    return solved[-1][-1]
+
+
+@pytest.mark.parametrize("averaging", [True, False])
+@pytest.mark.parametrize(
+    ("update", "times"),
+    [("doubling", [2**k for k in range(2, 20)]), (7, range(8, 10**6, 7)), ([2, 16, 4, 2**64], [4, 16])],
+    ids=["doubling", "every 7", "list"],
+)
+def test_the_allocation_is_computed_anew_at_the_times_given(monkeypatch, update, times, averaging):
+    pulls, solved = updates(monkeypatch, EASY, update=update, averaging=averaging)
+    assert len(solved) == sum(t < pulls for t in times) > 1
+
+
+@pytest.mark.parametrize("warm_start", [True, False])
+def test_frank_wolfe_begins_at_the_allocation_before_unless_told_not_to(monkeypatch, warm_start):
+    _, solved = updates(monkeypatch, EASY, design="frank_wolfe", warm_start=warm_start)
+    for (*_, options, _), (*_, before) in zip(solved[1:], solved, strict=False):
+        assert np.array_equal(options.get("start"), before.weights) == warm_start
+    for arms, directions, _, design in solved:
+        assert design.value <= 1.5 * xy_design(arms, directions).value
+    assert len(solved) > 2
 
 
 # ---- what it tracks

@@ -50,10 +50,13 @@ def head_features(n=2000, d=15):
 # ---- the published ways
 
 
-def xy_frank_wolfe(arms):
-    """All differences formed; step 2/(k+2); stops when the weights move by less than 1 %; weights below 1e-5 go."""
-    i, j = np.triu_indices(len(arms), 1)
-    directions = arms[i] - arms[j]
+def all_differences(items):
+    i, j = np.triu_indices(len(items), 1)
+    return items[i] - items[j]
+
+
+def xy_frank_wolfe(arms, directions):
+    """Step 2/(k+2); stops when the weights move by less than 1 %; weights below 1e-5 go."""
     weights = np.full(len(arms), 1 / len(arms))
     for k in range(1, 5001):
         inverse = np.linalg.inv((arms.T * weights) @ arms)
@@ -164,7 +167,10 @@ def xy_row(name, arms, quotation="", skip=False):
     def value(weights):
         return xy_value(arms, weights)
 
-    row(name, lambda: xy_frank_wolfe(arms), value, lambda: xy_design(arms, pairs(arms)), quotation, skip)
+    def published():
+        return xy_frank_wolfe(arms, all_differences(arms))
+
+    row(name, published, value, lambda: xy_design(arms, pairs(arms)), quotation, skip)
 
 
 def g_row(name, arms, twin, tol, quotation="", skip=False):

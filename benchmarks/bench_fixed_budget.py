@@ -1,9 +1,9 @@
-"""Rules with a fixed budget beside plain-numpy twins of the published way.
+"""Rules with a fixed budget beside the plain rules.
 
 python benchmarks/bench_fixed_budget.py
 
-Twin and ours take turns in this process and CPU time is measured; the ratio is what counts. The published column quotes
-what the authors' code took on another machine.
+The plain rule (bandits_lib/plain) and ours take turns in this process and CPU time is measured; the ratio is what
+counts. The published column quotes what the authors' code took on another machine.
 """
 
 from time import process_time
@@ -16,6 +16,10 @@ from bandits_lib.design import cache_clear, cache_off, g_design
 from bandits_lib.design.published_designs import fwg_design, wynn_design
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_budget.logistic import logistic_fit
+from bandits_lib.plain import gse as plain_gse
+from bandits_lib.plain.fwg import fwg
+from bandits_lib.plain.fwg import fwg_design as plain_fwg
+from bandits_lib.plain.logistic import logistic_regression
 from bandits_lib.protocol import Sample
 
 RUNS = 100
@@ -35,58 +39,23 @@ def cpu_seconds(function, *args, repeat=3):
 # --- GSE-Lin-FWG, section 8.1 of azizi2022
 
 
-def twin_fwg(arms, ridge=1e-6):
-    """FWG as published, in plain numpy: 100 steps at most, 24 step sizes, a fresh inverse for each of them."""
-    K, d = arms.shape
-    design, value = np.full(K, 1 / K), np.inf
-    for _ in range(100):
-        inverse = np.linalg.inv((arms.T * design) @ arms + ridge * np.eye(d))
-        norms = np.einsum("kd,kd->k", arms @ inverse, arms)
-        vertex = np.eye(K)[np.argmax((arms @ inverse @ arms[np.argmax(norms)]) ** 2)]
-        steps = [design + 0.75**i * (vertex - design) for i in range(24)]
-        values = [twin_value(arms, step, ridge) for step in steps]
-        if min(values) > value - 1e-6:
-            break
-        design, value = steps[int(np.argmin(values))], min(values)
-    return design
-
-
-def twin_value(arms, design, ridge):
-    inverse = np.linalg.inv((arms.T * design) @ arms + ridge * np.eye(arms.shape[1]))
-    return np.einsum("kd,kd->k", arms @ inverse, arms).max()
-
-
-def twin_gse(problem, budget, rng):
-    """GSE as published: every design anew, every share taken up, one normal number per pull."""
-    active, stages = np.arange(len(problem.arms)), int(np.ceil(np.log2(len(problem.arms))))
-    while len(active) > 1:
-        _, _, axes = np.linalg.svd(problem.arms[active], full_matrices=False)
-        arms = problem.arms[active] @ axes.T
-        counts = np.ceil(budget // stages * twin_fwg(arms)).astype(int)
-        rows = np.repeat(np.arange(len(active)), counts)
-        rewards = problem.means[active][rows] + problem.sigma[0] * rng.standard_normal(len(rows))
-        information = arms[rows].T @ arms[rows] + 1e-8 * np.eye(arms.shape[1])
-        values = arms @ np.linalg.solve(information, arms[rows].T @ rewards)
-        active = active[np.argsort(-values)[: max(1, len(active) // 2)]]
-    return int(active[0])
-
-
 def runs_of_ours(problem, budget):
     for seed in range(RUNS):
         play(gse(problem.arms, budget=budget, sigma=problem.sigma, design="fwg"), problem, np.random.default_rng(seed))
 
 
-def runs_of_twin(problem, budget):
-    for seed in range(RUNS):
-        twin_gse(problem, budget, np.random.default_rng(seed))
+def plain_runs(problem, budget, runs=5):
+    for seed in range(runs):
+        play(plain_gse.gse(problem.arms, budget, explore=fwg), problem, np.random.default_rng(seed))
 
 
 def gse_against_the_published_way():
-    yield "GSE-Lin-FWG, 8.1, K", "twin s / 100 runs", "ours s / 100 runs", "ratio", "published (other machine)"
+    yield "GSE-Lin-FWG, 8.1, K", "plain s / 100 runs", "ours s / 100 runs", "ratio", "published (other machine)"
     for K in (8, 16, 32):
         problem = instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=np.sqrt(10))
-        ours, twin = cpu_seconds(runs_of_ours, problem, 20 * K), cpu_seconds(runs_of_twin, problem, 20 * K, repeat=1)
-        yield K, twin, ours, twin / ours, "2.3 s" if K == 8 else ""
+        ours = cpu_seconds(runs_of_ours, problem, 20 * K)
+        plain = RUNS / 5 * cpu_seconds(plain_runs, problem, 20 * K, repeat=1)
+        yield K, plain, ours, plain / ours, "2.3 s" if K == 8 else ""
 
 
 def gse_by_design():
@@ -111,7 +80,7 @@ def one_run_each(problems, budget, design):
 
 def designs_against_the_published_way():
     solvers = ["fwg (grid)", "fwg", "wynn", "certified"]
-    yield "arms", "twin of fwg (grid) s", *(f"{s} {unit}" for s in solvers for unit in ("ms", "% above")), "published"
+    yield "arms", "plain fwg s", *(f"{s} {unit}" for s in solvers for unit in ("ms", "% above")), "published"
     for n, d, published in ((8, 7, ""), (64, 10, ""), (128, 10, ""), (200, 10, ".34 s to 14.8 %"), (1_000, 20, "")):
         arms = np.random.default_rng(0).standard_normal((n, d))
         yield designs_on(f"n = {n}, d = {d}", arms / np.linalg.norm(arms, axis=1, keepdims=True), published)
@@ -119,33 +88,15 @@ def designs_against_the_published_way():
 
 
 def designs_on(name, arms, published):
-    row = [name, cpu_seconds(twin_fwg, arms, repeat=1)]
+    row = [name, cpu_seconds(plain_fwg, arms, repeat=1)]
     with cache_off():
         for make in (lambda a: fwg_design(a, line_search="grid"), fwg_design, wynn_design, g_design):
             row += [1e3 * cpu_seconds(make, arms), 100 * (make(arms).value / arms.shape[1] - 1)]
     return (*row, published)
 
 
-def twin_logistic(arms, sample, ridge=1e-3):
-    """Newton's method with halved steps, in plain numpy."""
-
-    def objective(theta):
-        eta = arms @ theta
-        return sample.sums @ eta - sample.counts @ np.logaddexp(0, eta) - ridge / 2 * theta @ theta
-
-    theta = np.zeros(arms.shape[1])
-    for _ in range(100):
-        p = 1 / (1 + np.exp(-arms @ theta))
-        gradient = arms.T @ (sample.sums - sample.counts * p) - ridge * theta
-        hessian = (arms.T * (sample.counts * p * (1 - p))) @ arms + ridge * np.eye(len(theta))
-        direction = np.linalg.solve(hessian, gradient)
-        if direction @ gradient < 1e-12:
-            break
-        length = 1.0
-        while objective(theta + length * direction) < objective(theta) and length > 1e-10:
-            length /= 2
-        theta = theta + length * direction
-    return theta
+def plain_fit(arms, sample):
+    return logistic_regression(arms, sample.counts, sample.sums)
 
 
 def fits(fit, arms, samples):
@@ -153,14 +104,14 @@ def fits(fit, arms, samples):
 
 
 def logistic_against_numpy():
-    yield "logistic fit, K = 8, d", "twin us", "ours us", "ratio", "largest difference"
+    yield "logistic fit, K = 8, d", "plain us", "ours us", "ratio", "largest difference"
     for d in (5, 12):
         problem, rng = instances.logistic(d, np.random.default_rng(0)), np.random.default_rng(1)
         samples = [problem.pull(np.full(8, 5), rng) for _ in range(300)]
-        ours, twin = (cpu_seconds(fits, fit, problem.arms, samples) / 300 for fit in (logistic_fit, twin_logistic))
+        ours, plain = (cpu_seconds(fits, fit, problem.arms, samples) / 300 for fit in (logistic_fit, plain_fit))
         theta = [fit.theta_hat for fit in fits(logistic_fit, problem.arms, samples)]
-        error = np.abs(np.subtract(theta, fits(twin_logistic, problem.arms, samples))).max()
-        yield d, 1e6 * twin, 1e6 * ours, twin / ours, error
+        error = np.abs(np.subtract(theta, fits(plain_fit, problem.arms, samples))).max()
+        yield d, 1e6 * plain, 1e6 * ours, plain / ours, error
 
 
 TABLES = [

@@ -1,11 +1,11 @@
-"""Peace and BayesGap with a budget: CPU time beside plain-numpy twins of the published way.
+"""Peace and BayesGap with a budget: CPU time beside the plain rules.
 
 python benchmarks/bench_peace.py
 
-Twins are ours, written from the papers. A width is minimised the published way by Adam on softmax logits, step .01, one
-normal draw a step, 500 steps, and evaluated on 1,000 draws; the prefix is found by bisection with a full solution at
-every probe. The twin has a closed-form gradient too, so that the ratio compares solvers and not ways to differentiate.
-BayesGap's twin inverts the posterior afresh at every pull. Both sides run on the same core one after the other, in CPU
+The plain rules are those of bandits_lib/plain. Peace's minimises widths the published way: by Adam on softmax logits,
+step .01, one normal draw a step, 500 steps, and evaluated on 1,000 draws; it solves one at every probe of its
+bisection. The gradient has a closed form here, so that the ratio compares solvers and not ways to differentiate.
+BayesGap's inverts the posterior afresh at every pull. Both sides run on the same core one after the other, in CPU
 seconds; the ratio is what counts. The last column quotes azizi2022, section 8.1, another machine.
 """
 
@@ -13,18 +13,17 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from math import ceil, log2  # noqa: E402
 from time import process_time  # noqa: E402
+from types import SimpleNamespace  # noqa: E402
 
 import numpy as np  # noqa: E402
 
 from bandits_lib import instances, play  # noqa: E402
-from bandits_lib.design import round_design  # noqa: E402
 from bandits_lib.design.gaussian_width import batch, points_in, solve_width, width_and_pressures  # noqa: E402
 from bandits_lib.fixed_budget import bayes_gap, peace  # noqa: E402
-from bandits_lib.numerics.least_squares import least_squares  # noqa: E402
 from bandits_lib.numerics.span import span  # noqa: E402
-from bandits_lib.protocol import total  # noqa: E402
+from bandits_lib.plain import bayes_gap as plain_bayes_gap  # noqa: E402
+from bandits_lib.plain import peace as plain_peace  # noqa: E402
 
 SIGMA = np.sqrt(10)
 PUBLISHED = {16: "530 s", 32: "14 hours"}
@@ -35,10 +34,10 @@ def adaptive(K):
     return instances.benchmark(K - 1, angle=0.1, scale=1.0, sigma=SIGMA)
 
 
-# ---- the published ways
+# ---- the published way
 
 
-def twin_width(arms, points, rng, steps=500, draws=1_000):
+def published_width(arms, points, rng, steps=500, draws=1_000):
     """Design and squared width by single-draw Adam on softmax logits; arms (K, r), points (m, r)."""
     logits, first, second = (np.zeros(len(arms)) for _ in range(3))
     for step in range(1, steps + 1):
@@ -59,46 +58,6 @@ def twin_width(arms, points, rng, steps=500, draws=1_000):
     return weights, (np.ptp(heights, axis=0).mean() / 2) ** 2
 
 
-def twin_peace(problem, budget, rng, rewards):
-    """Peace as published, on a problem whose items are its arms."""
-    arms, active, samples = problem.arms, np.arange(len(problem.arms)), []
-    weights, gamma = twin_width(arms, arms, rng)
-    epochs = max(2, ceil(log2(gamma)))
-    for epoch in range(epochs):
-        samples.append(problem.pull(round_design(weights, budget // epochs), rewards))
-        scores = arms[active] @ least_squares(arms, total(samples)).theta_hat
-        if epoch < epochs - 1 and len(active) > 2:
-            order, limit, low, high = active[np.argsort(-scores)], max(ceil(gamma / 2), 1), 1, len(active)
-            while high - low > 1:
-                middle = (low + high) // 2
-                found, value = twin_width(arms, arms[order[:middle]], rng)
-                low, high = (middle, high) if value <= limit else (low, middle)
-            active = order[:low]
-            weights, gamma = twin_width(arms, arms[active], rng)
-        if len(active) == 1:
-            return int(active[0])
-    return int(active[np.argmax(arms[active] @ least_squares(arms, total(samples)).theta_hat)])
-
-
-def twin_bayes_gap(problem, budget):
-    """BayesGap with the linear kernel, the posterior solved afresh at every pull."""
-    arms, rng, eta = problem.arms, np.random.default_rng(0), 50.0
-    K, d = arms.shape
-    counts = np.ones(K, dtype=np.int64)
-    sums, apart = problem.pull(counts, rng).sums, np.eye(K, dtype=bool)
-    for _ in range(budget - K):
-        posterior = np.linalg.inv((arms.T * counts) @ arms / SIGMA**2 + np.eye(d) / eta**2)
-        mean, s = arms @ posterior @ arms.T @ sums / SIGMA**2, np.sqrt(np.diag(arms @ posterior @ arms.T))
-        gaps = np.where(apart, -np.inf, mean + 3 * s).max(axis=1) - (mean - 3 * s)
-        beta = np.sqrt(((budget - K) / SIGMA**2 + K / eta**2) / (4 * (np.maximum(gaps, 1e-6) / 2) ** -2.0).sum())
-        upper = mean + beta * s
-        J = np.argmin(np.where(apart, -np.inf, upper).max(axis=1) - (mean - beta * s))
-        j = np.argmax(np.where(np.arange(K) == J, -np.inf, upper))
-        arm = J if s[J] >= s[j] else j
-        counts[arm] += 1
-        sums[arm] += problem.means[arm] + SIGMA * rng.standard_normal()
-
-
 # ---- ours
 
 
@@ -107,12 +66,18 @@ def run_peace(problem, budget, seed, **options):
     return play(rule, problem, np.random.default_rng(1_000 + seed)).result.recommendation
 
 
-def run_twin_peace(problem, budget, seed):
-    twin_peace(problem, budget, np.random.default_rng(seed), np.random.default_rng(1_000 + seed))
+def published_design(arms, points, rng):
+    weights, value = published_width(arms, points, rng)
+    return SimpleNamespace(weights=weights, value=value)
 
 
-def run_bayes_gap(problem, budget):
-    play(bayes_gap(problem.arms, budget=budget, sigma=SIGMA), problem, np.random.default_rng(0))
+def run_plain_peace(problem, budget, seed):
+    plain_peace.width_design = published_design
+    play(plain_peace.peace(problem.arms, budget, np.random.default_rng(seed)), problem, np.random.default_rng(seed))
+
+
+def run_bayes_gap(rule, problem, budget):
+    play(rule(problem.arms, budget=budget, sigma=SIGMA), problem, np.random.default_rng(0))
 
 
 # ---- the tables
@@ -135,7 +100,7 @@ def per_hundred(function, problem, budget, runs, **options):
 
 def peace_table():
     print("Peace, adaptive instance, B / K = 20: CPU seconds per 100 runs")
-    print(f"{'K':>4s} {'twin':>10s} {'ours':>8s} {'ratio':>7s} {'ratio rule':>11s}  azizi2022 (quoted)")
+    print(f"{'K':>4s} {'plain':>10s} {'ours':>8s} {'ratio':>7s} {'ratio rule':>11s}  azizi2022 (quoted)")
     for K, runs, few in ((8, 100, 10), (16, 100, 5), (32, 100, 3), (64, 20, 0), (128, 20, 0)):
         problem = adaptive(K)
         run_peace(problem, 20 * K, 0)
@@ -143,14 +108,14 @@ def peace_table():
         approximate = per_hundred(run_peace, problem, 20 * K, runs, objective="ratio")
         line = f"{'-':>10s} {ours:8.1f} {'-':>7s}"
         if few:
-            twin = per_hundred(run_twin_peace, problem, 20 * K, few)
-            line = f"{twin:10.1f} {ours:8.1f} {twin / ours:7.0f}"
+            plain = per_hundred(run_plain_peace, problem, 20 * K, few)
+            line = f"{plain:10.1f} {ours:8.1f} {plain / ours:7.0f}"
         print(f"{K:4d} {line} {approximate:11.1f}  {PUBLISHED.get(K, '')}", flush=True)
 
 
 def width_table():
     print("\nOne width design, all items of the adaptive instance: CPU seconds, and the width on a common batch")
-    print(f"{'K':>4s} {'twin':>9s} {'ours':>9s} {'ratio':>7s} {'twin gamma':>11s} {'our gamma':>10s} {'bound':>8s}")
+    print(f"{'K':>4s} {'Adam':>9s} {'ours':>9s} {'ratio':>7s} {'its gamma':>11s} {'our gamma':>10s} {'bound':>8s}")
     for K in (8, 16, 32, 64, 128):
         space = span(adaptive(K).arms)
         points = points_in(space, adaptive(K).arms)
@@ -158,22 +123,22 @@ def width_table():
         design = solve_width(space.arms, points, normals)
         ours = seconds(solve_width, space.arms, points, normals)
         start = process_time()
-        weights, _ = twin_width(space.arms, points, np.random.default_rng(0))
-        twin = process_time() - start
+        weights, _ = published_width(space.arms, points, np.random.default_rng(0))
+        adam = process_time() - start
         values = [width_and_pressures(space.arms, points, judge, w)[0] ** 2 for w in (weights, design.weights)]
         bound = solve_width(space.arms, points, judge, most=100).lower_bound
-        print(f"{K:4d} {twin:9.3f} {ours:9.3f} {twin / ours:7.0f} {values[0]:11.1f} {values[1]:10.1f} {bound:8.1f}",
+        print(f"{K:4d} {adam:9.3f} {ours:9.3f} {adam / ours:7.0f} {values[0]:11.1f} {values[1]:10.1f} {bound:8.1f}",
               flush=True)  # fmt: skip
 
 
 def per_pull_table():
     print("\nPulls per CPU second, adaptive instance")
-    print(f"{'':14s} {'K':>4s} {'twin':>10s} {'ours':>12s} {'ratio':>7s}")
+    print(f"{'':14s} {'K':>4s} {'plain':>10s} {'ours':>12s} {'ratio':>7s}")
     for K in (8, 32, 128):
         problem = adaptive(K)
-        run_bayes_gap(problem, 2 * K)
-        fast = 100 * K / min(seconds(run_bayes_gap, problem, 100 * K) for _ in range(3))
-        slow = 1_000 / seconds(twin_bayes_gap, problem, K + 1_000)
+        run_bayes_gap(bayes_gap, problem, 2 * K)
+        fast = 100 * K / min(seconds(run_bayes_gap, bayes_gap, problem, 100 * K) for _ in range(3))
+        slow = 1_000 / seconds(run_bayes_gap, plain_bayes_gap.bayes_gap, problem, K + 1_000)
         print(f"{'BayesGap-Lin':14s} {K:4d} {slow:10,.0f} {fast:12,.0f} {fast / slow:7.0f}", flush=True)
 
 

@@ -1,57 +1,27 @@
-"""RAGE from end to end: beside a plain-numpy twin of the published way, with peak memory, and what drives its cost.
+"""RAGE from end to end: beside the plain rule, with peak memory, and what drives its cost.
 
 python benchmarks/bench_rage.py
 
-Twin and ours run one after the other in this process; the ratio is what counts. The published column quotes what the
-authors' code took on another machine. Peak memory is that of a fresh process, imports included.
+The plain rule (bandits_lib/plain) has the published designs here: Frank-Wolfe on all pairs, each formed. It and ours
+run one after the other in this process; the ratio is what counts. The published column quotes what the authors' code
+took on another machine. Peak memory is that of a fresh process, imports included.
 """
 
 import subprocess
 import sys
-from math import ceil, log
 from time import perf_counter
+from types import SimpleNamespace
 
 import numpy as np
+from bench_design import all_differences, xy_frank_wolfe
 from tables import show
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import cache_clear
 from bandits_lib.fixed_confidence import rage
+from bandits_lib.plain import rage as plain
 
 PUBLISHED = {"K = 1,000": "1.85 s", "K = 30,000": "needs more than 14 GB"}
-
-
-def twin(arms, delta, draw):
-    """RAGE as published, in plain numpy: all ordered pairs formed, Frank-Wolfe on them, one row per comparison."""
-    active, t = np.arange(len(arms)), 0
-    while len(active) > 1:
-        t += 1
-        k, union = len(active), 2 * len(arms) ** 2 * t**2 / delta
-        differences = (arms[active][None] - arms[active][:, None]).reshape(k * k, -1)
-        design, value = twin_design(arms, differences)
-        counts = np.round(ceil(2 * 4**t * 1.1 * value * log(union)) * design).astype(int)
-        inverse = np.linalg.pinv((arms.T * counts) @ arms)
-        theta = inverse @ (arms.T @ draw(counts))
-        widths = np.sqrt(2 * log(union) * np.einsum("nd,nd->n", differences @ inverse, differences))
-        beaten = (widths < differences @ theta).reshape(k, k).any(axis=1)
-        active = active[~beaten]
-    return int(active[0])
-
-
-def twin_design(arms, differences):
-    """Frank-Wolfe with step 2 / (k + 2), stopped at a relative step of 1 % (fiez2019, appendix F)."""
-    design = np.full(len(arms), 1 / len(arms))
-    for k in range(1, 5001):
-        inverse = np.linalg.pinv((arms.T * design) @ arms)
-        norms = np.einsum("nd,nd->n", differences @ inverse, differences)
-        y = differences[np.argmax(norms)]
-        step = -2 / (k + 2) * design
-        step[np.argmax((arms @ inverse @ y) ** 2)] += 2 / (k + 2)
-        small = np.linalg.norm(step) < 0.01 * np.linalg.norm(design)
-        design = design + step
-        if small:
-            break
-    return np.where(design < 1e-5, 0, design), norms.max()
 
 
 def seconds(function, *args, repeat=3):
@@ -69,9 +39,15 @@ def run(problem, seed=0):
     return play(rage(problem.arms, problem.items, delta=0.05), problem, np.random.default_rng(seed))
 
 
-def run_twin(problem, seed=0):
-    rng = np.random.default_rng(seed)
-    return twin(problem.arms, 0.05, lambda counts: problem.pull(counts, rng).sums)
+def run_plain(problem):
+    plain.pairs, plain.xy_design = all_differences, published_design
+    return play(plain.rage(problem.arms, problem.items, 0.05), problem, np.random.default_rng(0))
+
+
+def published_design(arms, directions):
+    weights = xy_frank_wolfe(arms, directions)
+    inverse = np.linalg.pinv((arms.T * weights) @ arms)
+    return SimpleNamespace(weights=weights, value=np.einsum("nd,nd->n", directions @ inverse, directions).max())
 
 
 def many_arms(n):
@@ -95,10 +71,10 @@ def peak_megabytes(n):
 
 
 def against_the_published_way():
-    yield ["many arms, d = 2", "twin s", "ours s", "ratio", "peak MB", "published (other machine)"]
+    yield ["many arms, d = 2", "plain s", "ours s", "ratio", "peak MB", "published (other machine)"]
     for n in (100, 300, 1_000, 10_000, 30_000):
         problem = many_arms(n)
-        theirs = seconds(run_twin, problem, repeat=1) if n <= 1_000 else np.nan
+        theirs = seconds(run_plain, problem, repeat=1) if n <= 1_000 else np.nan
         ours = seconds(run, problem)
         label = f"K = {n:,}"
         yield label, theirs, ours, theirs / ours, peak_megabytes(n), PUBLISHED.get(label, "")

@@ -11,6 +11,7 @@ from bandits_lab import Lab
 from bandits_lib import LinearBandit, complexity, instances, monte_carlo, play
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop
+from bandits_lib.protocol import total
 
 EASY = LinearBandit(instances.sphere(25, np.random.default_rng(1), d=3).arms, theta=[2.0, 1.0, 0.0])
 

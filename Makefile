@@ -42,13 +42,14 @@ verify: $(STAMP) ## play a few runs of each rule at the papers' scale, and compa
 redraw: $(STAMP) ## draw published pictures again from the csv files in figures/, in seconds: FIGURE=fiez2019/1a
 	$(PY) notebooks/run.py redraw '$(FIGURE)'
 
+PACKAGES = bandits_lib bandits_lab bandits_companion
 PYTEST = $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env --nbval-cell-timeout 600
 
 test: $(STAMP) ## the tests that every change needs, and every notebook compared with its fresh outputs: [ARGS="-k rage"]
-	$(PYTEST) -m 'not slow' notebooks tests $(ARGS)
+	$(PYTEST) -m 'not slow' notebooks tests $(PACKAGES) $(ARGS)
 
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
-	$(PYTEST) notebooks tests $(ARGS)
+	$(PYTEST) notebooks tests $(PACKAGES) $(ARGS)
 
 lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: changes there do not change the repository
 	$(PY) notebooks/run.py lab
@@ -65,10 +66,12 @@ book: $(STAMP)  ## build a static site of the executed notebooks, figures, ledge
 notebooks: $(STAMP) ## re-execute the committed notebooks in place, without timing metadata: [ONLY="name ..."]
 	$(PY) notebooks/run.py notebooks $(ONLY)
 
-lint: $(STAMP) ## ruff and mypy
+lint: $(STAMP) ## ruff, mypy, import-linter and numpydoc
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	.venv/bin/lint-imports
+	$(PY) -m numpydoc lint $$(find $(PACKAGES) -name '*.py')
 
 clean: ## remove what was built; .venv, figures/ and the checkpoints of long runs stay
 	rm -rf .numba_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks

@@ -5,11 +5,14 @@ The environment comes before NumPy is imported; kernels inherit it.
 
 import os
 
+import pytest
+
 for library in ("OPENBLAS_NUM", "OMP_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
     os.environ.setdefault(f"{library}_THREADS", "1")
 os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell was told
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
 
+collect_ignore_glob = ["*conftest.py", "notebooks/*.py"]  # --doctest-modules would import them as modules
 SECOND_TIER = {"site", "records", "quarters", "solve"}  # fixtures that take long: what uses one is marked slow
 FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
 
@@ -40,3 +43,12 @@ def pytest_collection_modifyitems(config, items):
         from bandits_companion.forked_kernels import fork_kernels
 
         fork_kernels()
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(request):
+    """Examples of docstrings run in a folder of their own, where they write and find no data."""
+    if isinstance(request.node, pytest.DoctestItem):
+        folder, patch = (request.getfixturevalue(name) for name in ("tmp_path", "monkeypatch"))
+        patch.chdir(folder)
+        patch.setenv("BANDITS_DATA", str(folder))

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_contract as contract
-from reliability import record
 from scipy import stats
 
 from bandits_lib import LinearBandit, Sample, monte_carlo, summary
@@ -88,7 +87,6 @@ def allowed(runs):
 @both_tiers
 def test_error_rates_stay_below_delta(names, runs, monkeypatch):
     rates = played(names, runs, monkeypatch)
-    record("4_error_rates", rates.round({"mean": 0}).reset_index().to_dict("records"))
     assert (rates["error_rate"] <= allowed(runs)).all(), rates
 
 

@@ -279,22 +279,9 @@ def test_every_parameter_is_read_by_a_cell_or_called_unused(notebook):
         assert (name in read) != known.comment.startswith(UNUSED), name
 
 
-def test_the_tables_name_parameters_that_there_are():
-    named = [(notebook, name) for notebook, values in SMALL.items() for name in values]
-    named += [key for key in OTHER if isinstance(key, tuple)]
-    assert not [(notebook, name) for notebook, name in named if name not in PARAMETERS[notebook]]
-    assert not {key for key in OTHER if isinstance(key, str)} - {name for _, name in EACH}
-
-
 @pytest.mark.parametrize("name", [name for notebook, name in EACH if notebook == "companion_start_here"])
 def test_another_value_changes_the_start_page(name, small_run, tmp_path):
     check_that_it_moves("companion_start_here", name, small_run, tmp_path)
-
-
-def test_a_value_that_changes_nothing_is_found(monkeypatch, small_run, tmp_path):
-    monkeypatch.setitem(OTHER, ("companion_start_here", "runs"), FEW)  # its own value in the small run
-    with pytest.raises(AssertionError, match="runs = 3 changes nothing"):
-        check_that_it_moves("companion_start_here", "runs", small_run, tmp_path)
 
 
 @pytest.mark.slow

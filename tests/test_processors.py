@@ -16,7 +16,6 @@ import processors_notebooks
 import pytest
 from processors_imitated import ROOT, environment, imitations, kernels, runnable
 from processors_instances import differences
-from reliability import record
 
 NUMBER = 24
 NAMES = [name for name in imitations() if name in (*kernels(), "without-avx")]
@@ -43,14 +42,8 @@ def solve(here, tmp_path_factory):
     return solved
 
 
-@pytest.fixture(scope="module")
-def rows_seen():
-    """Rows for the table of reliability."""
-    return []
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_depends_on_the_processor(name, here, solve, rows_seen):
+def test_nothing_depends_on_the_processor(name, here, solve):
     rows, lines = here
     if name not in rows:
         pytest.skip(f"nothing to do: an imitated processor that {lines[name]}")
@@ -64,9 +57,6 @@ def test_nothing_depends_on_the_processor(name, here, solve, rows_seen):
         for kind, part, _ in differences(one, other)
     ]
     results = sum(len(parts) for _, kinds in found for parts in kinds.values())
-    row = {f"against {reference}": name, "instances": len(found), "results": results, "differ": len(differing)}
-    rows_seen.append(row)
-    record("5_processors", rows_seen)
     assert not differing, f"{len(differing)} of {results} differ:\n" + "\n".join(differing)
 
 

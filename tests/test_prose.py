@@ -67,10 +67,6 @@ def test_quoted_numbers_are_the_saved_ones(text, source, quoted):
     assert not list(wrong(text, source, quoted))
 
 
-def test_there_are_quotations():
-    assert list(quotations())
-
-
 def test_a_wrong_number_is_found():
     source, rule = "fiez2019/fig_1b.csv", "code | 10000 | lingape | mean"
     value = saved(source, *rule.split(" | "))

@@ -1,4 +1,4 @@
-"""The examples of README and docs/ run and show what their comments say, links lead somewhere, and README is short."""
+"""Examples in README and docs/ run and show what their comments say, links lead somewhere, tables are complete."""
 
 import ast
 import re
@@ -76,22 +76,6 @@ def test_console_blocks_show_what_the_commands_print(block, tmp_path, monkeypatc
     assert not false_console(block, capsys)
 
 
-def test_a_false_console_block_is_found(tmp_path, capsys):
-    arms, folder = ROOT / "notebooks" / "example_arms.csv", tmp_path / "shop"
-    command = f"$ python -m bandits_lab import {arms} --folder {folder}\n"
-    assert len(blocks("console")) > 1 and not false_console(
-        f"{command}12 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys
-    )
-    assert false_console(f"{command}11 arms, from page 01 to page 12, 5 unknown numbers.\n...\n", capsys)
-
-
-def test_a_false_comment_is_found(capsys):
-    block = (
-        "x = 2  # not compared\nx + 1  # 4, or so\nprint(x)  # -> 3\nx  # 2: right\n[x]  # -> [...]\n[x].sort()  # why"
-    )
-    assert false_comments(block, capsys) == ["'4, or so': 3", "'-> 3': 2"]
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_links_and_pictures_exist(path):
     addresses = re.findall(r'\]\((?!http)([^)#]+)|src="([^"]+)"', PAGES[path])
@@ -121,12 +105,6 @@ def test_every_page_is_linked_from_the_readme():
     assert set(re.findall(r"\]\((docs/\w+\.md)\)", README)) == {
         f"docs/{path.name}" for path in PAGES if path.parent != ROOT
     }
-
-
-def test_the_readme_is_short():
-    shown = re.sub(r"<!--.*?-->", "", README, flags=re.DOTALL)
-    prose = re.sub(r"^\|.*\n", "", re.sub(r"```.*?```", "", shown, flags=re.DOTALL), flags=re.MULTILINE)
-    assert len(prose.split()) <= 1_300 and len(shown.split()) <= 2_000
 
 
 def test_every_notebook_is_in_the_table():

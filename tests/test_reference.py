@@ -14,17 +14,6 @@ from bandits_lib.fixed_confidence import rage, xy_static
 from bandits_lib.papers import benchmark
 
 
-def users(module, name):
-    return reference.notebooks_using().get(id(getattr(importlib.import_module(module), name)), [])
-
-
-def test_who_uses_a_name_is_read_from_the_code():
-    assert "fiez2019_5a_benchmark" in users("bandits_lib.fixed_confidence", "rage")
-    assert users("bandits_lab.lab", "Lab") == users("bandits_lab", "Lab") == ["companion_your_own_arms"]
-    assert "fiez2019_5a_benchmark" in users("bandits_lib.papers", "benchmark")  # called as instances.benchmark
-    assert users("bandits_lib.checks", "check_arms") == []
-
-
 def test_a_name_counts_if_it_is_imported_or_reached_through_a_module():
     code = ast.parse("""
 import bandits_lib
@@ -53,12 +42,6 @@ def test_every_rule_has_a_plain_version_and_every_plain_file_a_page():
     assert reference.plain_version("bandits_lib.design", "g_design") is None
     assert reference.plain_version("bandits_lib.papers", "sphere") is None
     assert set(reference.plain_files()) == {file.stem for file in reference.PLAIN.glob("*.py")} - {"__init__"}
-
-
-def test_a_plain_page_says_which_notebook_tells_it():
-    assert "fiez2019_3_rage" in reference.notebooks_showing("rage")
-    page = reference.plain_page("rage")
-    assert ":obj:`~bandits_lib.fixed_confidence.rage`" in page and "/notebooks/fiez2019_3_rage>" in page
 
 
 @pytest.mark.parametrize("text, sound", [("A page.", True), ("`A link <nowhere.html>`_ and :doc:`nowhere`.", False)])

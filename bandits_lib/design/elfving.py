@@ -232,7 +232,7 @@ def signed_program(arms):
     return Program(
         columns=transposed(arms),
         spanning=spanning,
-        inverse=np.linalg.inv(arms[spanning].T),
+        inverse=np.linalg.inv(arms[spanning].T),  # noqa: TID251  where the simplex begins
         duals=np.zeros((MEMORY, r)),
         bases=np.zeros((MEMORY, r), np.int64),
         ended=np.zeros(1, np.int64),

@@ -205,7 +205,7 @@ def far_pairs(root, points):
     found = find(points, level, first, second)
     if found < 0:
         return None
-    return FarPairs(root, np.linalg.inv(root), floor, first[:found].copy(), second[:found].copy())
+    return FarPairs(root, np.linalg.inv(root), floor, first[:found].copy(), second[:found].copy())  # noqa: TID251  bounds only
 
 
 def _floor(points):

@@ -177,7 +177,7 @@ class Remembered(Differences):
         if pairs.shape[1] > KEPT or root.shape[0] != root.shape[1]:
             self.far = 1 - (1 - self.far) / 4
             return None
-        return FarPairs(root, np.linalg.inv(root), reached * self.far, *pairs[:, np.lexsort(pairs[::-1])])
+        return FarPairs(root, np.linalg.inv(root), reached * self.far, *pairs[:, np.lexsort(pairs[::-1])])  # noqa: TID251  bounds
 
     def _among(self, kept, root, points):
         """Return the longest difference in a list and its squared norm, or None if one outside may be as long."""
@@ -190,7 +190,7 @@ class Remembered(Differences):
         if kept is not self.longest:  # make it anew; its floor must also bound the pairs that are not in `kept`
             floor = max(floor, LONGEST * norms[pair])
             some = np.flatnonzero(norms > floor)
-            self.longest = FarPairs(root, np.linalg.inv(root), floor, kept.first[some], kept.second[some])
+            self.longest = FarPairs(root, np.linalg.inv(root), floor, kept.first[some], kept.second[some])  # noqa: TID251  bounds
         return self.items[kept.first[pair]] - self.items[kept.second[pair]], float(norms[pair])
 
 

@@ -143,7 +143,7 @@ def _spanning_part(arms):
     rank = min(arms.shape)
     part = np.arange(0, len(arms), max(1, len(arms) // max(PART, PER_ATOM * rank * (rank + 1) // 2)))
     if not arms[part].any():
-        part = np.append(part, np.argmax(arms.any(axis=1)))
+        part = np.append(part, np.argmax(arms.any(axis=1)))  # noqa: TID251  of booleans
     while True:
         axes = span(arms[part]).basis
         if axes.shape[1] == arms.shape[1]:

@@ -250,5 +250,5 @@ def evenly(extra, counts):
     """Return `extra` pulls (K,) spread evenly over the arms; the remainder goes to the smallest `counts` (K,)."""
     each, left = divmod(extra, len(counts))
     pulls = np.full(len(counts), each, dtype=np.int64)
-    pulls[np.argsort(counts, kind="stable")[:left]] += 1
+    pulls[np.argsort(counts, kind="stable")[:left]] += 1  # noqa: TID251  of whole numbers
     return pulls

@@ -40,7 +40,7 @@ def logistic_fit(arms, sample, *, ridge=1e-3, start=None):
     room = room_for(arms)
     steps = newton(arms, counts, sums, ridge, theta, room)
     differentiate(arms, counts, sums, ridge, theta, room)
-    return LogisticFit(theta, np.linalg.inv(np.tril(room.hessian) + np.tril(room.hessian, -1).T), steps)
+    return LogisticFit(theta, np.linalg.inv(np.tril(room.hessian) + np.tril(room.hessian, -1).T), steps)  # noqa: TID251  shown only
 
 
 class Room(NamedTuple):
@@ -64,7 +64,7 @@ def check_successes(sample):
     counts, sums, squares = sample
     wrong = (sums < 0) | (sums > counts) | (sums != np.round(sums)) | (np.abs(squares - sums) > 1e-9 * counts)
     if wrong.any():
-        k = int(np.argmax(wrong))
+        k = int(np.argmax(wrong))  # noqa: TID251  of booleans
         raise ValueError(
             f"rewards must be 0 or 1 for the logistic model; those of arm {k} have the sum {sums[k]:.6g} and the sum "
             f"of squares {squares[k]:.6g} in {counts[k]} pulls: use model='linear', or code the rewards as 0 and 1"

@@ -95,7 +95,7 @@ def check_fractions(sample):
     right = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
     right &= squares * counts >= sums**2 * (1 - 1e-9)  # with the others, also refuses NaN
     if not right.all():
-        k = int(np.argmin(right))
+        k = int(np.argmin(right))  # noqa: TID251  of booleans
         raise ValueError(
             f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g} and sum of "
             f"squares {squares[k]:.6g}). Rescale all rewards by their smallest and largest possible values, or use "

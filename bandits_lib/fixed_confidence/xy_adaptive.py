@@ -363,5 +363,5 @@ def xy_adaptive(
 
 def _ridge_regression(arms, sample):
     """Return theta_hat (d,) and inverse (d, d) of the published code: A = I + sum of n_x xx'."""
-    inverse = np.linalg.inv(np.eye(arms.shape[1]) + (arms.T * sample.counts) @ arms)
+    inverse = np.linalg.inv(np.eye(arms.shape[1]) + (arms.T * sample.counts) @ arms)  # noqa: TID251  as published
     return LeastSquares(inverse @ (arms.T @ sample.sums), inverse)

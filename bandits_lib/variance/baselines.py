@@ -176,7 +176,7 @@ def separate_arm_design(
 def _candidates(arms, phi, number):
     """Return rows of the `number` longest arms by length, by default enough of them to span the phi's."""
     rank = phi.shape[1]
-    order = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")
+    order = np.argsort(-np.linalg.norm(arms, axis=1), kind="stable")  # noqa: TID251  as published
     if number is not None:
         check_dimension("candidates", number, rank)
         return order[:number]

@@ -118,6 +118,15 @@ BUDGETED = {  # each is told how many pulls it has
     "peace": lambda budget, arms, items, rng: peace(arms, items, budget=budget, rng=rng),
     "peace (ratio)": lambda budget, arms, items, rng: peace(arms, items, budget=budget, objective="ratio", rng=rng),
 }
+VARIANCE = {
+    "head": lambda arms, items, rng: head(arms, budget=300, sigma_min=0.5, sigma_max=1.5),
+    "uniform_estimator": lambda arms, items, rng: uniform_estimator(
+        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
+    ),
+    "separate_arm_estimator": lambda arms, items, rng: separate_arm_estimator(
+        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
+    ),
+}
 BINARY = {"bounded_rage", "bounded_rage (short phases)"}  # rewards in [0, 1]
 WEIGHTED = {"xy_oracle (weighted)"}  # noise of each arm
 LOGISTIC = {"gse (logistic)", "ucb_glm", "ucb_glm (squared)"}  # rewards 0 and 1
@@ -162,17 +171,22 @@ def transductive(name):
 ON_ARMS = {name: (make, easy(name)) for name, make in ALGORITHMS.items()}
 ON_ITEMS = {f"{name}, items": (make, transductive(name)) for name, make in ALGORITHMS.items() if ranks_items(name)}
 IN_THE_WORLD = ON_ARMS | {name: (make, SPHERE) for name, make in ON_THE_SPHERE.items()}
+EVERY = IN_THE_WORLD | {name: (make, EASY) for name, make in VARIANCE.items()}
 FOR_ITEMS = {name: make for name, make in ALGORITHMS.items() if ranks_items(name)}
 
 each = pytest.mark.parametrize("make", ALGORITHMS.values(), ids=ALGORITHMS.keys())
 each_on_arms = pytest.mark.parametrize(("make", "problem"), ON_ARMS.values(), ids=ON_ARMS.keys())
 each_in_the_world = pytest.mark.parametrize(("make", "problem"), IN_THE_WORLD.values(), ids=IN_THE_WORLD.keys())
+each_rule = pytest.mark.parametrize(("make", "problem"), EVERY.values(), ids=EVERY.keys())
 each_with_a_budget = pytest.mark.parametrize(
     ("make", "problem"), [(BUDGETED[name], ON_ARMS[name][1]) for name in BUDGETED], ids=BUDGETED
 )
 each_for_items = pytest.mark.parametrize("make", FOR_ITEMS.values(), ids=FOR_ITEMS.keys())
 each_on_both = pytest.mark.parametrize(
     ("make", "problem"), [*IN_THE_WORLD.values(), *ON_ITEMS.values()], ids=[*IN_THE_WORLD, *ON_ITEMS]
+)
+each_on_everything = pytest.mark.parametrize(
+    ("make", "problem"), [*EVERY.values(), *ON_ITEMS.values()], ids=[*EVERY, *ON_ITEMS]
 )
 
 
@@ -182,7 +196,8 @@ def fresh(make, problem, seed=0):
 
 def same(one, other):
     """Results are equal to the last bit, histories included."""
-    assert np.array_equal(one.recommendation, other.recommendation) and len(one.history) == len(other.history)
+    np.testing.assert_equal(one.recommendation, other.recommendation)
+    assert len(one.history) == len(other.history)
     for mine, theirs in zip(one.history, other.history, strict=True):
         for field, their_field in zip(mine, theirs, strict=True):
             np.testing.assert_array_equal(field, their_field)
@@ -192,14 +207,14 @@ def test_every_algorithm_is_under_contract():
     assert {*fixed_confidence.__all__, *fixed_budget.__all__} == {function(name).__name__ for name in IN_THE_WORLD}
 
 
-@each_on_both
+@each_on_everything
 def test_same_streams_same_result(make, problem):
     runs = [play(fresh(make, problem), problem, np.random.default_rng(1)) for _ in range(2)]
     same(runs[0].result, runs[1].result)
     assert (runs[0].counts == runs[1].counts).all()
 
 
-@each_on_both
+@each_on_everything
 def test_play_equals_unrolled_equals_lab(make, problem):
     played = play(fresh(make, problem), problem, np.random.default_rng(1))
     opened = play(unroll(fresh(make, problem)), problem, np.random.default_rng(1))
@@ -212,7 +227,7 @@ def test_play_equals_unrolled_equals_lab(make, problem):
         assert (played.counts == pulled).all()
 
 
-@each_in_the_world
+@each_rule
 def test_a_log_saved_half_way_ends_where_the_simulation_ends(make, problem, tmp_path):
     played = play(fresh(make, problem), problem, np.random.default_rng(1))
     lab, rng, told = Lab(fresh(make, problem)), np.random.default_rng(1), 0
@@ -298,7 +313,7 @@ def test_arms_that_do_not_span_the_space(make, problem):
     assert run.result.recommendation == 0
 
 
-@each_in_the_world
+@each_rule
 def test_the_global_numpy_state_is_untouched(make, problem):
     np.random.seed(5)
     before = np.random.get_state()[1].copy()
@@ -306,7 +321,7 @@ def test_the_global_numpy_state_is_untouched(make, problem):
     assert (np.random.get_state()[1] == before).all()
 
 
-@each_in_the_world
+@each_rule
 def test_no_pull_is_made_beyond_max_pulls(make, problem):
     run = play(fresh(make, problem), problem, np.random.default_rng(1), max_pulls=30)
     assert run.counts.sum() <= 30 and not run.stopped and run.result is None
@@ -350,6 +365,7 @@ BAD_ITEMS = {
     "too wide": (np.eye(2), np.eye(3), "items must have the same number of columns"),
     "outside": (np.array([[1.0, 0.0], [2.0, 0.0]]), np.eye(2), "span of the arms"),
     "nan": (np.eye(2), np.array([[1.0, np.nan]]), r"items\[0, 1\] is nan"),
+    "none": (np.eye(2), np.empty((0, 2)), "items must not be empty"),
 }
 
 
@@ -359,11 +375,11 @@ def refusals(algorithms, bad):
         pytest.param(make, *case, id=f"{name}-{kind}")
         for name, make in algorithms.items()
         for kind, case in bad.items()
-        if kind != "identical" or name not in BUDGETED
+        if kind != "identical" or name not in BUDGETED | VARIANCE
     ]
 
 
-@pytest.mark.parametrize(("make", "arms", "words"), refusals(ALGORITHMS, BAD_ARMS))
+@pytest.mark.parametrize(("make", "arms", "words"), refusals(ALGORITHMS | VARIANCE, BAD_ARMS))
 def test_bad_arms_are_refused_before_any_pull(make, arms, words):
     with pytest.raises(ValueError, match=words):
         next(make(arms, None, np.random.default_rng(0)))
@@ -396,14 +412,35 @@ RULES = {
 BUDGET_RULES = {
     "gse": lambda **kwargs: gse(ARMS, **({"budget": 100} | kwargs)),
     "od_linbai": lambda **kwargs: od_linbai(ARMS, **({"budget": 100} | kwargs)),
+    "linucb": lambda **kwargs: linucb(ARMS, **({"budget": 100} | kwargs)),
+    "lingape_budget": lambda **kwargs: lingape_budget(ARMS, **({"budget": 100, "delta": 0.1} | kwargs)),
+    "ucb_glm": lambda **kwargs: ucb_glm(ARMS, **({"budget": 100, "alpha": 1.0} | kwargs)),
+    "bayes_gap": lambda **kwargs: bayes_gap(ARMS, **({"budget": 100} | kwargs)),
+    "peace": lambda **kwargs: peace(ARMS, rng=np.random.default_rng(0), **({"budget": 100} | kwargs)),
 }
+BOUNDS = {"sigma_min": 0.5, "sigma_max": 1.5}
+BOUNDED_RULES = {
+    "h_rage": lambda **kwargs: h_rage(ARMS, **({"delta": 0.1} | BOUNDS | kwargs)),
+    "head": lambda **kwargs: head(ARMS, **({"budget": 300} | BOUNDS | kwargs)),
+    "uniform_estimator": lambda **kwargs: uniform_estimator(
+        ARMS, rng=np.random.default_rng(0), **({"budget": 300} | BOUNDS | kwargs)
+    ),
+    "separate_arm_estimator": lambda **kwargs: separate_arm_estimator(
+        ARMS, rng=np.random.default_rng(0), **({"budget": 300} | BOUNDS | kwargs)
+    ),
+}
+RULES["sphere_track_and_stop"] = lambda **kwargs: sphere_track_and_stop(
+    **({"d": 3, "epsilon": 0.1, "delta": 0.1} | kwargs)
+)
+EVERY_RULE = RULES | BUDGET_RULES | BOUNDED_RULES
 
 
-TOLD_SIGMA = {name: rule for name, rule in (RULES | BUDGET_RULES).items() if name != "bounded_rage"}
+TOLD_DELTA = RULES | {name: EVERY_RULE[name] for name in ("h_rage", "lingape_budget")}
+TOLD_SIGMA = {name: rule for name, rule in (RULES | BUDGET_RULES).items() if name not in ("bounded_rage", "ucb_glm")}
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, "a", None])
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize("rule", TOLD_DELTA.values(), ids=TOLD_DELTA.keys())
 def test_delta_outside_its_range_is_refused(rule, delta):
     with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1"):
         next(rule(delta=delta))
@@ -417,12 +454,27 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
 
 
 @pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"sigma_min": 0.0}, "sigma_min must be positive and finite"),
+        ({"sigma_min": -1.0}, "sigma_min must be positive and finite"),
+        ({"sigma_max": np.nan}, "sigma_max must be positive and finite"),
+        ({"sigma_max": np.inf}, "sigma_max must be positive and finite"),
+        ({"sigma_min": 2.0}, "sigma_min must not exceed sigma_max"),
+    ],
+)
+@pytest.mark.parametrize("rule", BOUNDED_RULES.values(), ids=BOUNDED_RULES.keys())
+def test_bounds_that_are_no_standard_deviations_are_refused(rule, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        next(rule(**wrong))
+
+
+@pytest.mark.parametrize(
     ("rule", "option", "value"),
     [
         ("rage", "delta_schedule", "euler"),
         ("rage", "log_items", "both"),
         ("rage", "eliminate", "none"),
-        ("rage", "rounding", "up"),
         ("rage", "epsilon", 0.0),
         ("rage", "accept", -0.1),
         ("rage", "accept", np.nan),
@@ -453,7 +505,6 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("lazy_track_and_stop", "update", None),
         ("lazy_track_and_stop", "update", [0, 4]),
         ("lazy_track_and_stop", "initial", "first"),
-        ("lazy_track_and_stop", "initial", "random"),
         ("lazy_track_and_stop", "design", "optimal"),
         ("lazy_track_and_stop", "u", 0.0),
         ("lazy_track_and_stop", "delta_schedule", "basel"),
@@ -478,11 +529,76 @@ def test_sigma_that_is_no_standard_deviation_is_refused(rule, sigma):
         ("gse", "eta", 2.5),
         ("gse", "eta", "2"),
         ("gse", "ridge", 0.0),
+        ("linucb", "mode", "hybrid"),
+        ("linucb", "alpha", -1.0),
+        ("linucb", "ridge", 0.0),
+        ("lingape_budget", "rule", "random"),
+        ("lingape_budget", "formula", "text"),
+        ("lingape_budget", "theta_bound", 0.0),
+        ("lingape_budget", "ridge", 0.0),
+        ("ucb_glm", "alpha", None),
+        ("ucb_glm", "alpha", 0.0),
+        ("ucb_glm", "delta", 0.0),
+        ("ucb_glm", "width", "root"),
+        ("ucb_glm", "ridge", 0.0),
+        ("bayes_gap", "kernel", "rbf"),
+        ("bayes_gap", "kernel", np.eye(3)),
+        ("bayes_gap", "kernel", np.triu(np.ones((5, 5)))),
+        ("bayes_gap", "formula", "both"),
+        ("bayes_gap", "epsilon", -0.1),
+        ("bayes_gap", "epsilon", np.inf),
+        ("bayes_gap", "eta", 0.0),
+        ("peace", "objective", "both"),
+        ("peace", "draws", 5),
+        ("h_rage", "burn_in", "practice"),
+        ("h_rage", "burn_in", 1000.5),
+        ("h_rage", "burn_in", None),
+        ("h_rage", "burn_in", np.ones(4)),
+        ("h_rage", "burn_in", np.zeros(5)),
+        ("h_rage", "objective", "all"),
+        ("h_rage", "log_items", "both"),
+        ("head", "share", 0.0),
+        ("head", "share", 1.0),
+        ("head", "share", np.nan),
+        ("separate_arm_estimator", "criterion", "best"),
+        ("separate_arm_estimator", "subsets", 0),
+        ("separate_arm_estimator", "candidates", 4),
+        ("sphere_track_and_stop", "d", 1),
+        ("sphere_track_and_stop", "d", 2.5),
+        ("sphere_track_and_stop", "epsilon", 0.0),
+        ("sphere_track_and_stop", "stop", "soon"),
+        ("sphere_track_and_stop", "share", 0.5),
+        ("sphere_track_and_stop", "u", 0.0),
+        ("sphere_track_and_stop", "c", np.nan),
+        ("sphere_track_and_stop", "delta_schedule", "basel"),
+        ("sphere_track_and_stop", "growth", -0.1),
     ],
 )
 def test_unknown_options_are_refused(rule, option, value):
-    with pytest.raises(ValueError, match="must be"):
-        next((RULES | BUDGET_RULES)[rule](**{option: value}))
+    with pytest.raises(ValueError, match=rf"\b{option}\b.* must"):
+        next(EVERY_RULE[rule](**{option: value}))
+
+
+@pytest.mark.parametrize(
+    ("rule", "told", "words"),
+    [
+        ("rage", {"rounding": "up"}, "must be one of 'pukelsheim', 'regret', 'largest_remainder'; got 'up'"),
+        ("h_rage", {"burn_in": 5}, "must be a whole number of pulls, at least 10 here"),
+        ("bayes_gap", {"kernel": "matern"}, "length must be given for kernel='matern'"),
+        ("bayes_gap", {"kernel": -np.eye(5)}, "kernel must have no negative eigenvalue"),
+        ("bayes_gap", {"kernel": "exponential", "length": 0.0}, "length must be positive"),
+        ("ucb_glm", {"alpha": None, "theta_bound": -1.0}, "theta_bound must be positive"),
+        ("sphere_track_and_stop", {"stop": "paper", "share": 1.0}, "share must lie strictly between 0 and 1"),
+        ("h_rage", {"threshold": 0.5}, "threshold has no effect for objective='best'"),
+        ("gse", {"design": "uniform"}, "rng must be given"),
+        ("gse", {"rounding": "multinomial"}, "rng must be given"),
+        ("gse", {"projection": "cumulative"}, "rng must be given"),
+        ("lazy_track_and_stop", {"initial": "random"}, "rng must be given"),
+    ],
+)
+def test_what_else_is_wrong_with_options_is_said(rule, told, words):
+    with pytest.raises(ValueError, match=words):
+        next(EVERY_RULE[rule](**told))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, np.nan])
@@ -501,16 +617,17 @@ def test_an_oracle_needs_a_unique_best_item():
         next(xy_oracle(ARMS, theta_star=np.array([1.0, 1.0, 0.0]), delta=0.1, rng=np.random.default_rng(0)))
 
 
-def test_two_best_items_of_equal_value_end_in_a_clear_error_or_at_max_pulls():
+@pytest.mark.parametrize("name", ["rage", "rage (halving)", "alba", "h_rage"])
+def test_two_best_items_of_equal_value_end_in_a_clear_error_or_at_max_pulls(name):
     tied = LinearBandit(np.eye(2), theta=[1.0, 1.0])
-    assert not play(rage(tied.arms, delta=0.1), tied, np.random.default_rng(0), max_pulls=10**9).stopped
+    assert not play(fresh(ALGORITHMS[name], tied), tied, np.random.default_rng(0), max_pulls=10**9).stopped
     with pytest.raises(ValueError, match="cannot be told apart"):
-        play(rage(tied.arms, delta=0.1), tied, np.random.default_rng(0))
+        play(fresh(ALGORITHMS[name], tied), tied, np.random.default_rng(0))
 
 
 def test_no_algorithm_asks_for_the_truth_but_the_oracle():
-    for name in [*fixed_confidence.__all__, *fixed_budget.__all__]:
-        parameters = inspect.signature(function(name)).parameters
+    for name, played in PLAYED.items():
+        parameters = inspect.signature(played).parameters
         assert ("theta_star" in parameters) == (name == "xy_oracle")
         assert "problem" not in parameters
 
@@ -518,17 +635,6 @@ def test_no_algorithm_asks_for_the_truth_but_the_oracle():
 # --- what the decorator adds
 
 
-VARIANCE = {
-    "head": lambda arms, items, rng: head(arms, budget=300, sigma_min=0.5, sigma_max=1.5),
-    "uniform_estimator": lambda arms, items, rng: uniform_estimator(
-        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
-    ),
-    "separate_arm_estimator": lambda arms, items, rng: separate_arm_estimator(
-        arms, budget=300, sigma_min=0.5, sigma_max=1.5, rng=rng
-    ),
-}
-EVERY = IN_THE_WORLD | {name: (make, EASY) for name, make in VARIANCE.items()}
-each_rule = pytest.mark.parametrize(("make", "problem"), EVERY.values(), ids=EVERY.keys())
 each_function = pytest.mark.parametrize("played", PLAYED.values(), ids=PLAYED.keys())
 
 

@@ -163,25 +163,3 @@ def test_the_published_errors_cost_accuracy_on_the_adaptive_instance():
         correct[formula] = np.mean([run.result.recommendation == 0 for run in runs])
     margin = 4 * np.sqrt(sum(p * (1 - p) for p in correct.values()) / 400)
     assert correct["paper"] - correct["code"] > margin
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"kernel": "rbf"}, "kernel must be one of 'linear', 'exponential', 'matern'; got 'rbf'"),
-        ({"kernel": "matern"}, "length must be given for kernel='matern'"),
-        ({"kernel": "exponential", "length": 0.0}, "length must be positive"),
-        ({"kernel": np.eye(3)}, "kernel must be one of .* symmetric"),
-        ({"kernel": -np.eye(20)}, "kernel must have no negative eigenvalue"),
-        ({"formula": "both"}, "formula must be one of"),
-        ({"epsilon": -0.1}, "epsilon must be finite and at least 0"),
-        ({"epsilon": np.inf}, "epsilon must be finite and at least 0"),
-        ({"eta": 0.0}, "eta must be positive"),
-        ({"sigma": -1.0}, "sigma must be positive"),
-        ({"budget": 19}, "budget must be a whole number of pulls, at least 20 here"),
-        ({"budget": 30.5}, "budget must be a whole number"),
-    ],
-)
-def test_bad_input_is_refused_before_any_pull(options, words):
-    with pytest.raises(ValueError, match=words):
-        next(bayes_gap(SPHERE.arms, **({"budget": 100} | options)))

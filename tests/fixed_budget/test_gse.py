@@ -252,12 +252,6 @@ def first_ones(arms, n, rng):
     return first + rng.multinomial(n - first.sum(), np.full(len(arms), 1 / len(arms)))
 
 
-@pytest.mark.parametrize("options", [{"design": "uniform"}, {"rounding": "multinomial"}, {"projection": "cumulative"}])
-def test_drawing_needs_an_rng(options):
-    with pytest.raises(ValueError, match="rng must be given"):
-        next(gse(np.eye(3), budget=30, **options))
-
-
 def test_top_breaks_ties_as_argmax_does():
     assert (top(np.array([1.0, 3.0, 2.0, 3.0 * (1 + 1e-12), 2.0]), 3) == [1, 2, 3]).all()
     assert (top(np.array([-1.0, -1.0, -1.0]), 2) == [0, 1]).all()

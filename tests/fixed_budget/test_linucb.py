@@ -74,19 +74,3 @@ def test_a_shared_regression_finds_what_a_disjoint_one_cannot():
         ]
         rates.append(np.mean([run.result.recommendation == problem.best_item for run in runs]))
     assert rates[0] - rates[1] > 4 * np.sqrt(0.5 / 200)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"budget": 0}, "budget must be a whole number of pulls, at least 1"),
-        ({"budget": 10.5}, "budget must be a whole number"),
-        ({"mode": "hybrid"}, "mode must be one of"),
-        ({"alpha": -1.0}, "alpha must be positive"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"sigma": 0.0}, "sigma must be"),
-    ],
-)
-def test_bad_arguments_are_refused_before_any_pull(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        next(linucb(np.eye(3), **({"budget": 10} | arguments)))

@@ -163,19 +163,3 @@ def test_the_ratio_design_minimises_the_ratio():
     ours = value(np.maximum(told[1].counts / n, 1e-6))
     others = [value(w) for w in np.random.default_rng(1).dirichlet(np.ones(len(arms)), 200)]
     assert ours < 1.03 * min(others) and ours**2 == pytest.approx(entry.design_value, rel=0.2)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"objective": "both"}, "objective must be one of"),
-        ({"draws": 5}, "draws must be an even integer"),
-        ({"sigma": 0.0}, "sigma must be positive"),
-        ({"budget": 100.5}, "budget must be a whole number"),
-        ({"budget": -3}, "budget must be a whole number of pulls, at least 1"),
-        ({"items": np.ones((2, 3))}, "items must have the same number of columns"),
-    ],
-)
-def test_bad_input_is_refused_before_any_pull(options, words):
-    with pytest.raises(ValueError, match=words):
-        next(peace(ADAPTIVE.arms, **({"budget": 100, "rng": np.random.default_rng(0)} | options)))

@@ -71,20 +71,3 @@ def test_it_finds_a_clear_best_arm():
         for s in range(50)
     ]
     assert np.mean(right) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"budget": 2}, "at least 3 here"),
-        ({"alpha": None}, "or alpha must be given"),
-        ({"alpha": 0.0}, "alpha must be positive"),
-        ({"alpha": None, "theta_bound": -1.0}, "theta_bound must be positive"),
-        ({"width": "root"}, "width must be one of"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"delta": 0.0}, "delta must lie strictly between 0 and 1"),
-    ],
-)
-def test_bad_arguments_are_refused_before_any_pull(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        next(ucb_glm(np.eye(3), **({"budget": 10, "alpha": 1.0} | arguments)))

@@ -88,12 +88,6 @@ def test_errors_stay_below_delta_and_a_rule_that_is_told_too_little_noise_errs()
     assert stats.binomtest(errors(delta, 0.02, 300, problem), 300, delta, alternative="greater").pvalue < 1e-3
 
 
-def test_two_best_arms_end_in_a_clear_error():
-    tied = LinearBandit(np.eye(2), theta=[1.0, 1.0])
-    with pytest.raises(ValueError, match="cannot be told apart"):
-        play(alba(tied.arms, delta=0.1, theta_bound=2.0, rng=np.random.default_rng(0)), tied, np.random.default_rng(0))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "published", "se", "runs"), [(5, 3_227_599, 276_579, 20), (10, 4_285_906, 421_400, 7)])
 def test_fiez2019_figure_1a(d, published, se, runs):

@@ -181,34 +181,6 @@ def test_the_union_bound_adds_up(log_items, saved):
     assert len(history) > 4 and 0.3 * delta < total < np.pi**2 / 24 * delta < delta / 2
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"delta": 1.0}, "delta must lie strictly between 0 and 1"),
-        ({"sigma_min": 2.0}, "sigma_min must not exceed sigma_max"),
-        ({"sigma_max": np.nan}, "sigma_max must be positive and finite"),
-        ({"burn_in": "practice"}, "burn_in must be one of 'theory', 'printed', 'paper', 'code'"),
-        ({"burn_in": 5}, "must be a whole number of pulls, at least"),
-        ({"burn_in": 1000.5}, "burn_in must be 'theory', 'printed', 'paper', 'code', a whole number of pulls"),
-        ({"burn_in": None}, "burn_in must be 'theory', 'printed', 'paper', 'code', a whole number of pulls"),
-        ({"burn_in": np.ones(4)}, "burn_in must be one standard deviation or one per arm"),
-        ({"burn_in": np.zeros(9)}, "burn_in must be positive and finite"),
-        ({"objective": "all"}, "objective must be one of"),
-        ({"threshold": 0.5}, "threshold has no effect for objective='best'"),
-        ({"log_items": "both"}, "log_items must be one of"),
-    ],
-)
-def test_bad_arguments_are_refused_before_any_pull(options, words):
-    with pytest.raises(ValueError, match=words):
-        next(told(NOISY, **options))
-
-
-def test_two_best_items_end_in_a_clear_error():
-    tied = LinearBandit(np.eye(2), theta=[1.0, 1.0])
-    with pytest.raises(ValueError, match="items 0, 1 cannot be told apart"):
-        play(told(tied, sigma_min=1.0, sigma_max=1.0, burn_in=100), tied, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("rule", [rage, rage_halving])
 def test_a_design_that_gives_a_direction_up_is_named(rule):
     problem = instances.signal_to_noise()

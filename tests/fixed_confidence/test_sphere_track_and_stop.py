@@ -162,29 +162,6 @@ def test_an_understated_sigma_errs_more_often_than_delta():
     assert error_rate(0.2) > DELTA + 4 * np.sqrt(DELTA * (1 - DELTA) / 400)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"d": 1}, "d must be an integer of at least 2"),
-        ({"d": 2.5}, "d must be an integer of at least 2"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must lie strictly"),
-        ({"sigma": -1.0}, "sigma must be positive"),
-        ({"stop": "soon"}, "stop must be one of"),
-        ({"share": 0.5}, "share must be None for stop='direct'"),
-        ({"share": 1.0, "stop": "paper"}, "share must lie strictly between 0 and 1"),
-        ({"u": 0.0}, "u must be positive"),
-        ({"c": np.nan}, "c must be positive"),
-        ({"delta_schedule": "basel"}, "delta_schedule must be one of"),
-        ({"growth": -0.1}, "growth must be at least 0"),
-    ],
-)
-def test_bad_input_is_refused_before_any_pull(wrong, words):
-    arguments = {"d": 3, "epsilon": 0.1, "delta": 0.1} | wrong
-    with pytest.raises(ValueError, match=words):
-        next(sphere_track_and_stop(arguments.pop("d"), **arguments))
-
-
 def test_regret_and_verdict_of_a_unit_vector():
     problem, correct = LinearBandit(np.eye(2), theta=[3.0, 4.0]), correct_sphere(1.0)
     assert sphere_regret(problem, [0.6, 0.8]) == pytest.approx(0) and sphere_regret(problem, [0.0, 1.0]) == 1.0

@@ -3,22 +3,16 @@
 import numpy as np
 import pytest
 from scipy import stats
+from test_rules import ARMS, IDENTIFIED, MAKE, SIGMA, WIDE, each, estimate
 
-from bandits_lib import LinearBandit, Sample, play
+from bandits_lib import LinearBandit, Sample
 from bandits_lib.numerics.least_squares import least_squares
-from bandits_lib.variance import features, head, separate_arm_estimator, uniform_estimator
+from bandits_lib.variance import features, head
 from bandits_lib.variance.quadratic import fit_quadratic, isometric, squared_residuals, variances
-
-SIGMA = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, -0.2], [0.0, -0.2, 0.8]])
-ARMS = np.random.default_rng(3).standard_normal((12, 3))
 
 
 def noisy(arms, Sigma, theta):
     return LinearBandit(arms, theta=theta, sigma=np.sqrt(variances(arms, Sigma)))
-
-
-IDENTIFIED = noisy(ARMS, SIGMA, np.array([1.0, -2.0, 0.5]))
-WIDE = {"sigma_min": 1e-3, "sigma_max": 1e3}  # bounds that clip next to nothing
 
 
 def experiment_1():
@@ -27,24 +21,6 @@ def experiment_1():
     near = [np.cos(w) * e[0] + np.sin(w) * e[i] for i in (1, 2, 3)]
     extra = [0.5 * (e[0] + e[1]) + 0.1 * e[2], 0.5 * (e[0] + e[1]) + 0.1 * (e[2] + e[3])]
     return np.array([e[0], e[1], q * e[2], q * e[3], *near, *extra])
-
-
-MAKE = {
-    "head": lambda arms, budget, rng: head(arms, budget=budget, **WIDE),
-    "head (share)": lambda arms, budget, rng: head(arms, budget=budget, share=0.2, **WIDE),
-    "uniform_estimator": lambda arms, budget, rng: uniform_estimator(arms, budget=budget, rng=rng, **WIDE),
-    "separate_arm_estimator": lambda arms, budget, rng: separate_arm_estimator(
-        arms, budget=budget, subsets=20, rng=rng, **WIDE
-    ),
-    "separate_arm_estimator (volume)": lambda arms, budget, rng: separate_arm_estimator(
-        arms, budget=budget, criterion="volume", rng=rng, **WIDE
-    ),
-}
-each = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE.keys())
-
-
-def estimate(make, problem, budget, seed=0):
-    return play(make(problem.arms, budget, np.random.default_rng(0)), problem, np.random.default_rng(seed))
 
 
 def replicated(make, problem, budget, runs):

@@ -23,7 +23,7 @@ from bandits_lib.design.gaussian_width import batch, fewer_atoms, points_in, sol
 from bandits_lib.fixed_budget.stages import rounded
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
-from bandits_lib.numerics.ties import argmax
+from bandits_lib.numerics.ties import argmax, ranked
 from bandits_lib.protocol import BATCHES, ELSEWHERE, Algorithm, Result, Round, Row, rule, total
 
 PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the spread is |N(0, ||y||^2)| / 2
@@ -113,7 +113,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
         scores, entry = _judged(epoch, active, sample, lam, items, weighted_least_squares(arms, so_far, relative))
         history.append(entry)
         if epoch < epochs and len(active) > 2:
-            order = active[np.argsort(-scores, kind="stable")]
+            order = active[ranked(-scores)]
             kept, lam = longest_prefix(space.arms, points[order], normals, lam)
             active = np.sort(order[:kept])
             if lam.value == 0:
@@ -140,7 +140,7 @@ def _by_ratio(arms, items, budget, relative, draws, rng):
         scores, entry = _judged(stage, active, sample, lam, items, weighted_least_squares(arms, sample, relative))
         history.append(entry)
         theta_hat = entry.theta_hat
-        active = np.sort(active[np.argsort(-scores, kind="stable")[: (len(active) + 1) // 2]])
+        active = np.sort(active[ranked(-scores)[: (len(active) + 1) // 2]])
         if (items[active] == items[active[0]]).all():
             break
     return Result(int(active[0]), tuple(history))

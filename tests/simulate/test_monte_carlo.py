@@ -1,9 +1,6 @@
 """Runs are the same whoever runs them, in whatever order, beside whatever else, and after whatever kill."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from functools import partial
@@ -287,56 +284,6 @@ def test_a_checkpoint_of_another_experiment_is_refused_or_set_apart(tmp_path, se
     pd.testing.assert_frame_equal(table(checkpoint=folder), serial)
     table(checkpoint=folder, **other)
     assert len(list(Path(folder).glob("*.jsonl"))) == 2
-
-
-KILLED = """
-import os, sys, time
-from bandits_lib import instances, monte_carlo
-from bandits_lib.fixed_confidence import rage
-def held():
-    return os.path.exists(os.environ["HOLD"]) and open(os.environ["CHECKPOINT"]).read().count("\\n") >= 4
-def slow(problem, rng):
-    end = time.monotonic() + 900
-    while held():
-        assert time.monotonic() < end, "neither killed nor let go"
-        time.sleep(0.02)
-    return rage(problem.arms, delta=0.05)
-def problem(rng):
-    return instances.many_arms(20, rng, "code")
-places = os.environ["PLACES"].split()
-for checkpoint, csv in zip(places[::2], places[1::2]):
-    table = monte_carlo({"rage": slow}, problem, runs=12, n_jobs=2, checkpoint=checkpoint)
-    table.drop(columns="seconds").to_csv(csv)
-"""
-
-
-def test_a_killed_process_loses_nothing_that_was_finished(tmp_path):
-    """The first process keeps three runs, and its next ones wait: it cannot end before it is killed."""
-    hold, finished = tmp_path / "hold", tmp_path / "c.jsonl"
-    hold.touch()
-    script = tmp_path / "script.py"
-    script.write_text(KILLED)
-    command = [sys.executable, script]
-    held = os.environ | {"HOLD": str(hold), "CHECKPOINT": str(finished)}
-    places = {"PLACES": f"{finished} {tmp_path / 'never.csv'}"}
-    first = subprocess.Popen(command, env=held | places, start_new_session=True)
-    try:
-        end = time.monotonic() + 900
-        while first.poll() is None and not (finished.exists() and finished.read_text().count("\n") >= 4):
-            assert time.monotonic() < end, "it keeps no runs"
-            time.sleep(0.05)
-        first.send_signal(signal.SIGKILL)
-        assert first.wait() == -signal.SIGKILL, "it ended before it was killed"
-    finally:
-        first.kill()
-        hold.unlink()
-    kept = finished.read_text().splitlines()
-    assert 4 <= len(kept) < 13
-    again = finished, tmp_path / "resumed.csv", tmp_path / "new.jsonl", tmp_path / "whole.csv"
-    subprocess.run(command, env=held | {"PLACES": " ".join(map(str, again))}, check=True)
-    assert finished.read_text().splitlines()[: len(kept) - 1] == kept[:-1]
-    assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 13, "the whole was not played anew"
-    assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_a_checkpoint_of_more_runs_gives_those_that_are_asked_for_in_their_order(serial, tmp_path, another_process):

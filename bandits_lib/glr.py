@@ -133,7 +133,7 @@ def begin(start, sample, stopping):
     r, pulls = start.arms.shape[1], int(sample.counts.sum())
     counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
     information = linear_algebra.information(start.arms, sample.counts.astype(float))
-    root = linear_algebra.inverse_triangle(linear_algebra.cholesky(information)[0])
+    root = linear_algebra.inverse_triangle(linear_algebra.upper_factor(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
     now = record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
     given = start.arms, linear_algebra.transposed(start.arms), start.items, start.first, start.c, stopping

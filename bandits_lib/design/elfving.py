@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandits_lib.design.g_optimal import spanning_arms
-from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import along_all, compiled, kernel, merged, times, times_vector
+from bandits_lib.numerics.kernels import add, along_all, compiled, kernel, merged, times, times_vector
 from bandits_lib.numerics.linear_algebra import apply, solve, total, transposed
 from bandits_lib.numerics.ties import argmax
 

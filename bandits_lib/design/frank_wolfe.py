@@ -15,11 +15,9 @@ from bandits_lib.design.certificate import Design, inverse_root, lower_bound, va
 from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.solvers import in_span, problem
-from bandits_lib.numerics import in_place
-from bandits_lib.numerics.kernels import along_all, compiled
+from bandits_lib.numerics.kernels import along_all, compiled, inner
 from bandits_lib.numerics.linear_algebra import (
     apply,
-    cholesky,
     combine,
     information,
     inverse_triangle,
@@ -27,6 +25,7 @@ from bandits_lib.numerics.linear_algebra import (
     squares,
     total,
     transposed,
+    upper_factor,
 )
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
@@ -200,7 +199,7 @@ def frank_wolfe(arms, directions, weights, stop, max_iter):
     narrow = isinstance(directions, Listed) and arms.shape[1] < 8  # fewer terms than `inner` adds side by side
     worst_of, visited = _worst_of_columns(directions) if narrow else directions.worst, []
     for k in range(1, max_iter + 1):
-        across = inverse_triangle(cholesky(matrix)[0])
+        across = inverse_triangle(upper_factor(matrix)[0])
         worst, value = worst_of(transposed(across))
         visited.append(worst)
         vertex = farthest_along(arms, columns, apply(across, combine(worst, across)), room)
@@ -240,7 +239,7 @@ def farthest_along(arms, columns, vector, squares):
     if len(vector) < 8:  # the same sums as `apply`, side by side
         along_all(columns, vector, squares)
     else:
-        in_place.apply(arms, vector, squares)
+        squares[:] = apply(arms, vector)
     for k in range(len(squares)):
         squares[k] = squares[k] * squares[k]
     return argmax(squares)
@@ -252,7 +251,7 @@ def _moved(weights, vertex, step, small, change):
     for k in range(len(weights)):
         change[k] = -step * weights[k]
     change[vertex] += step
-    moved, whole = in_place.inner(change, change), small * in_place.inner(weights, weights)
+    moved, whole = inner(change, change), small * inner(weights, weights)
     if abs(moved - whole) <= CLEAR * whole:  # then the order of the sums decides
         moved, whole = 0.0, 0.0
         for k in range(len(weights)):

@@ -15,17 +15,16 @@ import numpy as np
 
 from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
 from bandits_lib.design.directions import Listed, squared_norms
-from bandits_lib.numerics.in_place import inner
-from bandits_lib.numerics.kernels import compiled, merged
+from bandits_lib.numerics.kernels import compiled, inner, merged
 from bandits_lib.numerics.linear_algebra import (
     apply,
-    cholesky,
     independent,
     information,
     inverse_triangle,
     product,
     squares,
     transposed,
+    upper_factor,
 )
 from bandits_lib.numerics.span import RANK_TOL, Span, outside, span
 from bandits_lib.numerics.ties import TIE, largest_first
@@ -42,7 +41,7 @@ def spanning_arms(arms):
 @compiled
 def inverse_and_norms(arms, weights):
     """Return A(weights)^-1 (r, r) and q_x = x'A^-1x (K,) for arms (K, r) of rank r with weights (K,)."""
-    root = inverse_triangle(cholesky(information(arms, weights))[0])
+    root = inverse_triangle(upper_factor(information(arms, weights))[0])
     return product(root, transposed(root)), squares(product(arms, root))
 
 

@@ -17,18 +17,19 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
 from bandits_lib.design.certificate import Design, basic_weights, estimable, inverse_root
-from bandits_lib.numerics.in_place import add
-from bandits_lib.numerics.kernels import compiled, kernel, merged
+from bandits_lib.numerics.kernels import add, compiled, kernel, merged
 from bandits_lib.numerics.linear_algebra import (
+    information,
     inverse_triangle,
+    product,
     row_products,
     squared_extents,
     total,
     transposed,
     triangle,
+    upper_factor,
 )
 from bandits_lib.numerics.span import basis, span
-from bandits_lib.numerics.sparse import inverse_factor, product
 from bandits_lib.numerics.ties import ranked
 
 MIX = 1e-4  # share spread over all arms, so that A stays regular where some directions are not needed
@@ -151,7 +152,7 @@ def width_and_pressures(arms, points, normals, weights):
 
 @merged
 def _on_batch(arms, points, normals, draws, weights):
-    across = inverse_factor(arms, weights)
+    across = inverse_triangle(upper_factor(information(arms, weights))[0])
     white = product(points, across)
     width, torque = _extremes(product(white, normals), draws, white)
     for i in range(len(torque)):

@@ -26,10 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.numerics.kernels import compiled, largest, merged, smallest
+from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     apply,
-    cholesky,
     combine,
     information,
     inverse_triangle,
@@ -38,7 +37,6 @@ from bandits_lib.numerics.linear_algebra import (
     product,
     scaled_columns,
     scaled_rows,
-    semidefinite_factor,
     solve_factored,
     solve_transposed,
     solve_upper,
@@ -47,6 +45,7 @@ from bandits_lib.numerics.linear_algebra import (
     total,
     transposed,
     triangle,
+    upper_factor,
 )
 
 MANY = 1.5  # arms per m above which steps have the second form
@@ -89,7 +88,7 @@ class Factor(NamedTuple):
 
 @compiled
 def geometry(arms, directions, mu):
-    upper, regular = cholesky(information(arms, mu))
+    upper, regular = upper_factor(information(arms, mu))
     if not regular:  # A is too close to singular
         upper = triangle(scaled_rows(arms, np.sqrt(mu)))
     inverse = inverse_triangle(upper)
@@ -149,7 +148,7 @@ def _of_many(point, here):
     steep -= 2 * v / here.g
     K = product(scaled_columns(transposed(here.G), steep), here.G)
     add_kronecker(K, information(here.rays, v))
-    U = semidefinite_factor(_weighted_squares(here.F, mu / z), FLAT)
+    U = upper_factor(_weighted_squares(here.F, mu / z), FLAT)[0]
     whole = lower_product(product(U, K), transposed(U))
     for i in range(len(K)):
         whole[i, i] += 1.0
@@ -173,14 +172,14 @@ def _weighted_squares(rows, weights):
 def regular_cholesky(matrix):
     """Return the Cholesky factor; raise the diagonal if rounding has made the matrix indefinite."""
     ridge = 1e-14 * np.diag(matrix)
-    upper, regular = cholesky(matrix)
+    upper, regular = upper_factor(matrix)
     for _ in range(7):
         if regular:
             break
         for i in range(len(matrix)):
             matrix[i, i] += ridge[i]
         ridge *= 100
-        upper, regular = cholesky(matrix)
+        upper, regular = upper_factor(matrix)
     return upper
 
 
@@ -260,7 +259,7 @@ def moved(point, step, fraction):
 
 @merged
 def _room(x, dx):
-    least = smallest(dx / x)
+    least = (dx / x).min()
     return 2.0 if least >= -0.5 else -1 / least
 
 
@@ -419,7 +418,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
 def _start(arms, directions, weights):
     """Return a well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
-    least = smallest(g)
+    least = g.min()
     mu, s = 1.5 * weights / least, np.maximum(1.5 * g / least - 1, 0.1)
     tau = total(mu) / (p + q)
     return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
@@ -431,19 +430,19 @@ def _opened(arms, directions, weights, masses):
     p, q = len(weights), len(directions)
     mu = (1 - OPEN) * weights + OPEN / p
     here = geometry(arms, directions, mu)
-    needed = (1 + OPEN) / smallest(here.g)
+    needed = (1 + OPEN) / here.g.min()
     s, v, mu = here.g * needed - 1, masses / (here.g * here.g), mu * needed
     load = pressures(here, v)
-    allowed = (1 + OPEN) * largest(load)
+    allowed = (1 + OPEN) * load.max()
     z, tau = 1 - load / allowed, OPEN * total(mu) / (p + q)
     return Point(np.maximum(mu, tau / z), z, s, np.maximum(v / allowed, tau / s))
 
 
 @merged
 def _ratio(point, here):
-    value, pull = total(point.mu) / smallest(here.g), total(point.v * here.g)
+    value, pull = total(point.mu) / here.g.min(), total(point.v * here.g)
     square = total(point.v * (here.g * here.g))
-    return value / (pull / square * (pull / largest(pressures(here, point.v))))
+    return value / (pull / square * (pull / pressures(here, point.v).max()))
 
 
 @merged

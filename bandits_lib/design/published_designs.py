@@ -16,9 +16,16 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.certificate import Design, snapped
 from bandits_lib.design.g_optimal import inverse_and_norms, spanning_arms
 from bandits_lib.design.solvers import design_value
-from bandits_lib.numerics import sparse
 from bandits_lib.numerics.kernels import along_all, compiled, merged, shrink, times
-from bandits_lib.numerics.linear_algebra import apply, product, squares, transposed
+from bandits_lib.numerics.linear_algebra import (
+    apply,
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    transposed,
+    upper_factor,
+)
 from bandits_lib.numerics.span import basis, span
 from bandits_lib.numerics.ties import argmax
 
@@ -32,11 +39,11 @@ def wynn(arms, tol, most):
     K, rank = arms.shape
     weights, columns, along, ray = np.full(K, 1 / K), transposed(arms), np.empty(K), np.empty(rank)
     for start in range(0, most, WYNN_REFRESH):
-        root = sparse.inverse_factor(arms, weights)
-        white = sparse.product(arms, root)
+        root = inverse_triangle(upper_factor(information(arms, weights))[0])
+        white = product(arms, root)
         norms, inverse, gram = squares(white), np.empty((0, 0)), np.empty((0, 0))
         if K <= FEW * rank:
-            gram = sparse.product(white, transposed(white))
+            gram = product(white, transposed(white))
         else:
             inverse = product(root, transposed(root))
         steps = min(WYNN_REFRESH, most - start)

@@ -24,13 +24,13 @@ from bandits_lib.design.g_optimal import d_optimal, spanning_arms
 from bandits_lib.design.interior_point import Point, Solution, centred, chosen_from, interior_point
 from bandits_lib.numerics.kernels import compiled
 from bandits_lib.numerics.linear_algebra import (
-    cholesky,
     information,
     inverse_triangle,
     product,
     squares,
     total,
     transposed,
+    upper_factor,
 )
 from bandits_lib.numerics.ties import largest_first
 
@@ -45,7 +45,7 @@ def two_players(arms, directions, tol):
     best_value, best_weights, best_bound = np.inf, weights, 0.0
     for k in range(1, STEPS + 1):
         mixed = (1 - tol / 10) * weights + tol / 10 / K
-        root = transposed(inverse_triangle(cholesky(information(arms, mixed))[0]))
+        root = transposed(inverse_triangle(upper_factor(information(arms, mixed))[0]))
         rotated = product(directions, transposed(root))
         norms = squares(rotated)
         bound, pressure = lower_bound(arms, root, rotated, masses)

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from bandits_lib.checks import check_budget, check_matrix, check_noisy, check_option, check_positive, check_ridge
-from bandits_lib.numerics.kernels import compiled, forward, merged, record, regularised_cholesky
+from bandits_lib.numerics.kernels import compiled, merged, record, regularised_cholesky, solve_transposed_in_place
 from bandits_lib.numerics.ties import TIE, argmax
 from bandits_lib.protocol import PULLS, Algorithm, Loop, Result, Row, rule
 
@@ -51,16 +51,16 @@ def posterior(prior, noise, sample):
 
 @compiled
 def refresh(fit, counts):
-    """Compute the posterior afresh: C = P - W'W, LL' = noise I + D P D, W = L^-1 D P, with D = diag(counts)^(1/2)."""
+    """Compute the posterior afresh: C = P - W'W, R'R = noise I + D P D, W = R'^-1 D P, with D = diag(counts)^(1/2)."""
     prior, K = fit.prior, len(counts)
-    inner, factor, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
+    inner, upper, W = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
     for i in range(K):
         for k in range(K):
             W[i, k] = np.sqrt(counts[i]) * prior[i, k]
             inner[i, k] = W[i, k] * np.sqrt(counts[k])
         inner[i, i] += fit.noise
-    regularised_cholesky(inner, factor)
-    forward(factor, W)
+    regularised_cholesky(inner, upper)
+    solve_transposed_in_place(upper, W)
     for i in range(K):
         fit.mean[i] = 0.0
         for k in range(K):

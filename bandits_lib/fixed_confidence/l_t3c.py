@@ -104,13 +104,13 @@ def choose(state):
 
 
 @kernel
-def posterior_sample(evidence, normals, factor, sampled):
-    """Draw from N(theta_hat, sigma^2 A^-1) into `sampled` (r,). normals : (r,), standard; scratch: factor (r, r)."""
-    cholesky(evidence.inverse, 1.0, 0.0, factor)
+def posterior_sample(evidence, normals, upper, sampled):
+    """Draw from N(theta_hat, sigma^2 A^-1) into `sampled` (r,). normals : (r,), standard; scratch: upper (r, r)."""
+    cholesky(evidence.inverse, 1.0, 0.0, upper)
     for i in range(sampled.shape[0]):
         sampled[i] = evidence.theta[i]
         for j in range(i + 1):
-            sampled[i] += evidence.stopping.sigma * factor[i, j] * normals[j]
+            sampled[i] += evidence.stopping.sigma * upper[j, i] * normals[j]
 
 
 @kernel

@@ -26,7 +26,14 @@ from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, lowest, shrink, shrink_squares, times
 from bandits_lib.numerics.least_squares import LeastSquares, eliminated_by, least_squares
-from bandits_lib.numerics.linear_algebra import cholesky, information, inverse_triangle, product, squares, transposed
+from bandits_lib.numerics.linear_algebra import (
+    information,
+    inverse_triangle,
+    product,
+    squares,
+    transposed,
+    upper_factor,
+)
 from bandits_lib.numerics.span import basis, scaled_axes
 from bandits_lib.numerics.ties import TIE, argmax, highest
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, one_pull, rule, total
@@ -80,7 +87,7 @@ class Norms(NamedTuple):
 
 def norms_of(arms, items, counts, ridge, longer):
     """Compute `Norms` from counts (K,) and, with a ridge, the identity; keep pairs above `longer` times the largest."""
-    root = inverse_triangle(cholesky(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
+    root = inverse_triangle(upper_factor(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     columns, items, arms = transposed(items), product(items, root), product(arms, root)
     (m, r), K, turned = items.shape, len(arms), transposed(arms)
     gram = product(arms, turned) if K <= FEW * r else np.empty((0, 0))

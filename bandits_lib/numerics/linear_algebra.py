@@ -1,7 +1,8 @@
 """Compute dense linear algebra with sums in one order, which gives the same bits on every processor.
 
 BLAS and LAPACK choose the order of their sums by processor. That changes the last bit, and where two arms tie, the last
-bit decides. Only the lower triangle of a symmetric matrix is read.
+bit decides. Only the lower triangle of a symmetric matrix is read. Inner loops run along rows, over independent
+entries: they vectorise, and no sum is reordered. Factors 0 are passed by, which adds the same finite terms.
 
 Independent rows are chosen one by one: the next is the row farthest from the span of the previous ones, by the shared
 rule for ties. Eigenvalues that differ by less than SAME of the largest count as equal. Their principal axes are rows of
@@ -11,13 +12,13 @@ alone. The largest entry of each axis is positive.
 
 import numpy as np
 
-from bandits_lib.numerics import in_place
-from bandits_lib.numerics.kernels import compiled, largest, merged
+from bandits_lib.numerics.kernels import add, add_rows, along_all, cholesky, compiled, inner, kernel, merged
 from bandits_lib.numerics.ties import argmax, ranked
 
 INDEPENDENT = 1e-9  # relative (squared) length below which the rest of a vector is a rounding error
 MILD = 1e3  # ratio of pivots below which `mild` holds
 SQRT2 = np.sqrt(2.0)
+BLOCK, DEEP = 128, 32  # columns and rows of the right factor that a product treats at a time: they fit in the cache
 NARROW = 64  # columns below which a tall product is formed as its transpose, whose rows are long
 
 
@@ -31,7 +32,7 @@ def product(left, right):
 @merged
 def _product(left, right):
     out = np.zeros((left.shape[0], right.shape[1]))
-    in_place.add_product(out, left, right, False)
+    _add_product(out, left, right, False)
     return out
 
 
@@ -39,8 +40,20 @@ def _product(left, right):
 def lower_product(left, right):
     """Return the lower triangle of left (n, k) times right (k, n); entries above the diagonal must not be used."""
     out = np.zeros((left.shape[0], right.shape[1]))
-    in_place.add_product(out, left, right, True)
+    _add_product(out, left, right, True)
     return out
+
+
+@kernel
+def _add_product(out, left, right, lower):
+    """Add left (n, k) times right (k, m) to `out` (n, m); if `lower`, only to its lower triangle."""
+    for low in range(0, right.shape[1], BLOCK):
+        high = min(low + BLOCK, right.shape[1])
+        for first in range(0, left.shape[1], DEEP):
+            last = min(first + DEEP, left.shape[1])
+            for i in range(low if lower else 0, left.shape[0]):
+                end = min(high, i + 1) if lower else high
+                add_rows(out[i, low:end], left[i, first:last], right[first:last], low)
 
 
 @compiled
@@ -73,8 +86,14 @@ def scaled_columns(matrix, factors):
 @compiled
 def apply(matrix, vector):
     out = np.empty(matrix.shape[0])
-    in_place.apply(matrix, vector, out)
+    _apply(matrix, vector, out)
     return out
+
+
+@kernel
+def _apply(matrix, vector, out):
+    for i in range(matrix.shape[0]):
+        out[i] = inner(matrix[i], vector)
 
 
 def along(rows, vector):
@@ -85,7 +104,7 @@ def along(rows, vector):
 @compiled
 def combine(vector, matrix):
     out = np.zeros(matrix.shape[1])
-    in_place.add_combination(out, vector, matrix)
+    add_rows(out, vector, matrix)
     return out
 
 
@@ -111,8 +130,14 @@ def squares(rows):
 def row_products(left, right):
     """Return the inner products (n,) of the rows of left (n, k) with those of right (n, k)."""
     out = np.empty(left.shape[0])
-    in_place.row_products(left, right, out)
+    _row_products(left, right, out)
     return out
+
+
+@kernel
+def _row_products(left, right, out):
+    for i in range(left.shape[0]):
+        out[i] = inner(left[i], right[i])
 
 
 @compiled
@@ -125,31 +150,32 @@ def information(rows, weights):
             for c in range(r):
                 inside[c, k], weighted[c, k] = rows[i, c], rows[i, c] * weights[i]
             k += 1
-    in_place.symmetric_products(weighted, inside, out)
+    _symmetric_products(weighted, inside, out)
     return out
 
 
-@merged
-def row_gram(rows):
-    out = np.empty((rows.shape[0], rows.shape[0]))
-    in_place.symmetric_products(rows, rows, out)
-    return out
+@kernel
+def _symmetric_products(left, right, out):
+    """Set `out` (r, r) to the inner products of the rows of left (r, n) and right (r, n), known to be symmetric.
+
+    Zeros at both ends of a row are passed by, eight at a time, so that the sums of `inner` stay the same.
+    """
+    for i in range(left.shape[0]):
+        low, high = 0, left.shape[1]
+        while low < high and left[i, low] == 0.0:
+            low += 1
+        while high > low and left[i, high - 1] == 0.0:
+            high -= 1
+        low, high = low - low % 8, min(left.shape[1], high + -high % 8)
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = inner(left[i, low:high], right[j, low:high])
 
 
 @compiled
-def cholesky(matrix):
-    """Return upper triangular R with R'R = matrix, of which the lower triangle is read, and whether R exists."""
-    upper = transposed(matrix)
-    skipped = in_place.factor(upper, np.zeros(len(upper)))
-    return upper, skipped == 0
-
-
-@merged
-def semidefinite_factor(matrix, flat):
-    """Return upper triangular R, R'R = matrix, semidefinite; pivots <= `flat` times the diagonal entry count as 0."""
-    upper = transposed(matrix)
-    in_place.factor(upper, flat * np.diag(matrix))
-    return upper
+def upper_factor(matrix, flat=0.0):
+    """Return upper triangular R, R'R = matrix, and whether no pivot was at most `flat` times its diagonal entry."""
+    upper = np.empty(matrix.shape)
+    return upper, cholesky(matrix, 1.0, 0.0, upper, flat) > -np.inf
 
 
 @merged
@@ -170,23 +196,46 @@ def symmetric_squares(rows):
 @compiled
 def inverse_triangle(upper):
     out = np.zeros(upper.shape)
-    in_place.invert_triangle(upper, out)
+    _invert_triangle(upper, out)
     return out
+
+
+@kernel
+def _invert_triangle(upper, out):
+    for i in range(upper.shape[0] - 1, -1, -1):
+        out[i, i] = 1.0 / upper[i, i]
+        for k in range(i + 1, upper.shape[0]):
+            if upper[i, k] != 0.0:
+                add(out[i, k:], out[k, k:], -upper[i, k] / upper[i, i])
 
 
 @merged
 def solve_transposed(upper, vector):
     """Return x (n,) with R'x = vector for R upper triangular; x is 0 where R has no pivot."""
     x = vector.copy()
-    in_place.solve_transposed(upper, x)
+    _substitute_forward(upper, x)
     return x
+
+
+@kernel
+def _substitute_forward(upper, x):
+    for k in range(upper.shape[0]):
+        x[k] = x[k] / upper[k, k] if upper[k, k] != 0.0 else 0.0
+        add(x[k + 1 :], upper[k, k + 1 :], -x[k])
 
 
 @merged
 def solve_upper(upper, vector):
+    """Return x (n,) with R x = vector for R upper triangular."""
     x = vector.copy()
-    in_place.solve_upper(upper, x)
+    _substitute_back(upper, x)
     return x
+
+
+@kernel
+def _substitute_back(upper, x):
+    for k in range(upper.shape[0] - 1, -1, -1):
+        x[k] = (x[k] - inner(upper[k, k + 1 :], x[k + 1 :])) / upper[k, k]
 
 
 @merged
@@ -228,7 +277,7 @@ def solve(matrix, vector):
 def triangle(rows):
     """Return upper triangular R (r, r), diagonal >= 0, with R'R = rows'rows for rows (n, r), n >= r (Householder)."""
     a = transposed(rows)  # columns lie along memory
-    in_place.mirror(a)
+    _reflect(a)
     r = a.shape[0]
     out = np.zeros((r, r))
     for i in range(r):
@@ -237,22 +286,64 @@ def triangle(rows):
     return out
 
 
+@kernel
+def _reflect(columns):
+    """Apply Householder reflections to columns stored along memory (r, n), n >= r; leave R' in their lower triangle."""
+    r = columns.shape[0]
+    for k in range(r):
+        normal = columns[k, k:]
+        length = np.sqrt(inner(normal, normal))
+        if length > 0.0:
+            sign = 1.0 if normal[0] >= 0.0 else -1.0
+            normal[0] += sign * length
+            scale = length * abs(normal[0])  # half its squared length
+            for j in range(k + 1, r):
+                add(columns[j, k:], normal, -inner(normal, columns[j, k:]) / scale)
+                columns[j, k] *= -sign
+            normal[0] = length
+
+
 @compiled
 def independent(rows, tol):
     """Return indices (m,) of independent rows of `rows` (n, k), and an orthonormal basis (m, k) of their span."""
     n, k = rows.shape
     rest, lengths = transposed(rows), squares(rows)
     chosen, basis = np.empty(min(n, k), np.int64), np.empty((min(n, k), k))
-    floor, along = (tol * np.sqrt(largest(lengths))) ** 2, np.empty(n)
+    floor, along = (tol * np.sqrt(lengths.max())) ** 2, np.empty(n)
     for m in range(min(n, k)):
         best = argmax(lengths)
         if not lengths[best] > floor:
             return chosen[:m], basis[:m]
         chosen[m] = best
-        in_place.unit_outside(rest[:, best].copy(), basis[:m], basis[m])
-        in_place.take_away(rest, basis[m], lengths, along)
+        basis[m] = rest[:, best]
+        _make_orthonormal(basis, m)
+        _take_away(rest, basis[m], lengths, along)
         lengths[best] = 0.0
     return chosen, basis
+
+
+@kernel
+def _make_orthonormal(basis, m):
+    """Take from row m of `basis` its parts along the orthonormal rows before, and scale it to length one."""
+    unit = basis[m]
+    for _ in range(2):
+        for i in range(m):
+            add(unit, basis[i], -inner(unit, basis[i]))
+        length = np.sqrt(inner(unit, unit))
+        for c in range(unit.shape[0]):
+            unit[c] /= length
+
+
+@kernel
+def _take_away(columns, unit, lengths, along):
+    """Subtract from columns (k, n) their parts along `unit` (k,); set squared `lengths` (n,) anew. Scratch: along."""
+    along_all(columns, unit, along)
+    for j in range(lengths.shape[0]):
+        lengths[j] = 0.0
+    for c in range(unit.shape[0]):
+        for j in range(lengths.shape[0]):
+            columns[c, j] += -unit[c] * along[j]
+            lengths[j] += columns[c, j] * columns[c, j]
 
 
 @merged
@@ -270,7 +361,7 @@ def outside_projector(columns):
     for _ in range(2):
         across = transposed(basis)
         gram = lower_product(across, basis)
-        upper, regular = cholesky(gram)
+        upper, regular = upper_factor(gram)
         for i in range(k):
             regular = regular and upper[i, i] ** 2 > INDEPENDENT * gram[i, i]
         if not regular:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.numerics.in_place import add, add_four, inner
-from bandits_lib.numerics.kernels import along_all, inlined, kernel, merged
+from bandits_lib.numerics.kernels import add, add_rows, along_all, inlined, inner, kernel, merged
 
 REFRESH = 1_000  # pulls between two fresh solutions
 
@@ -104,22 +103,11 @@ def exchange(one, other):
 
 @inlined
 def products(fit, arm, along):
-    """Set `along` (K,) to x_a'A^-1 x for x over the arms, four terms in each pass."""
-    columns, gram, d = fit.columns, fit.gram, fit.columns.shape[0]
+    """Set `along` (K,) to x_a'A^-1 x for x over the arms."""
+    columns, gram = fit.columns, fit.gram
     for k in range(along.shape[0]):
         along[k] = 0.0
-    i = 0
-    while i < d:
-        if i + 3 < d and columns[i, arm] * columns[i + 1, arm] * columns[i + 2, arm] * columns[i + 3, arm] != 0.0:
-            add_four(
-                along, gram[i], gram[i + 1], gram[i + 2], gram[i + 3],
-                columns[i, arm], columns[i + 1, arm], columns[i + 2, arm], columns[i + 3, arm],
-            )  # fmt: skip
-            i += 4
-        else:
-            if columns[i, arm] != 0.0:
-                add(along, gram[i], columns[i, arm])
-            i += 1
+    add_rows(along, columns[:, arm], gram)
 
 
 @merged

@@ -11,16 +11,16 @@ import numpy as np
 
 from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
-    cholesky,
     independent,
+    information,
     inverse_triangle,
     product,
-    row_gram,
     scaled_rows,
     squares,
     total,
     transposed,
     triangle,
+    upper_factor,
 )
 from bandits_lib.numerics.ties import ranked
 
@@ -73,8 +73,7 @@ def basis_of(vectors):
 @merged
 def clearly_independent(unit):
     """Return whether vectors of length one (n, d) span R^d beyond doubt: no pivot of their Gram matrix is small."""
-    across = transposed(unit)
-    upper, regular = cholesky(row_gram(across))
+    upper, regular = upper_factor(information(unit, np.ones(len(unit))))
     for i in range(len(upper)):
         regular = regular and upper[i, i] > CLEAR
     return regular

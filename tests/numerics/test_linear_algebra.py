@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bandits_lib.numerics import in_place, linear_algebra
+from bandits_lib.numerics import linear_algebra
+from bandits_lib.numerics.kernels import inner
 from bandits_lib.numerics.linear_algebra import jacobi, principal_axes
 
 SHAPES = [(1, 1, 1), (3, 5, 2), (7, 4, 9), (20, 13, 31), (5, 3, 300), (300, 9, 5), (600, 4, 3), (4, 0, 2)]
@@ -45,6 +46,13 @@ def test_products_are_summed_term_by_term(rng, n, k, m):
     assert (linear_algebra.product(left, right) == np.array(expected)).all()
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_zeros_in_the_left_factor_change_no_bit(rng, share):
+    left, right = wide(rng, 41, 33) * (rng.random((41, 33)) < share), wide(rng, 33, 150)
+    expected = [[in_turn(left[i] * right[:, j]) for j in range(150)] for i in range(41)]
+    assert (linear_algebra.product(left, right) == np.array(expected)).all()
+
+
 @pytest.mark.parametrize("n, k", [(1, 1), (6, 5), (33, 12), (300, 9)])
 def test_lower_product_is_the_lower_triangle_of_the_product(rng, n, k):
     left, right = wide(rng, n, k), wide(rng, k, n)
@@ -54,14 +62,14 @@ def test_lower_product_is_the_lower_triangle_of_the_product(rng, n, k):
 @pytest.mark.parametrize("n", [1, 5, 7, 8, 9, 16, 50])
 def test_inner_products_are_eight_sums(rng, n):
     x, y = wide(rng, n), wide(rng, n)
-    assert in_place.inner(x, y) == by_eight(x * y)
+    assert inner(x, y) == by_eight(x * y)
     assert linear_algebra.squares(x[None])[0] == by_eight(x * x)
     assert linear_algebra.total(x) == in_turn(x)
 
 
 def test_another_order_would_be_noticed(rng):
     x, y = wide(rng, 50), wide(rng, 50)
-    assert in_place.inner(x, y) != in_turn(x * y)
+    assert inner(x, y) != in_turn(x * y)
 
 
 def test_combine_and_apply(rng):
@@ -79,11 +87,19 @@ def test_information_is_the_weighted_sum_and_leaves_zeros_out(rng):
     assert (out == out.T).all()
 
 
+@pytest.mark.parametrize("n", [5, 16, 43])
+def test_zeros_at_the_ends_of_a_column_change_no_bit_of_the_information(rng, n):
+    rows = wide(rng, n, n) * (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) < 3)
+    weighted = rows * 0.3
+    expected = [[by_eight(weighted[:, max(i, j)] * rows[:, min(i, j)]) for j in range(n)] for i in range(n)]
+    assert (linear_algebra.information(rows, np.full(n, 0.3)) == np.array(expected)).all()
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 13, 40])
 def test_factors_inverses_and_solutions(rng, n):
     rows = rng.standard_normal((2 * n, n))
     matrix, vector = rows.T @ rows, rng.standard_normal(n)
-    upper, regular = linear_algebra.cholesky(matrix)
+    upper, regular = linear_algebra.upper_factor(matrix)
     assert regular and (np.tril(upper, -1) == 0).all() and np.allclose(upper.T @ upper, matrix)
     assert np.allclose(linear_algebra.inverse_triangle(upper) @ upper, np.eye(n))
     assert np.allclose(matrix @ linear_algebra.solve_factored(upper, vector), vector)
@@ -92,8 +108,8 @@ def test_factors_inverses_and_solutions(rng, n):
 
 
 def test_what_has_no_factor_or_solution_is_said(rng):
-    assert not linear_algebra.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))[1]
-    assert not linear_algebra.cholesky(np.full((5, 5), np.nan))[1]
+    assert not linear_algebra.upper_factor(np.array([[1.0, 2.0], [2.0, 1.0]]))[1]
+    assert not linear_algebra.upper_factor(np.full((5, 5), np.nan))[1]
     assert np.isnan(linear_algebra.solve(np.ones((2, 2)), np.ones(2))).all()
 
 

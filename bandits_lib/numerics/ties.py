@@ -12,7 +12,7 @@ TIE = 1e-9  # relative slack within which two values are the same
 
 @kernel
 def highest(values):
-    """Return the largest of finite `values` (n,); one comparison at a time takes 2.5 times as long for 2,000 of them."""
+    """Return the largest of finite `values` (n,); one comparison at a time takes 2.5 times as long for 2,000."""
     n = values.shape[0] - values.shape[0] % 4
     a, b, c, d = values[0], values[0], values[0], values[0]
     for k in range(0, n, 4):

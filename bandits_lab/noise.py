@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
 from bandits_lib.checks import check_delta
-from bandits_lib.numerics.least_squares import rounding, within
+from bandits_lib.numerics.least_squares import rounding_error, within
 from bandits_lib.protocol import Sample
 
 
@@ -139,9 +139,9 @@ class Watch:
         between = step * step * before * n / (before + n)
         if self.sigma:
             self.squares += (inside + between) / self.sigma / self.sigma
-            self.blur += rounding(n, square) / self.sigma / self.sigma
+            self.blur += rounding_error(n, square) / self.sigma / self.sigma
         self.parts, self.between = self.parts + 1, self.between + between
-        self.inside, self.inside_df = self.inside + inside + rounding(n, square), self.inside_df + n - 1
+        self.inside, self.inside_df = self.inside + inside + rounding_error(n, square), self.inside_df + n - 1
         self.pulled[arm] = before + n, mean + step * n / (before + n)
         self.binary = self.binary and square == total
         self.pulls += n

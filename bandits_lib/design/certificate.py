@@ -22,11 +22,11 @@ from bandits_lib.numerics.kernels import compiled, merged
 from bandits_lib.numerics.linear_algebra import (
     information,
     normalised,
+    ordered_sum,
     outside_projector,
     product,
     row_products,
     squares,
-    total,
     transposed,
 )
 from bandits_lib.numerics.span import RANK_TOL, basis, outside
@@ -59,7 +59,7 @@ class Design(NamedTuple):
     iterations: int
 
 
-def inverse_root(arms, weights):
+def root_of_design(arms, weights):
     """Return S (r', r) with ||S y||^2 = ||y||^2_{A(weights)^-1} on the span, of rank r', of the arms with weight."""
     support = np.flatnonzero(weights > 0)
     return span.inverse_root(arms[support], weights[support])[0]
@@ -82,10 +82,10 @@ def value_of(arms, weights, directions):
 
 
 @njit(cache=True, error_model="numpy")
-def lower_bound(arms, root, rotated, masses):
+def bound_of_masses(arms, root, rotated, masses):
     """Return the bound from masses (q,) on directions y, and h (K,). `rotated` (q, r') : root y; A^-1 = root'root."""
-    shares = masses / total(masses)
-    trace = total(shares * squares(rotated))
+    shares = masses / ordered_sum(masses)
+    trace = ordered_sum(shares * squares(rotated))
     measured = product(arms, transposed(root))
     pressure = row_products(product(measured, information(rotated, shares)), measured)
     return trace * (trace / pressure.max()), pressure / trace
@@ -96,8 +96,8 @@ BITS = 19  # binary digits of a weight beyond those of 1e-3 / tol
 
 
 def drop_small_leverages(arms, weights, eta, root=None):
-    """Return weights (K,) of sum one without atoms of small leverage, up to `eta` in all. root : `inverse_root`."""
-    return _dropped(arms, weights, inverse_root(arms, weights) if root is None else root, eta)
+    """Return weights (K,) of sum one without atoms of small leverage, up to `eta` in all. root : `root_of_design`."""
+    return _dropped(arms, weights, root_of_design(arms, weights) if root is None else root, eta)
 
 
 def basic_weights(arms, weights):
@@ -105,7 +105,7 @@ def basic_weights(arms, weights):
     limit = arms.shape[1] * (arms.shape[1] + 1) // 2
     if np.count_nonzero(weights) <= limit:
         return weights
-    return _basic(arms, weights, inverse_root(arms, weights), limit)
+    return _basic(arms, weights, root_of_design(arms, weights), limit)
 
 
 @compiled
@@ -240,7 +240,7 @@ def fewer_atoms(arms, weights, directions, tol, bound, root=None):
     for atoms in [slight, *slight[: 2 * arms.shape[1], None]]:
         lighter = weights.copy()
         lighter[atoms] = 0.0
-        lighter = snapped(lighter / total(lighter), tol)
+        lighter = snapped(lighter / ordered_sum(lighter), tol)
         if len(atoms) and value_of(arms, lighter, directions) <= (1 + tol) * bound:
             weights = lighter
             if len(atoms) == len(slight):

@@ -16,7 +16,7 @@ import numpy as np
 
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.numerics.kernels import add, along_all, compiled, kernel, merged, times, times_vector
-from bandits_lib.numerics.linear_algebra import apply, solve, total, transposed
+from bandits_lib.numerics.linear_algebra import apply, ordered_sum, solve, transposed
 from bandits_lib.numerics.ties import argmax
 
 SLACK = 1e-10  # |x'c| <= 1 + SLACK is feasible
@@ -89,15 +89,15 @@ def _turn(signed, k, turn):
 
 def single_direction(arms, direction):
     """Return weights (K,), lower bound and pivots for one `direction` (r,), exact up to rounding if pivots suffice."""
-    unit = direction / np.sqrt(total(direction**2))
+    unit = direction / np.sqrt(ordered_sum(direction**2))
     basis, w, dual, pivots = signed_basis(arms, unit, 100 + 20 * arms.shape[1])
     if not (np.isfinite(w).all() and np.isfinite(dual).all()):
         raise np.linalg.LinAlgError("singular basis")
     weights = np.zeros(len(arms))
     w = np.abs(w)
-    weights[basis] = np.where(w > 1e-12 * total(w), w, 0.0)
-    bound = total(direction * dual) ** 2 / (apply(arms, dual) ** 2).max()
-    return weights / total(weights), bound, pivots
+    weights[basis] = np.where(w > 1e-12 * ordered_sum(w), w, 0.0)
+    bound = ordered_sum(direction * dual) ** 2 / (apply(arms, dual) ** 2).max()
+    return weights / ordered_sum(weights), bound, pivots
 
 
 NEGLIGIBLE = 1e-12  # smaller amounts, relative to their sum, and smaller rates are rounding errors

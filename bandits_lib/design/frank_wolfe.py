@@ -11,7 +11,7 @@ import numpy as np
 
 from bandits_lib.checks import check_option
 from bandits_lib.design.cache import cached
-from bandits_lib.design.certificate import Design, inverse_root, lower_bound, value_of
+from bandits_lib.design.certificate import Design, bound_of_masses, root_of_design, value_of
 from bandits_lib.design.directions import Differences, Listed, Pairs, difference_vertices, scan, walk
 from bandits_lib.design.far_pairs import MARGIN, FarPairs
 from bandits_lib.design.solvers import in_span, problem
@@ -21,9 +21,9 @@ from bandits_lib.numerics.linear_algebra import (
     combine,
     information,
     inverse_triangle,
+    ordered_sum,
     product,
     squares,
-    total,
     transposed,
     upper_factor,
 )
@@ -109,7 +109,7 @@ def _first_weights(start, arms):
             f"start must be {len(arms)} non-negative weights, one for each arm, and the arms of those above 0 must "
             f"span all arms; got {start}"
         )
-    return start / total(start)
+    return start / ordered_sum(start)
 
 
 class Steps(NamedTuple):
@@ -123,7 +123,7 @@ class Steps(NamedTuple):
 @cached
 def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, stop, max_iter, first):
     space = span(arms / sigma[:, None])
-    weights, visited, (value,) = _steps(arms, vectors, name, sigma, stop, max_iter, first)
+    weights, visited, (value,) = _last_steps(arms, vectors, name, sigma, stop, max_iter, first)
     bound = _running_bound(space.arms, weights, visited)
     kept = np.where(weights < prune, 0.0, weights)
     if pruned == "rescaled":
@@ -136,7 +136,7 @@ def _frank_wolfe_design(arms, vectors, name, sigma, prune, pruned, value_at, sto
 
 
 @cached
-def _steps(arms, vectors, name, sigma, stop, max_iter, first):
+def _last_steps(arms, vectors, name, sigma, stop, max_iter, first):
     space = span(arms / sigma[:, None])
     weights, visited, value = frank_wolfe(space.arms, _visible(in_span(space, vectors, name)), first, stop, max_iter)
     return Steps(weights, visited, np.array([value]))
@@ -264,5 +264,5 @@ def _moved(weights, vertex, step, small, change):
 
 
 def _running_bound(arms, weights, visited):
-    root, masses = inverse_root(arms, weights), np.arange(2.0, len(visited) + 2)
-    return float(lower_bound(arms, root, product(visited.copy(), transposed(root)), masses)[0])
+    root, masses = root_of_design(arms, weights), np.arange(2.0, len(visited) + 2)
+    return float(bound_of_masses(arms, root, product(visited.copy(), transposed(root)), masses)[0])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.design.certificate import Design, inverse_root, on_few_atoms, value_of
+from bandits_lib.design.certificate import Design, on_few_atoms, root_of_design, value_of
 from bandits_lib.design.directions import Listed, squared_norms
 from bandits_lib.numerics.kernels import compiled, inner, merged
 from bandits_lib.numerics.linear_algebra import (
@@ -121,7 +121,7 @@ def working_set(arms, tol, most):
 
 def norms_of_all(arms, space, weights):
     """Return x'A^-1x (K,) of all arms, with A from weights (k,) on those of the `Span`; infinite if A is singular."""
-    root = inverse_root(space.arms, weights)
+    root = root_of_design(space.arms, weights)
     if len(root) < space.arms.shape[1]:
         return np.full(len(arms), np.inf)
     root = product(root, transposed(product(space.basis, inverse_triangle(space.scale))))

@@ -16,15 +16,15 @@ soon as the smallest value is known to be above or below the target.
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_matrix, check_same_dimension
-from bandits_lib.design.certificate import Design, basic_weights, estimable, inverse_root
+from bandits_lib.design.certificate import Design, basic_weights, estimable, root_of_design
 from bandits_lib.numerics.kernels import add, compiled, kernel, merged
 from bandits_lib.numerics.linear_algebra import (
     information,
     inverse_triangle,
+    ordered_sum,
     product,
     row_products,
     squared_extents,
-    total,
     transposed,
     triangle,
     upper_factor,
@@ -123,7 +123,7 @@ def descend(arms, points, normals, weights, target, tol, most):
             return best, value, bound, step
         last = width
         weights = weights * powers(np.maximum(pressures, LEAST), power)
-        weights /= total(weights)
+        weights /= ordered_sum(weights)
     return best, value, bound, most
 
 
@@ -173,7 +173,7 @@ def _extremes(heights, draws, white):
         lower_to(heights[k], k, bottom, low)
     picked = np.zeros((m, draws.shape[1]))
     gather(picked, draws, high, low)
-    return total(top - bottom) / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
+    return ordered_sum(top - bottom) / (2 * n), transposed(product(transposed(white), picked)) / (2 * n)
 
 
 @merged
@@ -201,11 +201,11 @@ def gather(picked, draws, high, low):
         add(picked[low[c]], draws[c], -1.0)
 
 
-def fewer_atoms(arms, weights, points):
+def without_slight_atoms(arms, weights, points):
     """Return weights (K,) on fewer atoms, with which no variance of a difference of points grows by more than 1 %."""
     weights = basic_weights(arms, weights)
     needed = basis(points[1:] - points[0])
-    before = inverse_triangle(triangle(product(inverse_root(arms, weights), needed)))
+    before = inverse_triangle(triangle(product(root_of_design(arms, weights), needed)))
     order = ranked(weights)
     order = order[weights[order] > 0]
     gone, stays = 0, len(order)
@@ -221,7 +221,7 @@ def fewer_atoms(arms, weights, points):
 def _without(weights, atoms):
     lighter = weights.copy()
     lighter[atoms] = 0.0
-    return lighter / total(lighter)
+    return lighter / ordered_sum(lighter)
 
 
 def _growth(arms, weights, needed, before):
@@ -230,5 +230,5 @@ def _growth(arms, weights, needed, before):
         return np.inf
     if not estimable(arms, weights, transposed(needed), np.ones(needed.shape[1])):
         return np.inf
-    relative = product(product(inverse_root(arms, weights), needed), before)
+    relative = product(product(root_of_design(arms, weights), needed), before)
     return float(squared_extents(relative)[0].max())

@@ -34,6 +34,7 @@ from bandits_lib.numerics.linear_algebra import (
     inverse_triangle,
     lower_product,
     normalised,
+    ordered_sum,
     product,
     scaled_columns,
     scaled_rows,
@@ -42,7 +43,6 @@ from bandits_lib.numerics.linear_algebra import (
     solve_upper,
     squares,
     symmetric_squares,
-    total,
     transposed,
     triangle,
     upper_factor,
@@ -118,7 +118,7 @@ def growth(here, mu):
 
 
 @compiled
-def factor(point, here):
+def newton_factor(point, here):
     """Return the `Factor` of the Newton matrix at `point`, an interior point with mu, z (p,) and s, v (q,)."""
     if here.F.size:
         return _of_many(point, here)
@@ -207,7 +207,7 @@ def add_kronecker(out, matrix):
 
 
 @compiled
-def solve(factor, point, here, target_z, target_s):
+def newton_step(factor, point, here, target_z, target_s):
     """Return the Newton step, a `Point` of differences, to z mu = target_z (p,), s v = target_s (q,)."""
     mu, z, s, v = point
     tight, excess = factor.tight, here.g - s - 1
@@ -244,7 +244,7 @@ def _solve_many(factor, here, point, a, b):
 
 @compiled
 def gap(point):
-    return (total(point.s * point.v) + total(point.z * point.mu)) / (len(point.s) + len(point.mu))
+    return (ordered_sum(point.s * point.v) + ordered_sum(point.z * point.mu)) / (len(point.s) + len(point.mu))
 
 
 @compiled
@@ -355,7 +355,7 @@ def _centred(arms, directions, point, tol, unit):
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
-    return math.ldexp(unit, math.frexp(tol * total(point.mu) * part / unit)[1] - 1)
+    return math.ldexp(unit, math.frexp(tol * ordered_sum(point.mu) * part / unit)[1] - 1)
 
 
 @merged
@@ -369,7 +369,7 @@ def _lifted(point, tau_z, tau_s):
 @merged
 def _raised(x, y, least):
     """Return copies of x (n,) and y (n,) with x y >= least: y is raised where x is relatively large, else x."""
-    scale, x, y = len(x) / total(x), x.copy(), y.copy()
+    scale, x, y = len(x) / ordered_sum(x), x.copy(), y.copy()
     for k in range(len(x)):
         if x[k] * scale > y[k]:
             y[k] = max(y[k], least / x[k])
@@ -403,7 +403,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
     for _ in range(CENTRING):
         steps += 1
         here = geometry(arms, directions, point.mu)
-        move = solve(factor(point, here), point, here, target_z, target_s)
+        move = newton_step(newton_factor(point, here), point, here, target_z, target_s)
         before, length = length, np.abs(move.mu / point.mu).max()
         if before < SETTLED and not length < before / 2:
             length = before
@@ -420,7 +420,7 @@ def _start(arms, directions, weights):
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
     least = g.min()
     mu, s = 1.5 * weights / least, np.maximum(1.5 * g / least - 1, 0.1)
-    tau = total(mu) / (p + q)
+    tau = ordered_sum(mu) / (p + q)
     return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
 
 
@@ -434,25 +434,25 @@ def _opened(arms, directions, weights, masses):
     s, v, mu = here.g * needed - 1, masses / (here.g * here.g), mu * needed
     load = pressures(here, v)
     allowed = (1 + OPEN) * load.max()
-    z, tau = 1 - load / allowed, OPEN * total(mu) / (p + q)
+    z, tau = 1 - load / allowed, OPEN * ordered_sum(mu) / (p + q)
     return Point(np.maximum(mu, tau / z), z, s, np.maximum(v / allowed, tau / s))
 
 
 @merged
 def _ratio(point, here):
-    value, pull = total(point.mu) / here.g.min(), total(point.v * here.g)
-    square = total(point.v * (here.g * here.g))
+    value, pull = ordered_sum(point.mu) / here.g.min(), ordered_sum(point.v * here.g)
+    square = ordered_sum(point.v * (here.g * here.g))
     return value / (pull / square * (pull / pressures(here, point.v).max()))
 
 
 @merged
 def _predict_and_correct(point, here, least):
     """Make one step of Mehrotra's: a first step to tau = 0 gives the tau to aim at and the curvature of the path."""
-    factored, tau = factor(point, here), gap(point)
+    factored, tau = newton_factor(point, here), gap(point)
     step, target_z, target_s = point, np.zeros(len(point.mu)), np.zeros(len(point.s))
     for correcting in range(2):
         if correcting:
             tau = max(least, tau * min(1.0, gap(moved(point, step, 1.0)) / tau) ** 3)
             target_z, target_s = tau - step.mu * step.z, tau - step.s * step.v
-        step = solve(factored, point, here, target_z, target_s)
+        step = newton_step(factored, point, here, target_z, target_s)
     return moved(point, step, TO_BOUNDARY)

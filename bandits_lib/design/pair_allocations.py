@@ -25,7 +25,7 @@ from scipy.optimize import linprog, minimize
 
 from bandits_lib.design.elfving import signed_program, solve_pair
 from bandits_lib.numerics.kernels import kernel, merged
-from bandits_lib.numerics.linear_algebra import total
+from bandits_lib.numerics.linear_algebra import ordered_sum
 
 
 @cache
@@ -154,7 +154,7 @@ def allocate(program, i, j):
     if not solve_pair(program, i, j):  # a basis of nearly parallel arms
         return general(program.columns.T, program.columns[:, i] - program.columns[:, j])
     weights, used = np.zeros(program.columns.shape[1]), program.amounts > 0
-    weights[program.basis[used]] = program.amounts[used] / total(program.amounts)
+    weights[program.basis[used]] = program.amounts[used] / ordered_sum(program.amounts)
     return weights
 
 
@@ -209,10 +209,10 @@ def nonnegative_allocations(arms):
 
 
 def _directed(arms):
-    return Directed(Pairs(arms).solve, len(arms), len(arms))
+    return Directed(OrderedPairs(arms).solve, len(arms), len(arms))
 
 
-class Pairs:
+class OrderedPairs:
     """The ordered pairs of arms (K, d); pairs of the same shape are solved once."""
 
     def __init__(self, arms):

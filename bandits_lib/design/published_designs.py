@@ -307,7 +307,7 @@ def _wolfe_atwood_design(arms, tol, steps, away):
     inside = arms if rank == arms.shape[1] else spanned  # the start depends on the coordinates
     weights, taken = kumar_yildirim_start(inside), 0
     if rank > 1:
-        weights, taken = _steps(inside, weights, tol, steps, away)
+        weights, taken = _wolfe_atwood_steps(inside, weights, tol, steps, away)
     weights = snapped(weights, tol)
     value = float(inverse_and_norms(inside, weights)[1].max())
     return Design(weights, max(value, float(rank)), float(rank), taken)
@@ -329,7 +329,7 @@ def kumar_yildirim_start(arms):
 
 
 @compiled
-def _steps(arms, weights, tol, most, away):
+def _wolfe_atwood_steps(arms, weights, tol, most, away):
     rank = arms.shape[1]
     inverse, norms = inverse_and_norms(arms, weights)
     for step in range(most):
@@ -341,7 +341,7 @@ def _steps(arms, weights, tol, most, away):
             return weights, step
         if away and norms[arm] + norms[least] <= 2 * rank:
             arm = least
-        gamma, left = _step(norms[arm], weights[arm], rank)
+        gamma, left = _wolfe_atwood_step(norms[arm], weights[arm], rank)
         ray = apply(inverse, arms[arm])
         along = apply(arms, ray)
         loss = gamma / (1 - gamma + gamma * norms[arm])
@@ -357,7 +357,7 @@ def _steps(arms, weights, tol, most, away):
 
 
 @merged
-def _step(norm, weight, rank):
+def _wolfe_atwood_step(norm, weight, rank):
     """Return the step gamma towards an arm of this norm (negative: away from it), and the arm's weight after it."""
     drop = -weight / (1 - weight) if weight < 1 else -np.inf
     gamma = (norm / rank - 1) / (norm - 1) if norm > 1 else drop

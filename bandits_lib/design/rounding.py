@@ -15,7 +15,7 @@ from bandits_lib.design.certificate import Design
 from bandits_lib.design.directions import Pairs
 from bandits_lib.design.solvers import design_value
 from bandits_lib.numerics.kernels import kernel
-from bandits_lib.numerics.linear_algebra import apply, information, jacobi, product, total, transposed
+from bandits_lib.numerics.linear_algebra import apply, information, jacobi, ordered_sum, product, transposed
 from bandits_lib.numerics.span import RANK_TOL, span
 from bandits_lib.numerics.ties import argmax
 
@@ -172,7 +172,7 @@ def _leader_shift(spectrum):
     low, high = -spectrum.min(), -spectrum.min() + np.sqrt(len(spectrum))
     for _ in range(100):
         middle = (low + high) / 2
-        if total(1 / (middle + spectrum) ** 2) > 1:
+        if ordered_sum(1 / (middle + spectrum) ** 2) > 1:
             low = middle
         else:
             high = middle

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandits_lib.design.certificate import Design, fewer_atoms, inverse_root, lower_bound, snapped, value_of
+from bandits_lib.design.certificate import Design, bound_of_masses, fewer_atoms, root_of_design, snapped, value_of
 from bandits_lib.design.directions import Listed
 from bandits_lib.design.elfving import single_direction
 from bandits_lib.design.far_pairs import ManyDifferences, at_equal_steps
@@ -26,9 +26,9 @@ from bandits_lib.numerics.kernels import compiled
 from bandits_lib.numerics.linear_algebra import (
     information,
     inverse_triangle,
+    ordered_sum,
     product,
     squares,
-    total,
     transposed,
     upper_factor,
 )
@@ -48,9 +48,9 @@ def two_players(arms, directions, tol):
         root = transposed(inverse_triangle(upper_factor(information(arms, mixed))[0]))
         rotated = product(directions, transposed(root))
         norms = squares(rotated)
-        bound, pressure = lower_bound(arms, root, rotated, masses)
+        bound, pressure = bound_of_masses(arms, root, rotated, masses)
         average += masses
-        settled = lower_bound(arms, root, rotated, average)[0] if k % LOOK == 0 else bound
+        settled = bound_of_masses(arms, root, rotated, average)[0] if k % LOOK == 0 else bound
         best_bound = max(best_bound, float(bound), float(settled))
         if norms.max() < best_value:
             best_value, best_weights = float(norms.max()), mixed
@@ -61,9 +61,9 @@ def two_players(arms, directions, tol):
         for _ in range(6):
             factor *= factor
         masses = masses * factor
-        masses /= total(masses)
+        masses /= ordered_sum(masses)
         weights = weights * np.sqrt(np.maximum(pressure, 0.0))
-        weights /= total(weights)
+        weights /= ordered_sum(weights)
     return best_weights, best_bound, k
 
 
@@ -127,7 +127,7 @@ class Attempt(NamedTuple):
     solution: Solution
     chosen: np.ndarray  # arms of the set
     rows: np.ndarray  # (q, r) directions of the set
-    root: np.ndarray  # `inverse_root` of the weights
+    root: np.ndarray  # `root_of_design` of the weights
 
     def violated(self):
         top = self.pressure[self.chosen].max()
@@ -154,7 +154,7 @@ def _start(arms, directions, tol):
             return start
     weights, _ = d_optimal(arms, START_GAP, 1000)
     chosen = np.arange(len(arms)) if len(arms) <= ALL_ARMS else _union(weights != 0, spanning_arms(arms))
-    return weights, chosen, directions.first(inverse_root(arms, weights), _most(arms))
+    return weights, chosen, directions.first(root_of_design(arms, weights), _most(arms))
 
 
 def _start_from_part(arms, directions, tol):
@@ -208,7 +208,7 @@ def _attempt(arms, directions, chosen, rows, solution):
     """Return the `Attempt` of a solution on the arms `chosen` and the directions `rows`, tested on all of both."""
     weights = np.zeros(len(arms))
     weights[chosen] = solution.weights
-    root = inverse_root(arms, weights)
+    root = root_of_design(arms, weights)
     norms, bound, pressure = _tested(arms, root, rows, solution.masses)
     value, beyond = directions.beyond(root, norms.max() * (1 + 1e-9), _most(arms))
     return Attempt(weights, value, bound, norms, pressure, beyond, solution, chosen, rows, root)
@@ -216,9 +216,9 @@ def _attempt(arms, directions, chosen, rows, solution):
 
 @compiled
 def _tested(arms, root, rows, masses):
-    """Return squared norms (q,) of the rows under an `inverse_root`, the masses' bound and pressures (K,)."""
+    """Return squared norms (q,) of the rows under an `root_of_design`, the masses' bound and pressures (K,)."""
     rotated = product(rows, transposed(root))
-    bound, pressure = lower_bound(arms, root, rotated, masses)
+    bound, pressure = bound_of_masses(arms, root, rotated, masses)
     return squares(rotated), bound, pressure
 
 
@@ -252,7 +252,7 @@ def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
     steps = 0
     for _ in range(MAX_ROUNDS):
         weights, found, played = two_players(arms, rows, tol)
-        value, beyond = directions.beyond(inverse_root(arms, weights), bound, len(rows))
+        value, beyond = directions.beyond(root_of_design(arms, weights), bound, len(rows))
         steps, bound = steps + played, max(bound, found)
         if value < best_value:
             best_value, best_weights = value, weights
@@ -265,7 +265,7 @@ def _play_on(arms, directions, rows, tol, bound, best_weights, best_value):
 
 def _interior(weights):
     """Return starting weights for the interior-point method: positive, close to `weights`."""
-    return 0.9 * weights + (0.1 * total(weights) + 1e-300) / len(weights)
+    return 0.9 * weights + (0.1 * ordered_sum(weights) + 1e-300) / len(weights)
 
 
 def _busy(norms, masses):

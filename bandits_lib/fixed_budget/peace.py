@@ -19,7 +19,7 @@ import numpy as np
 
 from bandits_lib.checks import check_arms, check_budget, check_items, check_option, check_sigma
 from bandits_lib.design import Design, round_design, xy_design
-from bandits_lib.design.gaussian_width import batch, fewer_atoms, points_in, solve_width
+from bandits_lib.design.gaussian_width import batch, points_in, solve_width, without_slight_atoms
 from bandits_lib.fixed_budget.stages import rounded
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import span
@@ -104,7 +104,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):
         # the design of two points is exact; from other designs, atoms that variances hardly need are dropped
-        weights = fewer_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
+        weights = without_slight_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
         few = epoch == 1 and n < np.count_nonzero(weights)  # the pulls of the first epoch must determine all values
         asked = rounded(space.arms, weights, n, "regret") if few else round_design(weights, n)
         sample = yield asked

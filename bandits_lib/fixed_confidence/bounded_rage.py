@@ -27,8 +27,7 @@ from bandits_lib.design import pairs, round_design, weighted_design
 from bandits_lib.fixed_confidence.rage import feasible
 from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.least_squares import weighted_least_squares
-from bandits_lib.numerics.linear_algebra import along, product, transposed
-from bandits_lib.numerics.linear_algebra import total as total_of
+from bandits_lib.numerics.linear_algebra import along, ordered_sum, product, transposed
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, OWN, Algorithm, Result, Round, Row, rule, total
@@ -56,9 +55,9 @@ def first_guess(K):
 def guess(arms, sample, theta_hat):
     """Return the `Guess` from all pulls so far: means by the linear model, variances scaled to the residuals."""
     counts, sums, squares = sample
-    rate = (total_of(sums) + 1) / (counts.sum() + 2)
+    rate = (ordered_sum(sums) + 1) / (counts.sum() + 2)
     q = np.clip(along(arms, theta_hat), rate / SHRINK, 1 - (1 - rate) / SHRINK)
-    shown, binary = total_of(squares - 2 * q * sums + counts * q**2), total_of(counts * q * (1 - q))
+    shown, binary = ordered_sum(squares - 2 * q * sums + counts * q**2), ordered_sum(counts * q * (1 - q))
     return Guess(q, np.sqrt(q * (1 - q) * (1 + shown) / (1 + binary)))
 
 

@@ -91,10 +91,12 @@ def within(sample, scale=1.0):
     counts, sums, squares = (np.asarray(field)[again] for field in sample)
     scale = np.broadcast_to(scale, again.shape)[again]
     inside = np.maximum(squares - sums * (sums / counts), 0.0) / scale**2
-    return Within(float(inside.sum()), int((counts - 1).sum()), float((rounding(counts, squares) / scale**2).sum()))
+    return Within(
+        float(inside.sum()), int((counts - 1).sum()), float((rounding_error(counts, squares) / scale**2).sum())
+    )
 
 
-def rounding(count, square):
+def rounding_error(count, square):
     """Return the largest effect of rounding on the squares within `count` pulls whose squares add up to `square`."""
     return 4 * EPSILON * count**0.5 * square * (count > 1)
 

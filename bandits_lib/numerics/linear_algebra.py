@@ -109,7 +109,7 @@ def combine(vector, matrix):
 
 
 @compiled
-def total(values):
+def ordered_sum(values):
     out = 0.0
     for value in values:
         out += value
@@ -118,7 +118,7 @@ def total(values):
 
 @merged
 def normalised(values):
-    return values / total(values)
+    return values / ordered_sum(values)
 
 
 @compiled
@@ -445,8 +445,8 @@ def axes_in_order(projector, rank):
         rest = row.copy()
         for _ in range(2):
             for axis in axes[:m]:
-                rest -= total(rest * axis) * axis
-        length = total(rest * rest)
+                rest -= ordered_sum(rest * axis) * axis
+        length = ordered_sum(rest * rest)
         if m < rank and length > SHORT:
             axes[m] = rest / np.sqrt(length)
             m += 1

@@ -42,12 +42,12 @@ def ridge_regression(arms, ridge, sample=None):
         information=np.empty((d, d)),
         ridge=float(ridge),
     )
-    solve(fit, counts)
+    recompute(fit, counts)
     return fit
 
 
 @kernel
-def solve(fit, counts):
+def recompute(fit, counts):
     """Compute gram, values, norms and log-determinant afresh from the counts (K,) and the response."""
     columns, gram, information, (d, K) = fit.columns, fit.gram, fit.information, fit.columns.shape
     for i in range(d):
@@ -119,7 +119,7 @@ def learn(state, arm, reward):
     for i in range(fit.response.shape[0]):
         fit.response[i] += reward * fit.columns[i, arm]
     if now.pulls % REFRESH == 0:
-        solve(fit, state.counts)
+        recompute(fit, state.counts)
     else:
         shift(fit, arm, reward)
 

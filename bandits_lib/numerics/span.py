@@ -14,10 +14,10 @@ from bandits_lib.numerics.linear_algebra import (
     independent,
     information,
     inverse_triangle,
+    ordered_sum,
     product,
     scaled_rows,
     squares,
-    total,
     transposed,
     triangle,
     upper_factor,
@@ -116,7 +116,7 @@ def span(arms):
 def far_apart(rows):
     """Return whether the condition number of `rows` (n, r) of rank r, by Frobenius norms, exceeds EASY."""
     upper = graded_triangle(rows)
-    return bool(total(squares(upper)) * total(squares(inverse_triangle(upper))) > EASY**2)
+    return bool(ordered_sum(squares(upper)) * ordered_sum(squares(inverse_triangle(upper))) > EASY**2)
 
 
 def scaled_axes(arms):
@@ -170,6 +170,6 @@ def quick_inverse_root(rows, weights):
         upper = triangle(np.sqrt(weights)[:, None] * rows)
         if np.diag(upper).min() * EASY > np.diag(upper).max():
             inverse = inverse_triangle(upper)
-            if total(squares(upper)) * total(squares(inverse)) < EASY**2:
+            if ordered_sum(squares(upper)) * ordered_sum(squares(inverse)) < EASY**2:
                 return transposed(inverse), np.eye(d)
     return inverse_root(np.ascontiguousarray(rows, dtype=float), np.ascontiguousarray(weights, dtype=float))

@@ -8,7 +8,16 @@ import pytest
 
 from bandits_lib import instances
 from bandits_lib.design import pairs, xy_design, xy_optimal
-from bandits_lib.design.interior_point import MANY, Point, add_kronecker, factor, geometry, growth, pressures, solve
+from bandits_lib.design.interior_point import (
+    MANY,
+    Point,
+    add_kronecker,
+    geometry,
+    growth,
+    newton_factor,
+    newton_step,
+    pressures,
+)
 from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.span import span
 
@@ -114,7 +123,7 @@ def test_the_newton_step_solves_all_equations(p, r, q):
     here = geometry(arms, directions, point.mu)
     assert bool(here.F.size) == (p > MANY * r * (r + 1) / 2)
     targets = rng.uniform(0.01, 0.1, p), rng.uniform(0.01, 0.1, q)
-    dmu, dz, ds, dv = solve(factor(point, here), point, here, *targets)
+    dmu, dz, ds, dv = newton_step(newton_factor(point, here), point, here, *targets)
     np.testing.assert_allclose(point.z * dmu + point.mu * dz, targets[0] - point.z * point.mu, rtol=1e-9)
     for mine, theirs in zip((dmu, ds, dv), newton_by_hand(arms, directions, point, *targets), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 
 from bandits_lib import instances
 from bandits_lib.design import pair_allocations
-from bandits_lib.design.pair_allocations import Pairs, least_weights, nonnegative_allocations
+from bandits_lib.design.pair_allocations import OrderedPairs, least_weights, nonnegative_allocations
 
 ADAPTIVE = instances.benchmark(5, angle=0.1, scale=1.0).arms
 SPHERE = instances.sphere(60, np.random.default_rng(1), d=3).arms
@@ -27,7 +27,7 @@ def literal(arms, direction):
 def test_weights_are_those_of_the_published_call(pair):
     i, j = pair
     direction = ADAPTIVE[i] - ADAPTIVE[j]
-    np.testing.assert_allclose(Pairs(ADAPTIVE).solve(i, j), literal(ADAPTIVE, direction), atol=1e-5)
+    np.testing.assert_allclose(OrderedPairs(ADAPTIVE).solve(i, j), literal(ADAPTIVE, direction), atol=1e-5)
 
 
 def test_a_difference_in_the_cone_of_the_arms_is_solved():
@@ -38,12 +38,12 @@ def test_a_difference_in_the_cone_of_the_arms_is_solved():
 
 def test_the_arm_that_leads_decides_whether_the_informative_arm_is_pulled():
     """No difference is in the cone here; with e_1 ahead of x' nothing goes to e_2 or x', with x' ahead most to e_2."""
-    ahead, behind = Pairs(ADAPTIVE).solve(0, 5), Pairs(ADAPTIVE).solve(5, 0)
+    ahead, behind = OrderedPairs(ADAPTIVE).solve(0, 5), OrderedPairs(ADAPTIVE).solve(5, 0)
     assert ahead[[1, 5]].max() < 1e-6 and behind[1] > 0.5
 
 
 def test_pairs_of_one_shape_are_solved_once_and_alike():
-    pairs = Pairs(ADAPTIVE)
+    pairs = OrderedPairs(ADAPTIVE)
     first, second = pairs.solve(2, 4), pairs.solve(4, 3)
     assert len(pairs.solved) == 1 and first[2] == second[4] and first[4] == second[3] and first[3] == second[2]
     np.testing.assert_allclose(second, least_weights(ADAPTIVE, ADAPTIVE[4] - ADAPTIVE[3]), atol=1e-5)

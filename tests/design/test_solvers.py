@@ -9,7 +9,7 @@ from arrangements import cases, certified, differences, many_arms, norms, oracle
 from bandits_lib import instances, play
 from bandits_lib.complexity import oracle_design
 from bandits_lib.design import cache_off, design_value, frank_wolfe_design, g_design, pairs, weighted_design, xy_design
-from bandits_lib.design.certificate import basic_weights, drop_small_leverages, inverse_root, lower_bound
+from bandits_lib.design.certificate import basic_weights, bound_of_masses, drop_small_leverages, root_of_design
 from bandits_lib.design.rounding import per_cost
 from bandits_lib.design.xy_optimal import two_players
 from bandits_lib.fixed_confidence import rage
@@ -107,8 +107,8 @@ def test_the_bound_and_the_pressure_are_traces_of_whole_matrices():
     arms, directions, weights, masses = sphere(9, 3), sphere(5, 3, 1), rng.dirichlet(np.ones(9)), rng.uniform(1, 4, 5)
     inverse = np.linalg.inv((arms.T * weights) @ arms)
     M = sum(mass * np.outer(y, y) for mass, y in zip(masses / masses.sum(), directions, strict=True))
-    root = inverse_root(arms, weights)
-    bound, pressure = lower_bound(arms, root, directions @ root.T, masses)
+    root = root_of_design(arms, weights)
+    bound, pressure = bound_of_masses(arms, root, directions @ root.T, masses)
     against = [x @ inverse @ M @ inverse @ x for x in arms]
     assert bound == pytest.approx(np.trace(inverse @ M) ** 2 / max(against))
     assert pressure == pytest.approx(against / np.trace(inverse @ M))
@@ -120,7 +120,7 @@ def test_short_arms_beside_long_ones_lose_no_digits(seed):
     rng = np.random.default_rng(seed)
     arms = (sphere(3, 3, seed) + np.eye(3)) * rng.permutation([1e-6, 1e-3, 1.0])[:, None]
     weights = np.array([0.2, 0.3, 0.5])
-    squared = ((arms @ inverse_root(arms, weights).T) ** 2).sum(axis=1)
+    squared = ((arms @ root_of_design(arms, weights).T) ** 2).sum(axis=1)
     np.testing.assert_allclose(squared * weights, 1.0, rtol=1e-12)
 
 

@@ -8,12 +8,12 @@ from bandits_lib import LinearBandit, instances
 from bandits_lib.design import design_value, xy_design
 from bandits_lib.design.gaussian_width import (
     batch,
-    fewer_atoms,
     points_in,
     powers,
     solve_width,
     width_and_pressures,
     width_design,
+    without_slight_atoms,
 )
 from bandits_lib.numerics.span import span
 from bandits_lib.plain.gaussian_width import gaussian_width
@@ -150,7 +150,7 @@ def test_atoms_are_dropped_at_a_price_of_one_percent(problem):
     arms, points, normals = prepared(problem)
     few = points[:4]
     weights = solve_width(arms, few, normals, tol=1e-3, most=200).weights
-    fewer = fewer_atoms(arms, weights, few)
+    fewer = without_slight_atoms(arms, weights, few)
     assert np.count_nonzero(fewer) < np.count_nonzero(weights) and fewer.sum() == pytest.approx(1.0)
     differences = np.array([z - w for z in few for w in few if not np.array_equal(z, w)])
     for y in differences:

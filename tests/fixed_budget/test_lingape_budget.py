@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import pair_allocations
-from bandits_lib.design.pair_allocations import Pairs
+from bandits_lib.design.pair_allocations import OrderedPairs
 from bandits_lib.fixed_budget import lingape_budget
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import unroll
@@ -77,7 +77,7 @@ def test_more_budget_more_accuracy():
 
 def as_published(problem, rng, budget, delta, sigma, ridge=1e-8):
     """The published LinGapE with fresh inversions at every pull: counts and leader."""
-    arms, pairs = problem.arms, Pairs(problem.arms)
+    arms, pairs = problem.arms, OrderedPairs(problem.arms)
     K, d = arms.shape
     counts = np.ones(K, dtype=np.int64)
     sums = problem.pull(counts, rng).sums

@@ -64,7 +64,7 @@ def test_inner_products_are_eight_sums(rng, n):
     x, y = wide(rng, n), wide(rng, n)
     assert inner(x, y) == by_eight(x * y)
     assert linear_algebra.squares(x[None])[0] == by_eight(x * x)
-    assert linear_algebra.total(x) == in_turn(x)
+    assert linear_algebra.ordered_sum(x) == in_turn(x)
 
 
 def test_another_order_would_be_noticed(rng):

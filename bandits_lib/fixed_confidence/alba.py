@@ -15,8 +15,7 @@ import numpy as np
 
 from bandits_lib.checks import check_option, check_positive, check_problem
 from bandits_lib.design import g_design
-from bandits_lib.fixed_confidence.rage import feasible
-from bandits_lib.numerics.least_squares import basel_delta, behind
+from bandits_lib.elimination import basel_delta, behind, feasible
 from bandits_lib.numerics.span import RANK_TOL, basis, outside, quick_inverse_root
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from bandits_lib.checks import check_problem
 from bandits_lib.design import pairs, round_design, weighted_design
-from bandits_lib.fixed_confidence.rage import feasible
+from bandits_lib.elimination import feasible
 from bandits_lib.numerics import linear_algebra
 from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along, ordered_sum, product, transposed

@@ -23,19 +23,9 @@ import numpy as np
 from bandits_lib.checks import check_cost, check_option, check_positive, check_problem
 from bandits_lib.design import pairs, round_design, xy_design
 from bandits_lib.design.rounding import check_floor, floored, per_cost
-from bandits_lib.numerics.least_squares import (
-    basel_delta,
-    behind,
-    eliminated_by,
-    least_squares,
-    squares_within,
-    student_radius,
-)
-from bandits_lib.numerics.linear_algebra import along
-from bandits_lib.numerics.ties import argmax
+from bandits_lib.elimination import basel_delta, eliminated_by, feasible, good_enough, student_radius
+from bandits_lib.numerics.least_squares import least_squares, squares_within
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
-
-MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
 
 
 @rule(
@@ -163,28 +153,3 @@ def union_logs(log_items, K, M, delta_t):
     if log_items == "paper":
         return log(M**2 / delta_t), log(M**2 / delta_t)
     return log(2 * M**2 / delta_t), log(2 * K**2 / delta_t)
-
-
-def good_enough(items, fit, radius, accept):
-    """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
-    gaps, away = behind(items, fit.theta_hat)
-    loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
-    return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None
-
-
-def feasible(
-    n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
-):
-    """Return `n` pulls; refuse an `n` that overflows the counters: items too close at `scale`, by default 2^-phase."""
-    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
-    if n == inf:
-        raise ValueError(
-            f"design leaves a direction of {left} without pulls (its value is infinite). Pruning in Frank-Wolfe can do "
-            "this: pass prune=0.0, or use a certified design"
-        )
-    if n > MOST_PULLS:
-        raise ValueError(
-            f"{left} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
-            f"{way_out}, or stop earlier with max_pulls"
-        )
-    return n

@@ -19,8 +19,8 @@ import numpy as np
 from bandits_lib.checks import check_arms, check_delta, check_items, check_option, check_sigma, check_span
 from bandits_lib.design import pairs, xy_design
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.fixed_confidence.rage import feasible
-from bandits_lib.numerics.least_squares import behind, weighted_least_squares
+from bandits_lib.elimination import behind, feasible
+from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, rule
 

@@ -24,8 +24,9 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem, check_ridge
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
+from bandits_lib.elimination import eliminated_by
 from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, lowest, shrink, shrink_squares, times
-from bandits_lib.numerics.least_squares import LeastSquares, eliminated_by, least_squares
+from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 from bandits_lib.numerics.linear_algebra import (
     information,
     inverse_triangle,

@@ -14,7 +14,8 @@ import numpy as np
 from bandits_lib.checks import check_option, check_problem
 from bandits_lib.design import frank_wolfe_design, pairs
 from bandits_lib.design.rounding import check_floor, floored
-from bandits_lib.numerics.least_squares import student_radius, weighted_least_squares
+from bandits_lib.elimination import student_radius
+from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, one_pull, rule, total

@@ -7,9 +7,9 @@ from bandits_lab.diagnosis import diagnose
 from bandits_lib import LinearBandit, play
 from bandits_lib.design import design_value, frank_wolfe_design, g_design, pairs, weighted_design, xy_design
 from bandits_lib.design.rounding import evenly, floored
+from bandits_lib.elimination import basel_delta
 from bandits_lib.fixed_budget import gse, od_linbai
 from bandits_lib.fixed_confidence import h_rage, rage, rage_halving, xy_static
-from bandits_lib.numerics.least_squares import basel_delta
 from bandits_lib.protocol import total
 
 RNG = np.random.default_rng

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lib import LinearBandit, Sample, instances, monte_carlo, numerics, play
+from bandits_lib import LinearBandit, Sample, elimination, instances, monte_carlo, play
 from bandits_lib.complexity import rage_upper_bound
 from bandits_lib.design import frank_wolfe_design, pairs, round_design, xy_design
+from bandits_lib.elimination import basel_delta, eliminated_by, good_enough
 from bandits_lib.fixed_confidence import lingape, rage, xy_static
-from bandits_lib.fixed_confidence.rage import good_enough, union_logs
-from bandits_lib.numerics.least_squares import LeastSquares, basel_delta, eliminated_by, least_squares
+from bandits_lib.fixed_confidence.rage import union_logs
+from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 
 
 def test_every_phase_pulls_n_t_and_ends_with_widths_below_two_to_the_minus_t():
@@ -83,10 +84,10 @@ def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
     rng = np.random.default_rng(1)
     items = rng.standard_normal((200, 3))
     fit = LeastSquares(rng.standard_normal(3), np.diag([0.1, 2.0, 0.01]))
-    monkeypatch.setattr(numerics.least_squares, "NEIGHBOURS", 1_000)  # all are asked
+    monkeypatch.setattr(elimination, "NEIGHBOURS", 1_000)  # all are asked
     whole = eliminated_by(items, fit, 1.5, "pairs")[0]
     for name, size in (("BLOCK", 7), ("NEIGHBOURS", 3), ("FIRST", 2)):
-        monkeypatch.setattr(numerics.least_squares, name, size)
+        monkeypatch.setattr(elimination, name, size)
     np.testing.assert_array_equal(eliminated_by(items, fit, 1.5, "pairs")[0], whole)
     assert 1 < whole.sum() < 200
 
@@ -101,7 +102,7 @@ def test_up_to_5000_items_are_compared_in_pairs():
 def test_the_leader_alone_is_compared_above_that(monkeypatch):
     problem = instances.many_arms(60, np.random.default_rng(0), "code")
     default = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
-    monkeypatch.setattr(numerics.least_squares, "MANY_ITEMS", 50)
+    monkeypatch.setattr(elimination, "MANY_ITEMS", 50)
     large = play(rage(problem.arms, delta=0.05), problem, np.random.default_rng(1))
     leader = play(rage(problem.arms, delta=0.05, eliminate="leader"), problem, np.random.default_rng(1))
     assert (large.counts == leader.counts).all() and large.result.recommendation == default.result.recommendation

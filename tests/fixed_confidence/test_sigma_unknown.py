@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 from bandits_lib import LinearBandit, Sample, play
+from bandits_lib.elimination import student_radius
 from bandits_lib.fixed_confidence import rage, xy_static
-from bandits_lib.numerics.least_squares import least_squares, squares_within, student_radius
+from bandits_lib.numerics.least_squares import least_squares, squares_within
 
 ARMS = np.vstack([np.eye(2), [0.6, 0.8]])
 COUNTS = np.array([3, 2, 2])

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandits_lib import LinearBandit
+from bandits_lib.elimination import basel_delta
 from bandits_lib.numerics.kernels import rank_one_update
-from bandits_lib.numerics.least_squares import basel_delta, least_squares, norms, weighted_least_squares
+from bandits_lib.numerics.least_squares import least_squares, norms, weighted_least_squares
 from bandits_lib.numerics.ties import argmax
 
 

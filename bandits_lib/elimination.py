@@ -1,0 +1,94 @@
+"""Eliminate items by the confidence widths of a fit: what RAGE and the other rules in phases share."""
+
+from math import inf
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import stdtrit
+
+from bandits_lib.numerics.least_squares import squares_within
+from bandits_lib.numerics.linear_algebra import along
+from bandits_lib.numerics.ties import argmax
+
+MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
+MANY_ITEMS = 5_000  # above this number, items are compared with the leader only
+FIRST = 64  # number of leading items with which all are compared first
+BLOCK = 1_000  # rows of the pairwise comparison that are computed at once with the first items,
+NEIGHBOURS = 100  # and with all near items
+
+
+def basel_delta(delta, t):
+    """Return 6 delta / (pi^2 t^2), the share of `delta` for phase t = 1, 2, ...; they sum to delta (Basel problem)."""
+    return 6 * delta / (np.pi * t) ** 2
+
+
+def feasible(
+    n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
+):
+    """Return `n` pulls; refuse an `n` that overflows the counters: items too close at `scale`, by default 2^-phase."""
+    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
+    if n == inf:
+        raise ValueError(
+            f"design leaves a direction of {left} without pulls (its value is infinite). Pruning in Frank-Wolfe can do "
+            "this: pass prune=0.0, or use a certified design"
+        )
+    if n > MOST_PULLS:
+        raise ValueError(
+            f"{left} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
+            f"{way_out}, or stop earlier with max_pulls"
+        )
+    return n
+
+
+def student_radius(sample, union_log, wait=0):
+    """Return s times the quantile of Student's t: the width of a comparison per unit of its norm, if sigma is unknown.
+
+    It is exceeded with probability exp(-union_log) (companion_sigma_costs), and inf while no replicates differ."""
+    squares, df = squares_within(sample)
+    if df >= wait and not squares:
+        raise ValueError(
+            f"there are {df} replicates beyond the first of an arm, and no two differ: sigma cannot be learned from "
+            "them. Pass sigma, the standard deviation of one measurement"
+        )
+    quantile = -stdtrit(df, np.exp(-union_log))  # scipy's quantile has the wrong sign where it overflows
+    return float(np.sqrt(squares / df) * quantile) if squares and quantile > 0 else np.inf
+
+
+def behind(items, theta_hat):
+    """Return how far the estimates of items (m, d) are behind the leader's, (m,), and items minus leader, (m, d)."""
+    values = along(items, theta_hat)
+    leader = argmax(values)
+    return values[leader] - values, items - items[leader]
+
+
+def eliminated_by(items, fit, radius, comparison=None):
+    """Return which items stay (RAGE, line 10), (m,) of bool, and the largest width of a comparison with the leader."""
+    gaps, away = behind(items, fit.theta_hat)
+    whitened = fit.whitened(away)  # distances are norms of differences
+    widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
+    kept = gaps <= widths
+    if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
+        # the order decides only what is compared first, and not which items stay
+        place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]  # noqa: TID251
+        first, order = np.argsort(gaps)[:FIRST], np.argsort(place)  # noqa: TID251
+        for size in (BLOCK, NEIGHBOURS):  # leaders eliminate most items before near items are compared
+            for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
+                rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
+                beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
+                kept[rows] = ~beaten.any(axis=1)
+    return kept, float(widths.max())
+
+
+def _near(gaps, rows, place, radius):
+    """Return the items that may beat one of `rows`, which are sorted by the coordinate `place`; others are too far."""
+    if not len(rows):
+        return rows
+    away = np.maximum(np.maximum(place[rows[0]] - place, place - place[rows[-1]]), 0.0)
+    return np.flatnonzero(gaps[rows].max() - gaps > (1 - 1e-9) * radius * away)
+
+
+def good_enough(items, fit, radius, accept):
+    """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
+    gaps, away = behind(items, fit.theta_hat)
+    loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
+    return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None

@@ -12,12 +12,12 @@ import test_contract as contract
 from scipy import stats
 
 from bandits_lib import LinearBandit, Sample, monte_carlo, summary
+from bandits_lib.protocol import PULLS
 from bandits_lib.simulate.monte_carlo import best_item, sphere_regret
 
 DELTA = 0.05  # of every rule of the contract, as sigma = 1
 NOTICED = {100: 0.27, 1_000: 0.1}  # {runs: the true error that they notice}
 ORACLES = ["xy_oracle", "xy_oracle (weighted)"]  # `xy_oracle (truth)` is left out: it stops when it is right
-PULL_BY_PULL = ("lazy", "lin", "fws", "l_t3c")
 CAUTIOUS = ("h_rage", "alba", "sphere")  # these err too rarely even with four times the noise, so they get ten times
 RULES = [name for name in contract.IN_THE_WORLD if name not in {*contract.BUDGETED, "xy_oracle (truth)"}]
 FIRST = [name for name in RULES if contract.function(name).__name__ == name or name == "rage (halving)"]
@@ -41,7 +41,7 @@ def near_tie(name, control):
         sigma = 10.0 if name.startswith(CAUTIOUS) else 4.0
     if name in contract.ON_THE_SPHERE:
         return LinearBandit(np.eye(3), theta=[1.0, 0.0, 0.0], sigma=sigma)
-    gap = 0.6 if name.startswith(PULL_BY_PULL) else 0.03
+    gap = 0.6 if contract.function(name).row.asks == PULLS else 0.03
     theta = [0.5 + gap / 2, 0.5 - gap / 2]
     if name in contract.BINARY:
         return (Repeated if control else LinearBandit)(np.eye(2), theta=theta, noise="bernoulli")

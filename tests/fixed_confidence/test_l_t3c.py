@@ -1,4 +1,4 @@
-"""L-T3C: the empirical leader and its randomness; its rate and errors are in test_lower_bound.py."""
+"""L-T3C: the empirical leader and its randomness; its rate is in test_lower_bound.py."""
 
 import numpy as np
 import pytest

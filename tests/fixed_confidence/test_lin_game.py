@@ -1,4 +1,4 @@
-"""LinGame: the learner; its rate and errors are in test_lower_bound.py."""
+"""LinGame: the learner; its rate is in test_lower_bound.py."""
 
 import sys
 

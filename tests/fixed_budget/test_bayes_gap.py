@@ -64,6 +64,14 @@ MATERN, EXPONENTIAL = {"kernel": "matern", "length": 2.0}, {"kernel": "exponenti
 FEW = LinearBandit(SPHERE.arms[:8], theta=SPHERE.theta, sigma=np.sqrt(10))
 PUBLISHED = {  # problem, kernel, pulls and answer of two runs
     "linear": (ADAPTIVE, {}, [([70, 2, 6, 3, 1, 68], 2), ([71, 17, 3, 1, 3, 55], 1)]),
+    "linear, sphere": (
+        SPHERE,
+        {},
+        [
+            ([1, 5, 1, 31, 10, 6, 18, 2, 16, 1, 1, 1, 1, 1, 1, 1, 9, 8, 35, 1], 3),
+            ([3, 4, 1, 1, 1, 1, 1, 20, 1, 1, 1, 1, 35, 43, 15, 3, 9, 1, 1, 7], 13),
+        ],
+    ),
     "matern": (ADAPTIVE, MATERN, [([71, 2, 6, 3, 1, 67], 2), ([69, 7, 2, 1, 8, 63], 4)]),
     "exponential": (FEW, EXPONENTIAL, [([69, 1, 2, 1, 1, 4, 3, 69], 7), ([52, 12, 17, 1, 11, 5, 1, 51], 7)]),
     "matern, sphere": (FEW, MATERN, [([68, 1, 2, 2, 1, 2, 7, 67], 7), ([44, 43, 27, 1, 24, 5, 1, 5], 0)]),

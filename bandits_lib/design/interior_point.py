@@ -272,7 +272,6 @@ HARDER = (2.0**-4, 2.0**-9, 2.0**-4)  # tau of the directions divided by that of
 ENOUGH = (NEARLY, CENTRED, CENTRED)  # relative length of the last step at each of them
 SETTLED = 1e-3  # after a step below this relative length, a step of at least half its length shows rounding errors
 OPEN = 0.02  # relative gap of a start from a nearly optimal point
-FOLLOW, APPROACH, CENTRE = 0, 1, 2  # tasks of `solution`
 
 
 class Solution(NamedTuple):
@@ -284,43 +283,30 @@ class Solution(NamedTuple):
     point: Point
 
 
-NOWHERE = Point(*(np.empty(0) for _ in range(4)))
-
-
 def interior_point(arms, directions, weights, tol):
     """Return the `Solution` for arms (p, r), directions (q, r) from positive weights (p,): value <= (1 + tol) bound."""
-    return solution(arms, directions, weights, NOWHERE.v, NOWHERE, tol, 1.0, FOLLOW)
+    return _solution(*_followed(arms, directions, _start(arms, directions, weights), tol, 0.0))
 
 
 def chosen_from(arms, directions, weights, masses, tol, unit):
     """Return the chosen `Solution` from nearly optimal weights (p,) and masses (q,), of which some may be zero."""
-    return solution(arms, directions, weights, masses, NOWHERE, tol, unit, APPROACH)
+    point = _opened(arms, directions, weights, masses)
+    point, _, steps = _followed(arms, directions, point, 0.0, _tau(point, arms.shape[1], tol, unit))
+    solution = centred(arms, directions, point, tol, unit)
+    return solution._replace(steps=steps + solution.steps)
 
 
 def centred(arms, directions, point, tol, unit):
     """Return the `Solution` chosen among the optima, with a gap of tol / 64 to tol / 8, from an interior point."""
-    return solution(arms, directions, NOWHERE.mu, NOWHERE.v, point, tol, unit, CENTRE)
+    return _solution(*_centred(arms, directions, point, tol, unit))
 
 
 @compiled
-def solution(arms, directions, weights, masses, point, tol, unit, task):
-    """Return what the three functions above ask for. Three kernels would compile the same code three times."""
-    steps, least, last = 0, 0.0, task != FOLLOW
-    if task == FOLLOW:
-        point = _start(arms, directions, weights)
-    elif task == APPROACH:
-        point = _opened(arms, directions, weights, masses)
-        least = _tau(point, arms.shape[1], tol, unit)
-    g = point.s
-    if task != CENTRE:
-        point, g, steps = _followed(arms, directions, point, 0.0 if last else tol, least)
-    if last:
-        point, g, more = _centred(arms, directions, point, tol, unit)
-        steps += more
+def _solution(point, g, steps):
     return Solution(normalised(point.mu), normalised(point.v * (g * g)), steps, point)
 
 
-@merged
+@compiled
 def _followed(arms, directions, point, tol, least):
     """Return the best point of the path, which ends at the gap `tol` or at tau = `least`, its g, and the steps."""
     best, kept, g, steps = np.inf, point, point.s, 0
@@ -336,7 +322,7 @@ def _followed(arms, directions, point, tol, least):
     return kept, g, steps
 
 
-@merged
+@compiled
 def _centred(arms, directions, point, tol, unit):
     tau, steps, g = _tau(point, arms.shape[1], tol, unit), 0, point.s
     for _ in range(3):
@@ -351,7 +337,7 @@ def _centred(arms, directions, point, tol, unit):
     return point, g, steps
 
 
-@merged
+@compiled
 def _tau(point, r, tol, unit):
     p = len(point.mu)
     part = min(1 / (64 * min(p, r * (r + 1) // 2)), 1 / (8 * p))
@@ -414,7 +400,7 @@ def _newton(arms, directions, point, tau_z, tau_s, enough):
     return point, length, steps
 
 
-@merged
+@compiled
 def _start(arms, directions, weights):
     """Return a well-centred point: masses 1.5 times what the constraints need, s v = z mu = mean mass."""
     p, q, g = len(weights), len(directions), geometry(arms, directions, weights).g
@@ -424,7 +410,7 @@ def _start(arms, directions, weights):
     return Point(mu, np.minimum(tau / mu, 10.0), s, tau / s)
 
 
-@merged
+@compiled
 def _opened(arms, directions, weights, masses):
     """Return a point from which both bounds are within about OPEN, centred as far as tau = OPEN mean mass."""
     p, q = len(weights), len(directions)

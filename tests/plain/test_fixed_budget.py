@@ -133,7 +133,7 @@ def test_peace_but_for_the_short_cuts_of_the_fast_rule(problem, seed, monkeypatc
     """With all designs from uniform weights, none by linear program, and no atom dropped, the pulls are the same."""
     module = sys.modules[fixed_budget.peace.__module__]
     monkeypatch.setattr(module, "least_width", fresh)
-    monkeypatch.setattr(module, "fewer_atoms", lambda arms, weights, points: weights)
+    monkeypatch.setattr(module, "without_slight_atoms", lambda arms, weights, points: weights)
     plain = peace(problem.arms, 200, RNG(seed + 50))
     run = same(plain, fixed_budget.peace(problem.arms, budget=200, rng=RNG(seed + 50)), problem, seed)
     assert len(np.unique(run.counts)) > 1

@@ -47,21 +47,21 @@ TOLD = {  # what a rule is told beside arms, items, delta and rng, by the name o
     "sigma_max": lambda problem: problem.sigma.max(),
     "theta_bound": lambda problem: float(np.linalg.norm(problem.theta)),
     "theta_star": lambda problem: problem.theta,
-    "alpha": lambda problem: float(np.median(problem.item_values)) + 0.05,
+    "threshold": lambda problem: float(np.median(problem.item_values)) + 0.05,
 }
 APART = {"alba", "sphere_track_and_stop"}  # tested below
 
 
-def fast_level_sets(arms, items, *, alpha, **options):
-    return fixed_confidence.rage_halving(arms, items, objective="level", threshold=alpha, **options)
+def plain_level_sets(arms, items, *, threshold, delta, sigma):
+    return level_sets(arms, items, delta, threshold, sigma)
 
 
 PLAIN = {
     name: getattr(import_module(f"bandits_lib.plain.{name}"), name) for name in {*fixed_confidence.__all__} - APART
 }
-FAST = {name: getattr(fixed_confidence, name) for name in PLAIN} | {"level_sets": fast_level_sets}
+FAST = {name: getattr(fixed_confidence, name) for name in PLAIN}
 FAST["xy_oracle"] = partial(FAST["xy_oracle"], design=frank_wolfe_design)  # as appendix F of fiez2019 has it
-PLAIN["level_sets"] = level_sets
+PLAIN["level_sets"], FAST["level_sets"] = plain_level_sets, partial(FAST["rage_halving"], objective="level")
 
 
 def one_by_one(name):

@@ -13,13 +13,13 @@ os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the shell 
 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # or each kernel greets with a debugger's warning
 
 collect_ignore_glob = ["*conftest.py", "notebooks/*.py"]  # --doctest-modules would import them as modules
-SECOND_TIER = {"site", "records", "quarters", "solve"}  # fixtures that take long: what uses one is marked slow
+SECOND_TIER = {"site", "records", "solve"}  # fixtures that take long: what uses one is marked slow
 FEW = 3  # notebooks with kernels of their own, as in notebooks/run.py
 
 # Files (from the root) that take more than ten seconds, the longest first, before all others, so that with several
 # workers none is left with a long one at the end. A file, and so a notebook, stays with one worker (--dist loadscope).
 LONG = """
-    tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/companion/test_users.py
+    tests/test_book.py tests/test_error_rates.py tests/companion/test_published.py tests/lab/test_users.py
     tests/numerics/test_kernel_cache.py tests/test_processors.py tests/test_reliability.py tests/test_jupyterlab.py
     tests/test_contract.py tests/test_notebooks.py notebooks/jedra2020_5_many_arms.ipynb
     notebooks/jedra2020_3_track_and_stop.ipynb notebooks/jedra2020_4_sphere.ipynb tests/simulate/test_monte_carlo.py

@@ -1,1 +1,1 @@
-"""The companion to the four papers: claims, verdicts, ledger, reports, running of notebooks, and simulated users."""
+"""The companion to the four papers: claims, verdicts, ledger, reports, and running of notebooks."""

@@ -45,7 +45,6 @@ TIMED = re.compile(r"^azizi2022_8_1_adaptive/peace_cost,.*\n", re.MULTILINE)  # 
 # Values of the small run where FEW draws, or the notebook's own value, are too few or take too long.
 COVERAGE = {"coverage_runs": 200}  # fewer cannot show it
 SMALL: dict[str, dict] = {
-    "companion_your_own_arms": {"user_runs": 1},
     "fiez2019_2_rounding": {"draws": 10},
     "fiez2019_5a_benchmark": {"dims": [3, 5, 7], "angle": 0.1},
     "fiez2019_5b_many_arms": {"sizes": [300, 600, 900], "variance_sizes": [100, 200, 400], "table_runs": 40},

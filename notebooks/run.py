@@ -7,7 +7,7 @@ python notebooks/run.py paper [--paper fiez2019] [--figure fiez2019/1a]         
 python notebooks/run.py paper --seed 0 ...                 the same at another seed    -> build/seed_0
 python notebooks/run.py verify [--figure fiez2019/1a] [--runs 3]     few runs at the papers' scale  -> build/verify
 python notebooks/run.py redraw NAME                        the pictures of a notebook or figure from the csv in figures/
-python notebooks/run.py rejudge                            the measured claims by the present claims.yaml -> figures
+python notebooks/run.py rejudge                            claims by the present claims.yaml -> figures; rules -> docs
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
 python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
@@ -501,8 +501,23 @@ def announce(plan: dict[str, dict], seed_of: dict[str, int], figures: Path) -> N
     print("If the run is stopped, give the same command again: it continues where it was.", flush=True)
 
 
+def write_rules() -> None:
+    """Write the table of rules into docs/rules.md, and their number into README."""
+    from bandits_lab import rules_for  # takes a second
+
+    rules = rules_for()[["given", "asks", "situation", "paper"]].rename_axis("rule").rename(index="`{}`".format)
+    blocks = {
+        ROOT / "docs" / "rules.md": ledger.markdown(rules.reset_index()),
+        ROOT / "README.md": f"[All {len(rules)} rules](docs/rules.md) says for which situation each rule is made.",
+    }
+    for page, block in blocks.items():
+        if page.exists():
+            atomic_write(page, ledger.filled(page.read_text(encoding="utf-8"), {"rules": block}))
+
+
 def rejudge() -> bool:
-    """Judge the measured claims by the present claims.yaml; write ledger, coverage, errata and reports again."""
+    """Judge the measured claims by the present claims.yaml; write ledger, coverage, errata, reports and rules again."""
+    write_rules()
     changed = claims.rejudge(ROOT / "figures")
     print(f"{len(changed)} claims have another criterion than in their run{': ' * bool(changed)}{', '.join(changed)}")
     run = notebook_runs.Folders(ROOT, ROOT / "build" / "paper", NOTEBOOKS, None, "at the papers' scale")

@@ -85,7 +85,7 @@ def test_links_and_pictures_exist(path):
 def test_the_table_of_rules_is_the_librarys():
     columns = ["given", "asks", "situation", "paper"]
     rows = [f"| `{row.Index}` | {' | '.join(row[1:])} |" for row in rules_for()[columns].itertuples()]
-    assert "\n".join(["| rule | given | asks | situation | paper |", "|---|---|---|---|---|", *rows]) in page("rules")
+    assert "\n".join(["| rule | given | asks | situation | paper |", "|:-|:-|:-|:-|:-|", *rows]) in page("rules")
 
 
 def test_the_number_of_rules_is_the_librarys():

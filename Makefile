@@ -51,8 +51,8 @@ test: $(STAMP) ## the tests that every change needs, and every notebook compared
 test-all: $(STAMP) ## all tests: also in a browser, printed numbers, imitated processors, simulated users, long statistics
 	$(PYTEST) notebooks tests $(PACKAGES) $(ARGS)
 
-lab: $(STAMP) ## JupyterLab on a copy of the notebooks, build/lab: changes there do not change the repository
-	$(PY) notebooks/run.py lab
+lab: $(STAMP) ## JupyterLab on the notebooks; `git restore notebooks` brings the published ones back
+	$(PY) -m jupyterlab --ServerApp.root_dir=$(CURDIR) --LabApp.default_url=/lab/tree/notebooks/companion_start_here.ipynb
 
 bench: $(STAMP) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(PY) -u "$$script"; done

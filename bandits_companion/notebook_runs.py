@@ -1,16 +1,13 @@
 """The end of a run of notebooks: a page of all figures, a list of all claims, and the totals.
 
-For `make lab`: copies of the notebooks that are renewed until the reader changes them. For `run.py own`: what a
-notebook asks of a reader's rule, and how the rule does in a figure.
+For `run.py own`: what a notebook asks of a reader's rule, and how the rule does in a figure.
 """
 
 import ast
 import functools
-import hashlib
 import json
 import os
 import re
-import shutil
 import struct
 from collections import Counter
 from collections.abc import Iterable
@@ -351,37 +348,6 @@ def listed(claims, scale):
 
 def duration(minutes):
     return f"{60 * minutes:.0f} s" if minutes < 1 else f"{minutes:.1f} min" if minutes < 60 else f"{minutes / 60:.1f} h"
-
-
-COPIED = ["notebooks/*.ipynb", "notebooks/*.csv", "notebooks/*.yaml", "notebooks/example_*.py"]
-COPIED += ["notebooks/reports/*.md", "figures/claims/*.csv", "figures/*/*.json"]
-COPIED += ["figures/*.md", "figures/*.csv", "figures/ledger/*.md", "figures/reports/*.md"]
-RECORD = ".copied.json"  # what every copy was when it was made: {file: hash}
-
-
-def copy(root, lab):
-    """Copy the notebooks and what they read; return (renewed copies, changed copies whose originals changed too)."""
-    root, lab = Path(root), Path(lab)
-    record = lab / RECORD
-    copied = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    renewed, behind = [], []
-    for original in sorted({file for kind in COPIED for file in root.glob(kind)}):
-        name = original.relative_to(root).as_posix()
-        present, there = _hash(original), _hash(lab / name)
-        if present == there or there is None or there == copied.get(name):
-            (lab / name).parent.mkdir(parents=True, exist_ok=True)
-            if present != there:
-                shutil.copy(original, lab / name)
-            renewed += [name] * (there not in (None, present))
-            copied[name] = present
-        elif present != copied.get(name):
-            behind.append(name)
-    atomic_write(record, json.dumps(copied, indent=1) + "\n", parents=True)
-    return renewed, behind
-
-
-def _hash(file):
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else None
 
 
 # --- a reader's rule in every figure that compares rules

@@ -10,11 +10,9 @@ python notebooks/run.py redraw NAME                        the pictures of a not
 python notebooks/run.py rejudge                            claims by the present claims.yaml -> figures; rules -> docs
 python notebooks/run.py changes REVISION                   what changed in the claims  -> figures/claims_changes.md
 python notebooks/run.py notebooks [NAME ...]               re-execute the committed files in place
-python notebooks/run.py lab                                JupyterLab on a copy                -> build/lab
 """
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -524,25 +522,6 @@ def rejudge() -> bool:
     return all_ran(side_by_side(lambda name: execute(name, {**published_parameters(name), "out": ".."}, run), [LEDGER]))
 
 
-def lab() -> None:
-    """Replace this process by JupyterLab on copies of the notebooks, so that the repository does not change."""
-    folder = ROOT / "build" / "lab"
-    renewed, behind = notebook_runs.copy(ROOT, folder)
-    print(f"{folder.relative_to(ROOT)} keeps what you change; delete a file there for a fresh copy.", flush=True)
-    said = {"renewed, because the originals changed": renewed, "yours are kept, although the originals changed": behind}
-    for what, files in said.items():
-        if files:
-            print(f"{what}: {', '.join(Path(file).name for file in files)}", flush=True)
-    settings = folder / ".jupyter"
-    disabled = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}  # it asks about news
-    atomic_write(settings / "labconfig" / "page_config.json", json.dumps(disabled), parents=True)
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
-        filter(None, (str(settings), os.environ.get("JUPYTER_CONFIG_PATH")))
-    )
-    first = "--LabApp.default_url=/lab/tree/notebooks/companion_start_here.ipynb"
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", first])
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -568,7 +547,6 @@ def main() -> int:
     commands.add_parser("rejudge")
     commands.add_parser("changes").add_argument("revision", metavar="REVISION")
     commands.add_parser("notebooks").add_argument("names", nargs="*", metavar="NAME")
-    commands.add_parser("lab")
     args = parser.parse_args()
     if args.command == "own":
         args.rule = seen_from_notebooks(args.rule)
@@ -592,8 +570,6 @@ def main() -> int:
         elif args.command == "changes":
             seeds.save_changes(claims_table.read(ROOT / "figures" / "claims"), args.revision, ROOT)
             success = True
-        elif args.command == "lab":
-            lab()
         else:
             success = all_ran(side_by_side(refresh, select(args.names)))
     except ValueError as error:

@@ -6,7 +6,6 @@ That the outputs are still true is nbval's own check: `pytest --nbval notebooks`
 import ast
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ import pytest
 import yaml
 from papermill.cli import papermill
 
-from bandits_companion import notebook_runs, registry
+from bandits_companion import registry
 from bandits_companion.claims_table import COLUMNS
 from bandits_lib.figures import parameters
 
@@ -564,68 +563,6 @@ def test_a_python_without_the_packages_is_told_where_they_are():
     done = subprocess.run(asked, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "run.py: this Python has no joblib: run `make setup`, then `. .venv/bin/activate`\n"
-
-
-def test_lab_copies_what_notebooks_read_and_changes_nothing(project):
-    (project / "notebooks" / "example_arms.csv").write_text("name,size\n")
-    (project / "notebooks" / "example_rule.py").write_text("x = 1\n")
-    (project / "figures" / "claims").mkdir(parents=True)
-    (project / "figures" / "claims" / "toy2020_1.csv").write_text(CLAIM)
-    for file in ("figures/toy/fig_1.json", "notebooks/reports/toy2020.md"):
-        (project / file).parent.mkdir()
-        (project / file).write_text("read by the ledger")
-    before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
-    lab = project / "build" / "lab"
-    notebook_runs.copy(project, lab)
-    copies = {str(file.relative_to(lab)) for file in lab.rglob("*") if file.is_file()}
-    assert copies == {
-        *(f"figures/{name}" for name in ("claims/toy2020_1.csv", "toy/fig_1.json")),
-        *(f"notebooks/{name}" for name in ("companion_ledger.ipynb", "example_arms.csv", "example_rule.py",
-                                           "claims.yaml", "paper.yaml", "reports/toy2020.md", "toy2020_1.ipynb")),
-        notebook_runs.RECORD,
-    }  # fmt: skip
-    assert all(file.read_bytes() == content for file, content in before.items())
-
-
-def test_lab_renews_what_is_untouched_and_keeps_what_the_reader_wrote(project):
-    folder, lab = project / "notebooks", project / "build" / "lab"
-    write_notebook(folder, "other2020_1")
-    notebook_runs.copy(project, lab)
-    played, other = (lab / "notebooks" / f"{name}.ipynb" for name in ("toy2020_1", "other2020_1"))
-    played.write_text("a reader's play")
-    assert notebook_runs.copy(project, lab) == ([], []) and played.read_text() == "a reader's play"
-    write_notebook(folder, "toy2020_1", "'newer'")
-    write_notebook(folder, "other2020_1", "'newer'")
-    write_notebook(folder, "later2020_1")
-    assert notebook_runs.copy(project, lab) == (["notebooks/other2020_1.ipynb"], ["notebooks/toy2020_1.ipynb"])
-    assert played.read_text() == "a reader's play"
-    assert other.read_bytes() == (folder / "other2020_1.ipynb").read_bytes()
-    assert (lab / "notebooks" / "later2020_1.ipynb").exists()
-    played.unlink()
-    assert notebook_runs.copy(project, lab) == ([], [])
-    assert played.read_bytes() == (folder / "toy2020_1.ipynb").read_bytes(), "deleted for a fresh copy"
-
-
-def test_copies_of_an_earlier_version_without_a_record_are_taken_for_the_readers(project):
-    old = project / "build" / "lab" / "notebooks" / "toy2020_1.ipynb"
-    old.parent.mkdir(parents=True)
-    old.write_text("old")
-    assert notebook_runs.copy(project, project / "build" / "lab") == ([], ["notebooks/toy2020_1.ipynb"])
-    assert old.read_text() == "old"
-
-
-def test_lab_starts_jupyterlab_there(project, monkeypatch):
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
-    monkeypatch.setattr(run, "NOTEBOOKS", project / "notebooks")
-    monkeypatch.setattr(run, "ROOT", project)
-    started = []
-    monkeypatch.setattr(run.os, "execv", lambda *command: started.append(command))
-    run.lab()
-    ((program, (_, *arguments)),) = started
-    assert program == sys.executable and arguments[:2] == ["-m", "jupyterlab"]
-    assert arguments[2] == f"--ServerApp.root_dir={project / 'build' / 'lab'}"
-    settings = Path(os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)[0])
-    assert "announcements" in (settings / "labconfig" / "page_config.json").read_text(), "it would ask about news"
 
 
 @pytest.mark.parametrize("folder", [pytest.param(".", marks=pytest.mark.slow), "build/deep"])

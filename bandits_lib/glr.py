@@ -73,7 +73,7 @@ def opening(arms, items, initial="spanning", rng=None):
     axes = scaled_axes(arms)
     inside = product(arms, axes)
     first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
-    c = float(squared_extents(inside[first])[0].min())
+    c = float(squared_extents(inside[first])[0].min())  # c_A0 sqrt(d) of Lemma 5
     return Opening(inside, product(items - items[0], axes), first, one_pull(first, len(arms)), c)
 
 
@@ -219,7 +219,7 @@ def nearest_rival(items, theta, inverse, leader, costs, y):
             costs[m] = -np.inf
         else:
             gap, square = compare(items, leader, m, theta, inverse, y)
-            costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)
+            costs[m] = -(max(gap, 0.0) ** 2) / (2 * square)  # Lemma 7
     rival = argmax(costs)
     return rival, -costs[rival]
 
@@ -276,7 +276,7 @@ def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, first
     while True:
         yield Loop(choose, update, state, look)
         if now.done:
-            return Result(int(now.leader))
+            return Result(int(now.leader))  # the decision rule of section 3.2
         state = between(state) if between else state
 
 
@@ -295,6 +295,7 @@ def stopped(evidence):
     if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
         return False
     scan(evidence)
+    # eq. (8); A >= c I since A_0 was pulled, except for "simple", which has another c
     now.done = now.statistic > now.threshold and (evidence.stopping.kind != 3 or explored(evidence))
     return now.done
 
@@ -323,7 +324,7 @@ def threshold(evidence):
     rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
     u, log_confidence = rule.u, rule.log_confidence
     if rule.power == 2:
-        log_confidence += np.log((np.pi * t) ** 2 / 6)
+        log_confidence += np.log((np.pi * t) ** 2 / 6)  # section 5
     elif rule.power > 0:
         log_confidence += np.log(np.pi**2 / 6) + rule.power * np.log(t)
     if rule.kind == 0:  # "determinant", eq. (9)

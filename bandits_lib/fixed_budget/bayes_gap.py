@@ -247,8 +247,8 @@ def bayes_gap(
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     alone = np.diag(prior)
-    kappa = (1 / alone[alone > 0]).sum()  # an arm of prior variance 0 has a known value
-    scale = (budget - len(arms)) / sigma**2 + kappa / eta**2
+    kappa = (1 / alone[alone > 0]).sum()  # azizi2022, D.1; an arm of prior variance 0 has a known value
+    scale = (budget - len(arms)) / sigma**2 + kappa / eta**2  # azizi2022, D.1: numerator of the exponent
     fit = posterior(eta**2 * prior, sigma**2, sample)
     state = _start(sample, fit, budget, scale, epsilon, formula)
     yield Loop(choose, learn, state, _look)
@@ -275,9 +275,9 @@ def take_index(state):
     factor = beta(state)
     first, second = two_largest(mean, spread, factor, index)
     for k in range(mean.shape[0]):
-        index[k] = mean[k] - factor * spread[k] - (mean[first] + factor * spread[first])
+        index[k] = mean[k] - factor * spread[k] - (mean[first] + factor * spread[first])  # L_k - max U_i = -B_k
     index[first] = mean[first] - factor * spread[first] - (mean[second] + factor * spread[second])
-    now.leader = argmax(index)  # of -B_k
+    now.leader = argmax(index)  # J, the arm of smallest B_k
     now.rival, now.index = second if now.leader == first else first, -index[now.leader]
     if now.least == np.inf or now.index < now.least - TIE * abs(now.least):
         now.least, now.answer = now.index, now.leader
@@ -292,7 +292,7 @@ def beta(state):
     for k in range(mean.shape[0]):
         other = second if k == first else first
         gap = mean[other] + SPREAD * spread[other] - (mean[k] - SPREAD * spread[k])
-        share = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)
+        share = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)  # azizi2022, D.1: H_epsilon
         hardness += share if state.code else 1 / (share * share)
     squared = state.scale / (4 * hardness)
     return squared if state.code else np.sqrt(squared)

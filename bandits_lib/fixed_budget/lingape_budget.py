@@ -109,7 +109,7 @@ def choose_as_published(state):
     fit, now, leads, apart = state.fit, state.now, state.leads, state.gains
     leader = argmax(fit.values)
     distances(state, leader)
-    width = state.sigma * np.sqrt(state.union + np.log(1 + now.pulls))
+    width = state.sigma * np.sqrt(state.union + np.log(1 + now.pulls))  # of the published code, not Alg. 1
     for k in range(leads.shape[0]):
         leads[k] = fit.values[k] - fit.values[leader] + np.sqrt(max(0.0, apart[k])) * (width + state.bias)
     leads[leader] = -np.inf

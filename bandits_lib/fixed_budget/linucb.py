@@ -117,11 +117,11 @@ def _look(state):
 
 @inlined
 def choose(state):
-    """Return argmax x'theta_hat + alpha ||x||_{A^-1} (Li et al. 2010, Alg. 1, lines 9, 11); -1 at the budget."""
+    """Return argmax x'theta_hat + alpha ||x||_{A^-1}; -1 at the budget."""
     now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
-        bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])
-    return argmax(bounds) if now.pulls < now.due else -1
+        bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])  # Alg. 1, line 9
+    return argmax(bounds) if now.pulls < now.due else -1  # Alg. 1, line 11
 
 
 @inlined

@@ -105,7 +105,7 @@ def _alpha(arms, budget, theta_bound, delta):
         raise ValueError("theta_bound (a bound on the norm of theta) or alpha must be given; got None for both")
     reach = np.linalg.norm(arms, axis=1).max() * (check_positive("theta_bound", theta_bound) + 1)
     kappa, r = expit(reach) * expit(-reach), basis(arms).shape[1]
-    return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))
+    return SIGMA / kappa * sqrt(r / 2 * log(1 + 2 * budget / r) + log(1 / delta))  # Theorem 2
 
 
 class State(NamedTuple):
@@ -142,7 +142,7 @@ def _look(state):
 @merged
 def refit(state):
     """Fit the logistic regression to all rewards, starting from the last fit, and set the values x'theta_hat."""
-    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)
+    newton(state.arms, state.counts, state.sums, state.ridge, state.theta, state.room)  # azizi2022, eq. (4)
     along_all(state.fit.columns, state.theta, state.values)
 
 
@@ -152,7 +152,7 @@ def choose(state):
     now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))
-    return -1 if now.pulls >= now.due or now.refused else argmax(bounds)
+    return -1 if now.pulls >= now.due or now.refused else argmax(bounds)  # Alg. 1
 
 
 @merged

@@ -153,12 +153,12 @@ def choose(state):
     K, t = state.iterate.shape[0], evidence.now.pulls + 1
     leader = leading(evidence.items, evidence.theta, evidence.values)
     if is_square(t // K) or tied(evidence.values, leader):
-        state.step[:] = 1.0 / K
+        state.step[:] = 1.0 / K  # forced exploration
     else:
         frank_wolfe_step(state, leader, t)
     move(state, t)
     for k in range(K):
-        state.along[k] = -evidence.counts[k] / state.iterate[k] if state.iterate[k] > 0 else -np.inf
+        state.along[k] = -evidence.counts[k] / state.iterate[k] if state.iterate[k] > 0 else -np.inf  # max x_k / N_k
     return argmax(state.along)
 
 
@@ -166,7 +166,7 @@ def choose(state):
 def frank_wolfe_step(state, leader, t):
     """Write z into `step`: the best vertex for one gradient, or the maximin mixture for all f_j near the minimum."""
     K, along, step = state.step.shape[0], state.along, state.step
-    near, n = near_minimum(state, leader, (t - 1) * t**-0.9 / K), 0
+    near, n = near_minimum(state, leader, (t - 1) * t**-0.9 / K), 0  # r_t = t^-0.9 / K
     payoffs = np.empty((near, K))
     for m in range(state.values.shape[0]):
         if state.values[m] < np.inf:

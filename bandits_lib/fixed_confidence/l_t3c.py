@@ -99,7 +99,7 @@ def choose(state):
     challenger(evidence, leader, state.direction)
     along_all(evidence.columns, state.direction, gains)
     for k in range(gains.shape[0]):
-        gains[k] = gains[k] ** 2 / (1 + state.arm_squares[k])
+        gains[k] = gains[k] ** 2 / (1 + state.arm_squares[k])  # ||y||^2 falls by this
     return argmax(gains)
 
 
@@ -119,7 +119,7 @@ def challenger(evidence, leader, direction):
     items, theta, inverse, costs, y = evidence.items, evidence.theta, evidence.inverse, evidence.values, evidence.step
     for m in range(items.shape[0]):
         gap, square = compare(items, leader, m, theta, inverse, y)
-        costs[m] = -gap * abs(gap) / square
+        costs[m] = -gap * abs(gap) / square  # minus twice the transportation cost, with its sign
     costs[leader] = -np.inf
     toward(items, leader, argmax(costs), theta, inverse, y, direction)
 

@@ -128,7 +128,7 @@ def choose(state):
     if stopped(evidence) or t >= now.next_update:
         return -1
     now.forced = unexplored(state)
-    if now.forced:  # eq. (5)
+    if now.forced:  # eq. (5); the arms of A_0 take turns
         return evidence.first[now.turn]
     support, W, w, lag, present = state.support, state.W, state.w, state.lag, t - now.since + 1
     for s in range(support.shape[0]):  # eq. (6)
@@ -142,7 +142,7 @@ def choose(state):
 def unexplored(state):
     """Return whether the smallest eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d)."""
     evidence, now = state.evidence, state.now
-    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)
+    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)  # Lemma 5
     if now.eigenvalue >= f:
         return False
     for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
@@ -157,7 +157,7 @@ def update_evidence(state, arm, reward):
     """Update the evidence by one reward; after a forced pull, the next arm of A_0 has its turn."""
     first, now = state.evidence.first, state.now
     if now.forced:
-        now.turn = (now.turn + 1) % first.shape[0]
+        now.turn = (now.turn + 1) % first.shape[0]  # eq. (4)
     tell(state.evidence, arm, reward)
 
 
@@ -169,7 +169,7 @@ def plug_in(state, design, warm_start):
     gaps = along(directions, theta)
     if not (gaps > 0).all():
         return state.w
-    directions *= (gaps.min() / gaps)[:, None]  # a scale at which no direction becomes longer
+    directions *= (gaps.min() / gaps)[:, None]  # eq. (3), at a scale at which no direction becomes longer
     if design == "certified":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # certified to 0.11 % where rounding allows no better
@@ -182,7 +182,7 @@ def plug_in(state, design, warm_start):
 def track(state, w):
     """Return the state that tracks w (K,) from now on, with the sum of all earlier allocations in W."""
     t = state.evidence.now.pulls
-    W = state.W + (t - state.now.since) * state.w
+    W = state.W + (t - state.now.since) * state.w  # the sum of eq. (6)
     state.now.since = t
     support = np.flatnonzero((W > 0) | (w > 0) if state.averaging else w)
     return state._replace(support=support, W=W, w=np.array(w), lag=np.empty(len(support)))

@@ -89,8 +89,8 @@ def choose(state):
         now.learners += 1
     row = state.row_of[leader]
     losses, eta = state.losses[row], np.log(gains.shape[0]) / state.mixability[row]
-    before = mixture(losses, eta, state.weights)
-    optimistic_gains(state, leader)
+    before = mixture(losses, eta, state.weights)  # the agent plays first,
+    optimistic_gains(state, leader)  # and nature answers
     state.mixability[row] += feed(losses, eta, state.weights, gains, before)
     for k in range(gains.shape[0]):  # C-tracking
         state.tracked[k] += state.weights[k]
@@ -105,13 +105,13 @@ def optimistic_gains(state, leader):
     items, theta, y, direction = evidence.items, evidence.theta, evidence.step, state.direction
     weigh(evidence.columns, state.weights, state.information)
     inverse_of(state.information, inverse)
-    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.values, y)
+    rival, _ = nearest_rival(items, theta, inverse, leader, evidence.values, y)  # lambda is the tie with this item
     gap, square = toward(items, leader, rival, theta, inverse, y, direction)
     along_all(evidence.columns, direction, gains)
     scale, log_t = gap / (square * evidence.stopping.sigma), np.log(evidence.now.pulls)
     for k in range(gains.shape[0]):
         root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
-        gains[k] = min(log_t, 0.5 * root * root)
+        gains[k] = min(log_t, 0.5 * root * root)  # U_k
 
 
 @kernel

@@ -74,16 +74,16 @@ def look(choose, state):
 def compare(state, leader, apart):
     """Set the rival j, argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and its maximum B; return whether to go on."""
     now, values, leads = state.now, state.fit.values, state.leads
-    width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias
+    width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias  # C_t
     ahead = values[leader]
     for m in range(leads.shape[0]):
         leads[m] = values[m] - ahead + np.sqrt(max(0.0, apart[m])) * width
     leads[leader] = -np.inf
-    rival = argmax(leads)
+    rival = argmax(leads)  # Alg. 1, Select-direction
     if now.leader != leader or now.rival != rival:
         now.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
     now.leader, now.rival, now.lead = leader, rival, leads[rival]
-    return now.lead > state.epsilon and now.pulls < now.due
+    return now.lead > state.epsilon and now.pulls < now.due  # Alg. 1 stops when B(t) <= epsilon
 
 
 @inlined
@@ -93,7 +93,7 @@ def lagging(state):
     if row < 0:
         return -1
     while n < lack.shape[0] and shares[row, n] > 0:
-        lack[n] = -counts[state.table.support[row, n]] / shares[row, n]
+        lack[n] = -counts[state.table.support[row, n]] / shares[row, n]  # -T_a / p*_a
         n += 1
     return state.table.support[row, argmax(lack[:n])]
 

@@ -163,7 +163,7 @@ def squared_radius(n, rule):
     zeta = 0.5 * rule.d * np.log1p(n / (rule.u * rule.c)) + rule.log_confidence
     if rule.union:
         zeta += np.log(2.0) + np.log(2 * (n * rule.d) ** 2)  # log 2 and delta_t = delta / (2 t^2), as eq. (12)
-    return 2 * (1 + rule.u) * rule.sigma**2 * zeta
+    return 2 * (1 + rule.u) * rule.sigma**2 * zeta  # twice beta of eqs. (9) and (12)
 
 
 @kernel
@@ -172,7 +172,7 @@ def accepted_gap(n, rule):
     if rule.share > 0:
         return rule.share * rule.epsilon
     log_4td = np.log(4.0) + rule.d * np.log(n * rule.d)
-    return rule.epsilon / (1 + rule.epsilon / np.sqrt(4 * rule.sigma**2 * log_4td))
+    return rule.epsilon / (1 + rule.epsilon / np.sqrt(4 * rule.sigma**2 * log_4td))  # Theorem 5
 
 
 @kernel
@@ -182,12 +182,12 @@ def boundary(n, rule):
     if n < rule.c:
         return np.inf
     q = squared_radius(n, rule)
-    if rule.stop == 0:  # largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
+    if rule.stop == 0:  # "direct": largest_regret(|S| / n, sqrt(q / n)) <= epsilon, solved for |S|
         radius = np.sqrt(q / n)
         return q / (2 * epsilon) if radius >= epsilon else max(0.0, n * (radius - epsilon / 2))
     gap = accepted_gap(n, rule)
     glr = max(q / (2 * gap), n * gap / 2)  # Z >= q / 2, and 2 m >= epsilon_t, or else no b is that much worse
-    if rule.stop == 1:
+    if rule.stop == 1:  # "safe"
         return max(glr, 2 * q * gap / epsilon**2)
     return max(glr, np.sqrt(n * q) * gap / (epsilon - gap))  # eq. (11), lambda_min >= rho / |theta_hat|^2
 
@@ -203,7 +203,7 @@ def choose(state):
         now.length, now.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
         if now.length >= now.boundary:
             return -1
-    return now.turn
+    return now.turn  # a_t = u_(t mod d), the sampling rule of section 4.2
 
 
 @merged

@@ -292,7 +292,7 @@ def look(state):
 def stopped(evidence):
     """Return whether Z > beta: in O(r^2) if the last tie rules it out, otherwise by a full look in O(M r^2)."""
     now = evidence.now
-    if not _may_stop(evidence, now.threshold) or not _may_stop(evidence, threshold(evidence)):
+    if not may_stop(evidence, now.threshold) or not may_stop(evidence, threshold(evidence)):
         return False
     scan(evidence)
     # eq. (8); A >= c I since A_0 was pulled, except for "simple", which has another c
@@ -301,7 +301,7 @@ def stopped(evidence):
 
 
 @inlined
-def _may_stop(evidence, beta):
+def may_stop(evidence, beta):
     """Return whether the bound on Z that the last tie gives exceeds `beta`, up to rounding errors."""
     return 0.5 * squared_distance(evidence.theta, evidence.tie, evidence.information) > beta * (1 - SLACK)
 

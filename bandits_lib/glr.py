@@ -5,8 +5,8 @@ With A the sum of xx' over the pulls and theta the least-squares estimate, the s
 and a rule stops when Z exceeds a threshold beta. With c no larger than the smallest eigenvalue of A, and any u > 0,
     beta = (1 + u) sigma^2 log( det(A / (u c) + I)^(1/2) / delta )                                  (eq. 9)
 makes every sampling rule delta-correct (Proposition 2). A rule therefore only says what to pull next. It passes to
-`stop_by_glr` the `choose` and `update` of its Loop, and the functions start(evidence) and between(state), which return
-the states of the first Loop and of the next one.
+`stop_by_glr` the `choose` and `update` of its Loop, and the functions first_state(evidence) and next_state(state),
+which return the states of the first Loop and of the next one.
 
 Departures and readings:
 - "anytime" uses delta itself at all t, as Proposition 2 covers all t together. Section 5 takes 6 delta / (pi^2 t^2)
@@ -71,20 +71,20 @@ class Opening(NamedTuple):
 def opening(arms, items, initial="spanning", rng=None):
     """Return the `Opening` of checked arms (K, d) and items (M, d); `rng` draws the arms if `initial` is "random"."""
     axes = scaled_axes(arms)
-    inside = product(arms, axes)
-    first = spanning_arms(inside) if initial == "spanning" else _random_basis(inside, rng)
-    c = float(squared_extents(inside[first])[0].min())  # c_A0 sqrt(d) of Lemma 5
-    return Opening(inside, product(items - items[0], axes), first, one_pull(first, len(arms)), c)
+    coordinates = product(arms, axes)
+    first = spanning_arms(coordinates) if initial == "spanning" else random_basis(coordinates, rng)
+    c = float(squared_extents(coordinates[first])[0].min())  # c_A0 sqrt(d) of Lemma 5
+    return Opening(coordinates, product(items - items[0], axes), first, one_pull(first, len(arms)), c)
 
 
-def _random_basis(arms, rng):
+def random_basis(arms, rng):
     """Return rows of arms (K, r) in random order, each outside the span of the previous ones."""
     chosen, axes = [], np.zeros((arms.shape[1], 0))
     for k in rng.permutation(len(arms)):
-        rest = arms[k] - axes @ (axes.T @ arms[k])
-        if np.linalg.norm(rest) > RANK_TOL * np.linalg.norm(arms[k]):
+        residual = arms[k] - axes @ (axes.T @ arms[k])
+        if np.linalg.norm(residual) > RANK_TOL * np.linalg.norm(arms[k]):
             chosen.append(k)
-            axes = np.column_stack([axes, rest / np.linalg.norm(rest)])
+            axes = np.column_stack([axes, residual / np.linalg.norm(residual)])
         if len(chosen) == arms.shape[1]:
             break
     return np.array(chosen)
@@ -122,38 +122,53 @@ class Evidence(NamedTuple):
     tie: np.ndarray  # (r,), at the last full look the parameter nearest to theta for which leader and rival tie
     # pulls so far; leader and rival (rows of items) and statistic (Z) of the last full look; threshold, as last
     # computed; done, whether Z exceeded it
-    now: np.record
+    status: np.record
     step: np.ndarray  # (r,), scratch
     square: np.ndarray  # (r, r), scratch: Cholesky's factor
     values: np.ndarray  # (M,), scratch
 
 
-def begin(start, sample, stopping):
-    """Return the `Evidence` after the first pulls; sample : their Sample."""
-    r, pulls = start.arms.shape[1], int(sample.counts.sum())
-    counts, response = sample.counts.astype(np.int64), linear_algebra.combine(sample.sums, start.arms)
-    information = linear_algebra.information(start.arms, sample.counts.astype(float))
+def begin(opened, sample, stopping):
+    """Return the `Evidence` after the first pulls of an `Opening`; sample : their Sample."""
+    arms, items = opened.arms, opened.items
+    r, response = arms.shape[1], linear_algebra.combine(sample.sums, arms)
+    information = linear_algebra.information(arms, sample.counts.astype(float))
     root = linear_algebra.inverse_triangle(linear_algebra.upper_factor(information)[0])
     inverse = linear_algebra.product(root, linear_algebra.transposed(root))
-    now = record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False)
-    given = start.arms, linear_algebra.transposed(start.arms), start.items, start.first, start.c, stopping
-    fit = counts, information, inverse, linear_algebra.apply(inverse, response), response
-    evidence = Evidence(*given, *fit, np.zeros(r), now, *map(np.empty, (r, (r, r), len(start.items))))
+    pulls = int(sample.counts.sum())
+    evidence = Evidence(
+        arms=arms,
+        columns=linear_algebra.transposed(arms),
+        items=items,
+        first=opened.first,
+        c=opened.c,
+        stopping=stopping,
+        counts=sample.counts.astype(np.int64),
+        information=information,
+        inverse=inverse,
+        theta=linear_algebra.apply(inverse, response),
+        response=response,
+        tie=np.zeros(r),
+        status=record(pulls=pulls, leader=0, rival=0, statistic=0.0, threshold=-inf, done=False),
+        step=np.empty(r),
+        square=np.empty((r, r)),
+        values=np.empty(len(items)),
+    )
     scan(evidence)
     return evidence
 
 
 @kernel
-def tell(evidence, arm, reward):
+def add_reward(evidence, arm, reward):
     """Add one reward of `arm` to the evidence; return 1 + x'A^-1x, or 0 if A was inverted afresh."""
-    x, response, now = evidence.arms[arm], evidence.response, evidence.now
+    x, response, status = evidence.arms[arm], evidence.response, evidence.status
     evidence.counts[arm] += 1
-    now.pulls += 1
+    status.pulls += 1
     for i in range(x.shape[0]):
         response[i] += reward * x[i]
     add_outer(evidence.information, x, 1.0)
     gain = rank_one_update(evidence.inverse, evidence.theta, x, reward, evidence.step)
-    if now.pulls % REFRESH == 0 or gain > CANCELLED:
+    if status.pulls % REFRESH == 0 or gain > CANCELLED:
         refresh(evidence)
         return 0.0
     return gain
@@ -170,14 +185,14 @@ def refresh(evidence):
 @merged
 def update(state, arm, reward):
     """Add one reward: the `update` of a rule that keeps only the evidence."""
-    tell(state.evidence, arm, reward)
+    add_reward(state.evidence, arm, reward)
 
 
 @inlined
 def update_norms(state, arm, reward):
     """Add one reward, and update the squared norms of the arms in A^-1, `arm_squares` (K,); scratch: `gains`."""
     evidence, squares, along = state.evidence, state.arm_squares, state.gains
-    gain = tell(evidence, arm, reward)
+    gain = add_reward(evidence, arm, reward)
     if gain == 0:
         squared_norms(evidence.columns, evidence.inverse, squares)
     else:
@@ -195,11 +210,11 @@ def arm_norms(evidence):
 @kernel
 def scan(evidence):
     """Find the leader, its nearest rival, Z and the tie between them from all items, in O(M r^2)."""
-    items, theta, inverse, now = evidence.items, evidence.theta, evidence.inverse, evidence.now
+    items, theta, inverse, status = evidence.items, evidence.theta, evidence.inverse, evidence.status
     tie, values, step = evidence.tie, evidence.values, evidence.step
-    now.leader = leading(items, theta, values)
-    now.rival, now.statistic = nearest_rival(items, theta, inverse, now.leader, values, step)
-    gap, square = toward(items, now.leader, now.rival, theta, inverse, tie, step)
+    status.leader = leading(items, theta, values)
+    status.rival, status.statistic = nearest_rival(items, theta, inverse, status.leader, values, step)
+    gap, square = toward(items, status.leader, status.rival, theta, inverse, tie, step)
     for i in range(theta.shape[0]):
         tie[i] = theta[i] - max(gap, 0.0) / square * step[i]
 
@@ -259,45 +274,52 @@ def check_stopping(delta, sigma, u=1.0, delta_schedule="anytime", threshold="det
         power = POWERS[check_option("delta_schedule", delta_schedule, tuple(POWERS))]
     else:
         power = check_positive("delta_schedule", delta_schedule)
-    return Stopping(largest, largest**2, u, -log(delta), power, THRESHOLDS.index(threshold))
+    return Stopping(
+        sigma=largest,
+        sigma2=largest**2,
+        u=u,
+        log_confidence=-log(delta),
+        power=power,
+        kind=THRESHOLDS.index(threshold),
+    )
 
 
-def stop_by_glr(arms, items, rule, choose, update, start, between=None, *, first_arms=opening):
-    """Pull what `choose` says until Z > beta, and return the Result. rule : arguments of `check_stopping`."""
-    delta, sigma, *options = rule
+def stop_by_glr(arms, items, stopping, choose, update, first_state, next_state=None, *, first_arms=opening):
+    """Pull what `choose` says until Z > beta, and return the Result. stopping : arguments of `check_stopping`."""
+    delta, sigma, *options = stopping
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     stopping = check_stopping(delta, sigma, *options)
     if len(items) == 1:
         return Result(0)
 
-    first = first_arms(arms, items)
-    evidence = begin(first, (yield first.counts), stopping)
-    state, now = start(evidence), evidence.now
+    opened = first_arms(arms, items)
+    evidence = begin(opened, (yield opened.counts), stopping)
+    state, status = first_state(evidence), evidence.status
     while True:
         yield Loop(choose, update, state, look)
-        if now.done:
-            return Result(int(now.leader))  # the decision rule of section 3.2
-        state = between(state) if between else state
+        if status.done:
+            return Result(int(status.leader))  # the decision rule of section 3.2
+        state = next_state(state) if next_state else state
 
 
 def look(state):
-    """Return Z, the threshold and the leader, computed now."""
-    evidence, now = state.evidence, state.evidence.now
+    """Return Z, the threshold and the leader of this moment."""
+    evidence, status = state.evidence, state.evidence.status
     scan(evidence)
     beta = threshold(evidence)
-    return float(now.statistic), float(beta), int(now.leader)
+    return float(status.statistic), float(beta), int(status.leader)
 
 
 @kernel
 def stopped(evidence):
     """Return whether Z > beta: in O(r^2) if the last tie rules it out, otherwise by a full look in O(M r^2)."""
-    now = evidence.now
-    if not may_stop(evidence, now.threshold) or not may_stop(evidence, threshold(evidence)):
+    status = evidence.status
+    if not may_stop(evidence, status.threshold) or not may_stop(evidence, threshold(evidence)):
         return False
     scan(evidence)
     # eq. (8); A >= c I since A_0 was pulled, except for "simple", which has another c
-    now.done = now.statistic > now.threshold and (evidence.stopping.kind != 3 or explored(evidence))
-    return now.done
+    status.done = status.statistic > status.threshold and (evidence.stopping.kind != 3 or explored(evidence))
+    return status.done
 
 
 @inlined
@@ -320,21 +342,21 @@ def explored(evidence):
 
 @kernel
 def threshold(evidence):
-    """Return beta(delta, t), kept in `now.threshold`. It must not fall with t: `stopped` tries the last one first."""
-    rule, t, r = evidence.stopping, evidence.now.pulls, evidence.theta.shape[0]
-    u, log_confidence = rule.u, rule.log_confidence
-    if rule.power == 2:
+    """Return beta(delta, t), also in `status.threshold`. It must not fall with t: `stopped` tries the old one first."""
+    stopping, t, r = evidence.stopping, evidence.status.pulls, evidence.theta.shape[0]
+    u, log_confidence = stopping.u, stopping.log_confidence
+    if stopping.power == 2:
         log_confidence += np.log((np.pi * t) ** 2 / 6)  # section 5
-    elif rule.power > 0:
-        log_confidence += np.log(np.pi**2 / 6) + rule.power * np.log(t)
-    if rule.kind == 0:  # "determinant", eq. (9)
+    elif stopping.power > 0:
+        log_confidence += np.log(np.pi**2 / 6) + stopping.power * np.log(t)
+    if stopping.kind == 0:  # "determinant", eq. (9)
         log_root = 0.5 * cholesky(evidence.information, u * evidence.c, 1.0, evidence.square)
-        beta = (1 + u) * rule.sigma2 * (log_root + log_confidence)
-    elif rule.kind == 1:  # "logarithm"
-        beta = (1 + u) * rule.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
-    elif rule.kind == 2:  # "loglog"
-        beta = rule.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
+        beta = (1 + u) * stopping.sigma2 * (log_root + log_confidence)
+    elif stopping.kind == 1:  # "logarithm"
+        beta = (1 + u) * stopping.sigma2 * (log_confidence + 0.5 * np.log(t) + 0.5 * r * np.log(1 + 1 / u))
+    elif stopping.kind == 2:  # "loglog"
+        beta = stopping.sigma2 * (np.log(1 + np.log(t)) + log_confidence)
     else:  # "simple", Remark 1
-        beta = (1 + u) * rule.sigma2 * (0.5 * r * np.log(max(t, 1 + t / (u * r))) + log_confidence)
-    evidence.now.threshold = beta
+        beta = (1 + u) * stopping.sigma2 * (0.5 * r * np.log(max(t, 1 + t / (u * r))) + log_confidence)
+    evidence.status.threshold = beta
     return beta

@@ -80,8 +80,8 @@ class Sample(NamedTuple):
             raise ValueError(f"pulled_arms must be integers (rows of arms); got {pulled_arms.dtype}")
         if ((pulled_arms < 0) | (pulled_arms >= K)).any():
             raise ValueError(f"pulled_arms must lie in 0..{K - 1}; got {pulled_arms.min()}..{pulled_arms.max()}")
-        where = pulled_arms.astype(np.int64)
-        return cls(*(np.bincount(where, weights, minlength=K) for weights in (None, rewards, rewards**2)))
+        rows = pulled_arms.astype(np.int64)
+        return cls(*(np.bincount(rows, weights, minlength=K) for weights in (None, rewards, rewards**2)))
 
 
 class Loop(NamedTuple):
@@ -241,8 +241,8 @@ class Rule(Generator[Any, Any, Any]):
 
     def __init__(self, function: "Played", generator: Generator, args: tuple, kwargs: dict[str, Any]) -> None:
         self.function, self.generator, self._args, self._kwargs = function, generator, args, kwargs
-        drawing = (value for value in (*args, *kwargs.values()) if isinstance(value, np.random.Generator))
-        self._states = [(rng, rng.bit_generator.state) for rng in drawing]
+        generators = (value for value in (*args, *kwargs.values()) if isinstance(value, np.random.Generator))
+        self._states = [(rng, rng.bit_generator.state) for rng in generators]
 
     def send(self, value: Any) -> Any:
         return self.generator.send(value)
@@ -285,11 +285,11 @@ class Rule(Generator[Any, Any, Any]):
         """Return a copy of an argument, but an array itself, and a random generator in its state at the call."""
         if isinstance(value, np.ndarray):
             return value
-        found = copy.deepcopy(value)
+        copied = copy.deepcopy(value)
         for rng, state in self._states:
             if rng is value:
-                found.bit_generator.state = state
-        return found
+                copied.bit_generator.state = state
+        return copied
 
 
 class Played(Protocol[P]):

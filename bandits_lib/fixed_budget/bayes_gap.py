@@ -43,8 +43,15 @@ class Posterior(NamedTuple):
 
 def posterior(prior, noise, sample):
     """Return the `Posterior` after a first Sample, from a prior covariance (K, K) and the variance of the noise."""
-    K, sums = len(prior), sample.sums.astype(float)
-    fit = Posterior(np.ascontiguousarray(prior), sums, np.empty(K), np.empty((K, K)), np.empty(K), float(noise))
+    K = len(prior)
+    fit = Posterior(
+        prior=np.ascontiguousarray(prior),
+        sums=sample.sums.astype(float),
+        mean=np.empty(K),
+        covariance=np.empty((K, K)),
+        column=np.empty(K),
+        noise=float(noise),
+    )
     refresh(fit, sample.counts.astype(np.int64))
     return fit
 
@@ -76,12 +83,12 @@ def refresh(fit, counts):
 
 @merged
 def learn(state, arm, reward):
-    """Update state.fit, state.counts (K,) and state.now by one reward of `arm`."""
-    fit, now = state.fit, state.now
+    """Update state.fit, state.counts (K,) and state.status by one reward of `arm`."""
+    fit, status = state.fit, state.status
     state.counts[arm] += 1
-    now.pulls += 1
+    status.pulls += 1
     fit.sums[arm] += reward
-    if now.pulls % REFRESH == 0:
+    if status.pulls % REFRESH == 0:
         refresh(fit, state.counts)
     else:
         shift(fit, arm, reward)
@@ -126,20 +133,20 @@ def _by_distance(arms, kernel, length):
     length, distances = check_positive("length", length), squareform(pdist(arms))
     if kernel == "exponential":
         return np.exp(-(distances**2) / length)
-    near = np.sqrt(3) * distances / length
-    return (1 + near) * np.exp(-near)
+    scaled = np.sqrt(3) * distances / length
+    return (1 + scaled) * np.exp(-scaled)
 
 
 def loosened(covariance, rng):
     """Return the covariance (K, K) of features V D^(1/2), V by np.linalg.eig; `rng` draws V for equal ones."""
-    found = covariance.copy()
+    published = covariance.copy()
     count, label = connected_components(covariance != 0, directed=False)  # blocks of arms linked by nonzero covariances
     for block in (np.flatnonzero(label == k) for k in range(count)):
         values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
         for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
             if len(equal) > 1 and values[equal[-1]] > SAME * values[-1]:
-                found[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
-    return found
+                published[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
+    return published
 
 
 def _strayed(axes, rng):
@@ -149,10 +156,10 @@ def _strayed(axes, rng):
             "rng must be given for formula='code' and a kernel with equal eigenvalues, because their eigenvectors are "
             "drawn; got None: pass np.random.default_rng(seed)"
         )
-    across = axes @ axes.T
-    drawn = across @ rng.standard_normal(axes.shape)
-    drawn /= np.sqrt((drawn**2).sum(axis=0))
-    return drawn @ drawn.T - across
+    projection = axes @ axes.T
+    eigenvectors = projection @ rng.standard_normal(axes.shape)
+    eigenvectors /= np.sqrt((eigenvectors**2).sum(axis=0))
+    return eigenvectors @ eigenvectors.T - projection
 
 
 def _check_covariance(kernel, K):
@@ -246,29 +253,29 @@ def bayes_gap(
         check_ridge(arms, (sigma / eta) ** 2, "sigma^2 / eta^2")
 
     sample = yield np.ones(len(arms), dtype=np.int64)
-    alone = np.diag(prior)
-    kappa = (1 / alone[alone > 0]).sum()  # azizi2022, D.1; an arm of prior variance 0 has a known value
+    variances = np.diag(prior)
+    kappa = (1 / variances[variances > 0]).sum()  # azizi2022, D.1; an arm of prior variance 0 has a known value
     scale = (budget - len(arms)) / sigma**2 + kappa / eta**2  # azizi2022, D.1: numerator of the exponent
     fit = posterior(eta**2 * prior, sigma**2, sample)
     state = _start(sample, fit, budget, scale, epsilon, formula)
     yield Loop(choose, learn, state, _look)
-    return Result(int(state.now.answer))
+    return Result(int(state.status.answer))
 
 
 @merged
 def choose(state):
     """Return the less certain of J and j; -1 at the budget."""
-    now, spread = state.now, state.spread
+    status, spread = state.status, state.spread
     take_index(state)
-    if now.pulls >= now.due:
+    if status.pulls >= status.due:
         return -1
-    return now.rival if spread[now.rival] > spread[now.leader] * (1 + TIE) else now.leader
+    return status.rival if spread[status.rival] > spread[status.leader] * (1 + TIE) else status.leader
 
 
 @merged
 def take_index(state):
     """Set J, j and B_J for this moment; the answer is the J of the smallest B_J so far."""
-    now, mean, spread, index = state.now, state.fit.mean, state.spread, state.bounds
+    status, mean, spread, index = state.status, state.fit.mean, state.spread, state.bounds
     for k in range(mean.shape[0]):
         variance = max(0.0, state.fit.covariance[k, k])
         spread[k] = variance if state.code else np.sqrt(variance)
@@ -277,10 +284,10 @@ def take_index(state):
     for k in range(mean.shape[0]):
         index[k] = mean[k] - factor * spread[k] - (mean[first] + factor * spread[first])  # L_k - max U_i = -B_k
     index[first] = mean[first] - factor * spread[first] - (mean[second] + factor * spread[second])
-    now.leader = argmax(index)  # J, the arm of smallest B_k
-    now.rival, now.index = second if now.leader == first else first, -index[now.leader]
-    if now.least == np.inf or now.index < now.least - TIE * abs(now.least):
-        now.least, now.answer = now.index, now.leader
+    status.leader = argmax(index)  # J, the arm of smallest B_k
+    status.rival, status.index = second if status.leader == first else first, -index[status.leader]
+    if status.least == np.inf or status.index < status.least - TIE * abs(status.least):
+        status.least, status.answer = status.index, status.leader
 
 
 @merged
@@ -292,8 +299,8 @@ def beta(state):
     for k in range(mean.shape[0]):
         other = second if k == first else first
         gap = mean[other] + SPREAD * spread[other] - (mean[k] - SPREAD * spread[k])
-        share = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)  # azizi2022, D.1: H_epsilon
-        hardness += share if state.code else 1 / (share * share)
+        half_gap = max(0.5 * (max(gap, LEAST_GAP) + epsilon), epsilon)  # azizi2022, D.1: H_epsilon
+        hardness += half_gap if state.code else 1 / (half_gap * half_gap)
     squared = state.scale / (4 * hardness)
     return squared if state.code else np.sqrt(squared)
 
@@ -312,7 +319,7 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,)
     # pulls; due, the budget; leader J, rival j and index B_J; answer, the J of the smallest B_J so far; least, that
     # B_J
-    now: np.record
+    status: np.record
     fit: Posterior
     spread: np.ndarray  # (K,), s_k, or s_k^2 for the code's formula
     bounds: np.ndarray  # (K,), scratch
@@ -323,11 +330,19 @@ class State(NamedTuple):
 
 def _start(sample, fit, budget, scale, epsilon, formula):
     """Return the state after one pull of each arm."""
-    K, counts = len(sample.counts), sample.counts.astype(np.int64)
-    now = record(pulls=counts.sum(), due=budget, leader=0, rival=0, index=np.inf, answer=0, least=np.inf)
-    return State(counts, now, fit, np.empty(K), np.empty(K), float(scale), float(epsilon), formula == "code")
+    K, pulls = len(sample.counts), sample.counts.sum()
+    return State(
+        counts=sample.counts.astype(np.int64),
+        status=record(pulls=pulls, due=budget, leader=0, rival=0, index=np.inf, answer=0, least=np.inf),
+        fit=fit,
+        spread=np.empty(K),
+        bounds=np.empty(K),
+        scale=float(scale),
+        epsilon=float(epsilon),
+        code=formula == "code",
+    )
 
 
 def _look(state):
     take_index(state)
-    return -float(state.now.index), 0.0, int(state.now.leader)
+    return -float(state.status.index), 0.0, int(state.status.leader)

@@ -76,50 +76,48 @@ def lingape_budget(
     check_ridge(arms, ridge if formula == "paper" else 10 * ridge)  # the published formula may pull an arm only once
 
     sample = yield np.ones(len(arms), dtype=np.int64)  # Alg. 1: pull each arm once
-    given, arms = arms, arms @ basis(arms)
-    fit = ridge_regression(arms, ridge, sample)
+    coordinates = arms @ basis(arms)
+    fit = ridge_regression(coordinates, ridge, sample)
     if formula == "code":
-        table, bias = nonnegative_allocations(given), 2 * sqrt(ridge)
-        constants = {"sigma": sigma**2 * sqrt(given.shape[1]), "delta": ridge * delta}
+        choose_arm, table, bias = choose_as_published, nonnegative_allocations(arms), 2 * sqrt(ridge)
+        sigma, delta = sigma**2 * sqrt(arms.shape[1]), ridge * delta
     else:
-        table, bias = allocations(arms), sqrt(ridge) * theta_bound  # rule="greedy" needs no allocation
-        constants = {"sigma": sigma, "delta": delta}
-    state = begin(sample, fit, table, rule, **constants, bias=bias, epsilon=-np.inf)
-    chosen = choose_as_published if formula == "code" else choose
-    return (yield from explore(chosen, learn, state, table, budget=budget))
+        choose_arm, table, bias = choose, allocations(coordinates), sqrt(ridge) * theta_bound
+    state = begin(sample, fit, table, rule, sigma=sigma, delta=delta, bias=bias, epsilon=-np.inf)
+    return (yield from explore(choose_arm, learn, state, table, budget=budget))
 
 
 @inlined
 def choose(state):
     """Return the arm to pull; -1 at the budget, or at a pair that the loop cannot solve for."""
-    leader, now = argmax(state.fit.values), state.now
+    leader, status = argmax(state.fit.values), state.status
     distances(state, leader)
     if not compare(state, leader, state.gains):
         return -1
     if state.greedy:
         return shortening(state)
-    if now.row < 0:
-        now.row = enter(state.table, state.program, leader, now.rival)
+    if status.row < 0:
+        status.row = enter(state.table, state.program, leader, status.rival)
     return lagging(state)
 
 
 @inlined
 def choose_as_published(state):
     """Return the arm to pull by the published width; its ordered pairs are solved for between two loops."""
-    fit, now, leads, apart = state.fit, state.now, state.leads, state.gains
+    fit, status, leads, apart = state.fit, state.status, state.leads, state.gains
     leader = argmax(fit.values)
     distances(state, leader)
-    width = state.sigma * np.sqrt(state.union + np.log(1 + now.pulls))  # of the published code, not Alg. 1
+    width = state.sigma * np.sqrt(state.union + np.log(1 + status.pulls))  # of the published code, not Alg. 1
     for k in range(leads.shape[0]):
         leads[k] = fit.values[k] - fit.values[leader] + np.sqrt(max(0.0, apart[k])) * (width + state.bias)
     leads[leader] = -np.inf
     rival = argmax(leads)
-    now.leader, now.rival, now.lead = leader, rival, leads[rival]
-    if now.pulls >= now.due:
+    status.leader, status.rival, status.lead = leader, rival, leads[rival]
+    if status.pulls >= status.due:
         return -1
     if state.greedy:
         return shortening(state)
-    now.row = find(state.table, leader * leads.shape[0] + rival)
+    status.row = find(state.table, leader * leads.shape[0] + rival)
     return lagging(state)
 
 
@@ -136,7 +134,7 @@ def distances(state, leader):
 def shortening(state):
     """Return the arm that shrinks the direction of the pair most, given the leader's products in fit.along."""
     fit, gains = state.fit, state.gains
-    products(fit, state.now.rival, gains)
+    products(fit, state.status.rival, gains)
     for k in range(gains.shape[0]):
         gains[k] = fit.along[k] - gains[k]
     return shrinking(state, fit.squares)

@@ -88,7 +88,7 @@ def most_pulled(counts, values):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls; due, the budget
+    status: np.record  # pulls; due, the budget
     fit: Any  # Ridge or Disjoint
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
     alpha: float
@@ -118,18 +118,18 @@ def _look(state):
 @inlined
 def choose(state):
     """Return argmax x'theta_hat + alpha ||x||_{A^-1}; -1 at the budget."""
-    now, values, squares, bounds = state.now, state.fit.values, state.fit.squares, state.bounds
+    status, values, squares, bounds = state.status, state.fit.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * np.sqrt(squares[k])  # Alg. 1, line 9
-    return argmax(bounds) if now.pulls < now.due else -1  # Alg. 1, line 11
+    return argmax(bounds) if status.pulls < status.due else -1  # Alg. 1, line 11
 
 
 @inlined
 def learn_disjoint(state, arm, reward):
     """Update the arm's own regression by one reward: x'theta_x = |x|^2 S / (ridge + T |x|^2), T pulls of sum S."""
-    now, fit = state.now, state.fit
+    status, fit = state.status, state.fit
     state.counts[arm] += 1
-    now.pulls += 1
+    status.pulls += 1
     fit.sums[arm] += reward
     fit.squares[arm] = fit.lengths[arm] / (fit.ridge + state.counts[arm] * fit.lengths[arm])
     fit.values[arm] = fit.sums[arm] * fit.squares[arm]

@@ -94,7 +94,7 @@ def ucb_glm(
     check_successes(sample)
     state = _start(arms @ basis(arms), sample, budget, alpha, width == "squared", ridge)
     yield Loop(choose, update, state, _look)
-    if state.now.refused:
+    if state.status.refused:
         raise ValueError("rewards must be 0 or 1 for the logistic model; one of them was neither: use linucb")
     return Result(most_pulled(state.counts, state.values))
 
@@ -110,7 +110,7 @@ def _alpha(arms, budget, theta_bound, delta):
 
 class State(NamedTuple):
     counts: np.ndarray  # (K,)
-    now: np.record  # pulls; due, the budget; refused, whether a reward was neither 0 nor 1
+    status: np.record  # pulls; due, the budget; refused, whether a reward was neither 0 nor 1
     arms: np.ndarray  # (K, r)
     sums: np.ndarray  # (K,), successes
     theta: np.ndarray  # (r,), the logistic regression
@@ -126,10 +126,20 @@ class State(NamedTuple):
 def _start(arms, sample, budget, alpha, squared, ridge):
     """Return the state after one pull of each arm, with the regression fitted."""
     K, r = arms.shape
-    counts, sums, theta = sample.counts.astype(np.int64), np.array(sample.sums, dtype=float), np.zeros(r)
-    now, fit = record(pulls=counts.sum(), due=budget, refused=False), ridge_regression(arms, 0.0, sample)
-    logistic = np.ascontiguousarray(arms), sums, theta, room_for(arms)
-    state = State(counts, now, *logistic, fit, float(alpha), squared, ridge, *map(np.empty, (K, K)))
+    state = State(
+        counts=sample.counts.astype(np.int64),
+        status=record(pulls=sample.counts.sum(), due=budget, refused=False),
+        arms=np.ascontiguousarray(arms),
+        sums=np.array(sample.sums, dtype=float),
+        theta=np.zeros(r),
+        room=room_for(arms),
+        fit=ridge_regression(arms, 0.0, sample),
+        alpha=float(alpha),
+        squared=squared,
+        ridge=ridge,
+        values=np.empty(K),
+        bounds=np.empty(K),
+    )
     refit(state)
     return state
 
@@ -149,17 +159,17 @@ def refit(state):
 @merged
 def choose(state):
     """Return argmax x'theta_hat + alpha ||x||_{V^-1} (Li et al. 2017, Alg. 1); -1 at the budget or a bad reward."""
-    now, values, squares, bounds = state.now, state.values, state.fit.squares, state.bounds
+    status, values, squares, bounds = state.status, state.values, state.fit.squares, state.bounds
     for k in range(bounds.shape[0]):
         bounds[k] = values[k] + state.alpha * (squares[k] if state.squared else np.sqrt(squares[k]))
-    return -1 if now.pulls >= now.due or now.refused else argmax(bounds)  # Alg. 1
+    return -1 if status.pulls >= status.due or status.refused else argmax(bounds)  # Alg. 1
 
 
 @merged
 def update(state, arm, reward):
     """Update by one reward: refit the logistic regression, and update the norms by rank one."""
     if reward != 0.0 and reward != 1.0:
-        state.now.refused = True
+        state.status.refused = True
         return
     state.sums[arm] += reward
     learn(state, arm, reward)

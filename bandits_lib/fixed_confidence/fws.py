@@ -140,8 +140,8 @@ def fws(
     >>> play(fws(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    rule = delta, sigma, u, delta_schedule, threshold
-    return (yield from stop_by_glr(arms, items, rule, choose, update, first_state))
+    stopping = delta, sigma, u, delta_schedule, threshold
+    return (yield from stop_by_glr(arms, items, stopping, choose, update, first_state))
 
 
 @merged
@@ -150,7 +150,7 @@ def choose(state):
     evidence = state.evidence
     if stopped(evidence):
         return -1
-    K, t = state.iterate.shape[0], evidence.now.pulls + 1
+    K, t = state.iterate.shape[0], evidence.status.pulls + 1
     leader = leading(evidence.items, evidence.theta, evidence.values)
     if is_square(t // K) or tied(evidence.values, leader):
         state.step[:] = 1.0 / K  # forced exploration
@@ -256,6 +256,15 @@ class State(NamedTuple):
 
 def first_state(evidence):
     """Return the state after the opening, with the iterate at the proportions of its pulls."""
-    (K, r), counts, M = evidence.arms.shape, evidence.counts, len(evidence.items)
-    iterate = counts.astype(float), evidence.information.copy(), evidence.inverse.copy()
-    return State(counts, evidence, *iterate, *map(np.empty, (M, K, K, r)))
+    K, r = evidence.arms.shape
+    return State(
+        counts=evidence.counts,
+        evidence=evidence,
+        iterate=evidence.counts.astype(float),
+        information=evidence.information.copy(),
+        inverse=evidence.inverse.copy(),
+        values=np.empty(len(evidence.items)),
+        along=np.empty(K),
+        step=np.empty(K),
+        direction=np.empty(r),
+    )

@@ -77,22 +77,22 @@ def l_t3c(
     0
     """
     check_option("leader", leader, ("sample", "best"))
-    rule = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold
     steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
-    return (yield from stop_by_glr(arms, items, rule, *steps))
+    return (yield from stop_by_glr(arms, items, stopping, *steps))
 
 
 @inlined
 def choose(state):
     """Return the arm that shrinks leader minus challenger most; -1 when done, or when no draws are left."""
-    evidence, normals, now, gains = state.evidence, state.normals, state.now, state.gains
+    evidence, normals, status, gains = state.evidence, state.normals, state.status, state.gains
     if stopped(evidence):
         return -1
     if normals.shape[0] > 0:
-        if now.used == normals.shape[0]:
+        if status.used == normals.shape[0]:
             return -1
-        posterior_sample(evidence, normals[now.used], state.factor, state.sampled)
-        now.used += 1
+        posterior_sample(evidence, normals[status.used], state.factor, state.sampled)
+        status.used += 1
         leader = leading(evidence.items, state.sampled, evidence.values)
     else:
         leader = leading(evidence.items, evidence.theta, evidence.values)
@@ -129,7 +129,7 @@ class State(NamedTuple):
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
     normals: np.ndarray  # (n, r), draws for the posterior samples to come; (0, r) for the empirical leader
-    now: np.record  # used, the draws used
+    status: np.record  # used, the draws used
     factor: np.ndarray  # (r, r), scratch: Cholesky's factor of A^-1
     sampled: np.ndarray  # (r,), scratch
     direction: np.ndarray  # (r,), scratch: A^-1 (leader minus challenger)
@@ -139,13 +139,13 @@ class State(NamedTuple):
 def first_state(evidence, draws):
     """Return the state after the opening, with all draws used up."""
     K, r = evidence.arms.shape
-    normals, now, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
-    return State(evidence.counts, evidence, arm_norms(evidence), normals, now, *scratch)
+    normals, status, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
+    return State(evidence.counts, evidence, arm_norms(evidence), normals, status, *scratch)
 
 
 def drawn(rng, state):
     """Return the state with fresh draws if the earlier ones are used up."""
-    if 0 < len(state.normals) == state.now.used:
+    if 0 < len(state.normals) == state.status.used:
         state.normals[:] = rng.standard_normal(state.normals.shape)
-        state.now.used = 0
+        state.status.used = 0
     return state

@@ -11,14 +11,13 @@ Departures and readings:
 
 import warnings
 from functools import partial
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
 from bandits_lib.checks import check_arms, check_option
 from bandits_lib.design import frank_wolfe_design, xy_design
-from bandits_lib.glr import Evidence, opening, stop_by_glr, stopped, tell
+from bandits_lib.glr import Evidence, add_reward, opening, stop_by_glr, stopped
 from bandits_lib.numerics.kernels import cholesky, inlined, kernel, record
 from bandits_lib.numerics.linear_algebra import along
 from bandits_lib.numerics.span import basis
@@ -92,7 +91,7 @@ def lazy_track_and_stop(
     0
     """
     arms = check_arms(arms)
-    next_time, given = _times(update), _check_allocation(allocation, len(arms))
+    next_time, fixed = update_times(update), check_allocation(allocation, len(arms))
     check_option("design", design, ("certified", "frank_wolfe"))
     check_option("initial", initial, ("spanning", "random"))
     if initial == "random" and rng is None:
@@ -101,36 +100,36 @@ def lazy_track_and_stop(
             "np.random.default_rng(seed)"
         )
 
-    def start(evidence):  # t = d: each arm of A_0 was pulled once
-        state = _state(evidence, averaging)
-        state.now.next_update = next_time(int(evidence.now.pulls))
-        if given is None:
+    def begin(evidence):  # t = d: each arm of A_0 was pulled once
+        state = first_state(evidence, averaging)
+        state.status.next_update = next_time(int(evidence.status.pulls))
+        if fixed is None:
             return state
-        state.now.next_update = NO_LIMIT
-        return track(state, given)
+        state.status.next_update = NO_LIMIT
+        return track(state, fixed)
 
     def at_update(state):  # t in T: w is argmax of psi for the estimate of this moment
-        t = int(state.evidence.now.pulls)
-        if t < state.now.next_update:
+        t = int(state.evidence.status.pulls)
+        if t < state.status.next_update:
             return state
-        state.now.next_update = next_time(t + 1)
+        state.status.next_update = next_time(t + 1)
         return track(state, plug_in(state, design, warm_start))
 
-    rule = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold
     first = partial(opening, initial=initial, rng=rng)
-    return (yield from stop_by_glr(arms, items, rule, choose, update_evidence, start, at_update, first_arms=first))
+    return (yield from stop_by_glr(arms, items, stopping, choose, update_evidence, begin, at_update, first_arms=first))
 
 
 @kernel
 def choose(state):
     """Return the arm of Algorithm 1 at time t; -1 when Z > beta (eq. 8), and at a time of T."""
-    evidence, now, t = state.evidence, state.now, state.evidence.now.pulls
-    if stopped(evidence) or t >= now.next_update:
+    evidence, status, t = state.evidence, state.status, state.evidence.status.pulls
+    if stopped(evidence) or t >= status.next_update:
         return -1
-    now.forced = unexplored(state)
-    if now.forced:  # eq. (5); the arms of A_0 take turns
-        return evidence.first[now.turn]
-    support, W, w, lag, present = state.support, state.W, state.w, state.lag, t - now.since + 1
+    status.forced = unexplored(state)
+    if status.forced:  # eq. (5); the arms of A_0 take turns
+        return evidence.first[status.turn]
+    support, W, w, lag, present = state.support, state.W, state.w, state.lag, t - status.since + 1
     for s in range(support.shape[0]):  # eq. (6)
         k = support[s]
         target = W[k] + present * w[k] if state.averaging else t * w[k]
@@ -141,13 +140,13 @@ def choose(state):
 @inlined
 def unexplored(state):
     """Return whether the smallest eigenvalue of A, which never falls, is below f(t) = c sqrt(t / d)."""
-    evidence, now = state.evidence, state.now
-    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.now.pulls) * (1 - 1e-9)  # Lemma 5
-    if now.eigenvalue >= f:
+    evidence, status = state.evidence, state.status
+    f = evidence.c / np.sqrt(evidence.first.shape[0]) * np.sqrt(evidence.status.pulls) * (1 - 1e-9)  # Lemma 5
+    if status.eigenvalue >= f:
         return False
     for level in (AHEAD * f, f):  # A - level I is positive definite if and only if the least eigenvalue exceeds level
         if cholesky(evidence.information, 1.0, -level, evidence.square) > -np.inf:
-            now.eigenvalue = level
+            status.eigenvalue = level
             return False
     return True
 
@@ -155,10 +154,10 @@ def unexplored(state):
 @kernel
 def update_evidence(state, arm, reward):
     """Update the evidence by one reward; after a forced pull, the next arm of A_0 has its turn."""
-    first, now = state.evidence.first, state.now
-    if now.forced:
-        now.turn = (now.turn + 1) % first.shape[0]  # eq. (4)
-    tell(state.evidence, arm, reward)
+    first, status = state.evidence.first, state.status
+    if status.forced:
+        status.turn = (status.turn + 1) % first.shape[0]  # eq. (4)
+    add_reward(state.evidence, arm, reward)
 
 
 def plug_in(state, design, warm_start):
@@ -180,10 +179,10 @@ def plug_in(state, design, warm_start):
 
 
 def track(state, w):
-    """Return the state that tracks w (K,) from now on, with the sum of all earlier allocations in W."""
-    t = state.evidence.now.pulls
-    W = state.W + (t - state.now.since) * state.w  # the sum of eq. (6)
-    state.now.since = t
+    """Return the state that tracks w (K,) from this pull on, with the sum of all earlier allocations in W."""
+    t = state.evidence.status.pulls
+    W = state.W + (t - state.status.since) * state.w  # the sum of eq. (6)
+    state.status.since = t
     support = np.flatnonzero((W > 0) | (w > 0) if state.averaging else w)
     return state._replace(support=support, W=W, w=np.array(w), lag=np.empty(len(support)))
 
@@ -193,7 +192,7 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,), those of the evidence
     # turn, the position in A_0 of the next forced pull; forced, whether the last choice was one; eigenvalue, what the
     # smallest eigenvalue of A exceeds; since and next_update, t at the last update and at the next
-    now: np.record
+    status: np.record
     averaging: bool
     support: np.ndarray  # (s,), arms with weight in any allocation so far (averaging), or in the present one
     W: np.ndarray  # (K,), sum of w(s) before the last update
@@ -201,33 +200,43 @@ class State(NamedTuple):
     lag: np.ndarray  # (s,), scratch
 
 
-def _state(evidence, averaging):
+def first_state(evidence, averaging):
     """Return the state after the opening: w is uniform on A_0 from the start."""
-    first, pulls = evidence.first, int(evidence.now.pulls)
+    first, pulls = evidence.first, int(evidence.status.pulls)
     w, W = np.zeros(len(evidence.counts)), np.zeros(len(evidence.counts))
     w[first], W[first] = 1 / len(first), (pulls - 1) / len(first)
-    now = record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0)
-    return track(State(evidence, evidence.counts, now, bool(averaging), first, W, w, w), w)
+    state = State(
+        evidence=evidence,
+        counts=evidence.counts,
+        status=record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0),
+        averaging=bool(averaging),
+        support=first,
+        W=W,
+        w=w,
+        lag=w,
+    )
+    return track(state, w)
 
 
-def _times(update):
+def update_times(update):
     """Return T as a function: its first time at or after t, or NO_LIMIT after the last time of a sequence."""
     if isinstance(update, str):
         check_option("update", update, ("doubling",))
         return lambda t: 1 << (t - 1).bit_length()
-    several = not isinstance(update, Real)
-    each = update if np.iterable(update) else [update]
-    numbers = [isinstance(s, int | float | np.number) and not isinstance(s, bool) for s in each]
-    if not all(numbers) or any(s < 1 or s % 1 != 0 for s in each):
-        wanted = "'doubling', a whole number of pulls, at least 1, or a sequence of such numbers"
-        raise ValueError(f"update must be {wanted}; got {update!r}")
-    if several:
-        times = [int(s) for s in update if s < NO_LIMIT]
-        return lambda t: min((s for s in times if s >= t), default=NO_LIMIT)
-    return lambda t: t + (1 - t) % int(update)
+    times = update if np.iterable(update) else [update]
+    numbers = [isinstance(s, int | float | np.number) and not isinstance(s, bool) for s in times]
+    if not all(numbers) or any(s < 1 or s % 1 != 0 for s in times):
+        raise ValueError(
+            "update must be 'doubling', a whole number of pulls, at least 1, or a sequence of such numbers; "
+            f"got {update!r}"
+        )
+    if not np.iterable(update):
+        return lambda t: t + (1 - t) % int(update)
+    times = [int(s) for s in times if s < NO_LIMIT]
+    return lambda t: min((s for s in times if s >= t), default=NO_LIMIT)
 
 
-def _check_allocation(allocation, K):
+def check_allocation(allocation, K):
     """Return weights (K,) of sum 1, or None."""
     if allocation is None:
         return None

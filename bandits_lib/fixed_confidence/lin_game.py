@@ -70,23 +70,23 @@ def lin_game(
     >>> play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    rule = delta, sigma, u, delta_schedule, threshold
+    stopping = delta, sigma, u, delta_schedule, threshold
     steps = choose, update_norms, first_state, with_room
-    return (yield from stop_by_glr(arms, items, rule, *steps))
+    return (yield from stop_by_glr(arms, items, stopping, *steps))
 
 
 @inlined
 def choose(state):
     """Play one round; return the arm that lags behind the mixtures most, or -1: done, or table full."""
-    evidence, gains, now = state.evidence, state.gains, state.now
+    evidence, gains, status = state.evidence, state.gains, state.status
     if stopped(evidence):
         return -1
     leader = leading(evidence.items, evidence.theta, evidence.values)
     if state.row_of[leader] < 0:
-        if now.learners == state.losses.shape[0]:
+        if status.learners == state.losses.shape[0]:
             return -1
-        state.row_of[leader] = now.learners
-        now.learners += 1
+        state.row_of[leader] = status.learners
+        status.learners += 1
     row = state.row_of[leader]
     losses, eta = state.losses[row], np.log(gains.shape[0]) / state.mixability[row]
     before = mixture(losses, eta, state.weights)  # the agent plays first,
@@ -108,7 +108,7 @@ def optimistic_gains(state, leader):
     rival, _ = nearest_rival(items, theta, inverse, leader, evidence.values, y)  # lambda is the tie with this item
     gap, square = toward(items, leader, rival, theta, inverse, y, direction)
     along_all(evidence.columns, direction, gains)
-    scale, log_t = gap / (square * evidence.stopping.sigma), np.log(evidence.now.pulls)
+    scale, log_t = gap / (square * evidence.stopping.sigma), np.log(evidence.status.pulls)
     for k in range(gains.shape[0]):
         root = abs(gains[k]) * scale + np.sqrt(2 * log_t * state.arm_squares[k])
         gains[k] = min(log_t, 0.5 * root * root)  # U_k
@@ -156,7 +156,7 @@ class State(NamedTuple):
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
     row_of: np.ndarray  # (M,), row of each item in the table of learners, or -1
-    now: np.record  # learners: the rows in use
+    status: np.record  # learners: the rows in use
     losses: np.ndarray  # (C, K), cumulative losses of each learner
     mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
     tracked: np.ndarray  # (K,), sum of all mixtures so far
@@ -177,7 +177,7 @@ def first_state(evidence):
 
 def with_room(state):
     """Return the state with room for another learner."""
-    if state.now.learners < len(state.losses):
+    if state.status.learners < len(state.losses):
         return state
     return state._replace(
         losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),

@@ -27,7 +27,7 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,)
     # pulls; due, the budget; leader and rival; row, the pair's in the table of allocations, or -1 if it is not there;
     # lead, the upper bound B on the lead of the rival
-    now: np.record
+    status: np.record
     fit: Any  # the regression
     table: Table
     program: Any  # solver for new pairs in the loop; None: the loop ends at a pair that is not in the table
@@ -41,55 +41,66 @@ class State(NamedTuple):
     greedy: bool
 
 
-def begin(sample, fit, known, rule, *, sigma, delta, bias, epsilon):
-    """Return the State after a first Sample, which `fit` has seen; `known` : Allocations."""
-    K, M, size = len(sample.counts), len(fit.values), known.table.shares.shape[1]
-    now = record(pulls=sample.counts.sum(), due=NO_LIMIT, leader=-1, rival=-1, row=-1, lead=np.inf)
-    scratch = np.empty(M), np.empty(K), np.empty(size)
-    constants = float(sigma), log(M**2 / delta), bias, float(epsilon), rule == "greedy"
-    return State(sample.counts.astype(np.int64), now, fit, known.table, known.program, *scratch, *constants)
+def begin(sample, fit, allocations, rule, *, sigma, delta, bias, epsilon):
+    """Return the State after a first Sample, which `fit` contains; `allocations` : Allocations."""
+    M = len(fit.values)
+    return State(
+        counts=sample.counts.astype(np.int64),
+        status=record(pulls=sample.counts.sum(), due=NO_LIMIT, leader=-1, rival=-1, row=-1, lead=np.inf),
+        fit=fit,
+        table=allocations.table,
+        program=allocations.program,
+        leads=np.empty(M),
+        gains=np.empty(len(sample.counts)),
+        lack=np.empty(allocations.table.shares.shape[1]),
+        sigma=float(sigma),
+        union=log(M**2 / delta),
+        bias=bias,
+        epsilon=float(epsilon),
+        greedy=rule == "greedy",
+    )
 
 
 def explore(choose, update, state, allocations, *, budget=NO_LIMIT):
     """Play Loops and return the Result when no rival leads by more than epsilon, or the budget is spent."""
-    now = state.now
-    now.due = budget
+    status = state.status
+    status.due = budget
     while True:
         yield Loop(choose, update, state, partial(look, choose))
-        seen = read(now)
-        if seen.lead <= state.epsilon or seen.pulls >= budget:
-            return Result(seen.leader)
-        if seen.row < 0 and not state.greedy:
-            now.row = allocations.enter(seen.leader, seen.rival)
+        current = read(status)
+        if current.lead <= state.epsilon or current.pulls >= budget:
+            return Result(current.leader)
+        if current.row < 0 and not state.greedy:
+            status.row = allocations.enter(current.leader, current.rival)
             state = state._replace(table=allocations.table)
 
 
 def look(choose, state):
     """Return minus the lead of the rival, minus the lead that is accepted, and the leader."""
     choose(state)  # sets all three for this moment
-    return -float(state.now.lead), -state.epsilon, int(state.now.leader)
+    return -float(state.status.lead), -state.epsilon, int(state.status.leader)
 
 
 @inlined
 def compare(state, leader, apart):
     """Set the rival j, argmax of (z_j - z_i)'theta + sqrt(apart_j) C_t, and its maximum B; return whether to go on."""
-    now, values, leads = state.now, state.fit.values, state.leads
+    status, values, leads = state.status, state.fit.values, state.leads
     width = state.sigma * np.sqrt(2 * (state.union + 0.5 * state.fit.logdet[0])) + state.bias  # C_t
-    ahead = values[leader]
+    largest = values[leader]
     for m in range(leads.shape[0]):
-        leads[m] = values[m] - ahead + np.sqrt(max(0.0, apart[m])) * width
+        leads[m] = values[m] - largest + np.sqrt(max(0.0, apart[m])) * width
     leads[leader] = -np.inf
     rival = argmax(leads)  # Alg. 1, Select-direction
-    if now.leader != leader or now.rival != rival:
-        now.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
-    now.leader, now.rival, now.lead = leader, rival, leads[rival]
-    return now.lead > state.epsilon and now.pulls < now.due  # Alg. 1 stops when B(t) <= epsilon
+    if status.leader != leader or status.rival != rival:
+        status.row = find(state.table, min(leader, rival) * leads.shape[0] + max(leader, rival))
+    status.leader, status.rival, status.lead = leader, rival, leads[rival]
+    return status.lead > state.epsilon and status.pulls < status.due  # Alg. 1 stops when B(t) <= epsilon
 
 
 @inlined
 def lagging(state):
     """Return the arm of the pair's allocation with the smallest counts / share; -1 if the pair is not in the table."""
-    row, n, counts, lack, shares = state.now.row, 0, state.counts, state.lack, state.table.shares
+    row, n, counts, lack, shares = state.status.row, 0, state.counts, state.lack, state.table.shares
     if row < 0:
         return -1
     while n < lack.shape[0] and shares[row, n] > 0:
@@ -131,10 +142,23 @@ class Distances(NamedTuple):
 
 def distances(arms, items, ridge, sample, norms=False):
     """Return the `Distances` of items (M, d) after a first Sample of arms (K, d), with norms of arms if `norms`."""
-    (M, d), asked = items.shape, len(arms) if norms else 0
-    columns, response, arm_columns = items.T.copy(), arms.T @ sample.sums, arms[:asked].T.copy()
-    arrays = map(np.empty, ((d, d), d, M, M, M, asked, asked, 1, d))
-    fit = Distances(arms, columns, response, arm_columns, ridge, *arrays)
+    (M, d), of_arms = items.shape, len(arms) if norms else 0
+    fit = Distances(
+        arms=arms,
+        columns=items.T.copy(),
+        response=arms.T @ sample.sums,
+        arm_columns=arms[:of_arms].T.copy(),
+        ridge=ridge,
+        inverse=np.empty((d, d)),
+        theta=np.empty(d),
+        values=np.empty(M),
+        apart=np.empty(M),
+        along=np.empty(M),
+        norms=np.empty(of_arms),
+        arms_along=np.empty(of_arms),
+        logdet=np.empty(1),
+        step=np.empty(d),
+    )
     refresh(fit, sample.counts.astype(np.int64))
     return fit
 
@@ -194,23 +218,23 @@ def toward(fit, i, j, products):
 
 @inlined
 def learn(state, arm, reward):
-    """Update state.fit, state.counts (K,) and state.now by one reward of `arm`; state.now has the leader."""
-    fit, now = state.fit, state.now
+    """Update state.fit, state.counts (K,) and state.status by one reward of `arm`; state.status has the leader."""
+    fit, status = state.fit, state.status
     state.counts[arm] += 1
-    now.pulls += 1
+    status.pulls += 1
     arms, theta, values, apart, along = fit.arms, fit.theta, fit.values, fit.apart, fit.along
     residual = reward
     for i in range(theta.shape[0]):
         fit.response[i] += reward * arms[arm, i]
         residual -= theta[i] * arms[arm, i]
-    if now.pulls % REFRESH == 0:
+    if status.pulls % REFRESH == 0:
         refresh(fit, state.counts)
         return
     gain = rank_one_update(fit.inverse, theta, arms[arm], reward, fit.step)
     fit.logdet[0] += np.log(gain)
     share = 1 / gain
     along_all(fit.columns, fit.step, along)
-    leading = along[now.leader]
+    leading = along[status.leader]
     for m in range(values.shape[0]):
         values[m] += along[m] * share * residual
         apart[m] -= (along[m] - leading) * (along[m] - leading) * share
@@ -297,13 +321,13 @@ def lingape(
 @inlined
 def choose(state):
     """Return the arm to pull; -1 when done, or at a pair whose allocation is not known."""
-    fit, now = state.fit, state.now
+    fit, status = state.fit, state.status
     leader = argmax(fit.values)
-    if leader != now.leader:
+    if leader != status.leader:
         measure(fit, leader)
     if not compare(state, leader, fit.apart):
         return -1
     if not state.greedy:
         return lagging(state)
-    toward(fit, leader, now.rival, state.gains)
+    toward(fit, leader, status.rival, state.gains)
     return shrinking(state, fit.norms)

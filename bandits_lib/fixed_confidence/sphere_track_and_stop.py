@@ -40,7 +40,7 @@ class State(NamedTuple):
     counts: np.ndarray  # (d,)
     sums: np.ndarray  # (d,), S
     # pulls; turn, the next arm; length, |S| after the last block; boundary, the length at which the rule stops
-    now: np.record
+    status: np.record
     rule: Rule
 
 
@@ -106,18 +106,18 @@ def sphere_track_and_stop(
     rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
-    now = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
-    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), now, rule)
+    status = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
+    state = State(np.zeros(d, dtype=np.int64), np.zeros(d), status, rule)
     while True:
-        if growth == 0 and now.pulls > 0:
+        if growth == 0 and status.pulls > 0:
             yield Loop(choose, update, state, _look)
         else:  # the first block too: a batch shows whether there are d arms
             sample = yield np.full(d, max(1, int(growth * state.counts[0])))
             state.counts[:] += sample.counts
             state.sums[:] += sample.sums
-            now.pulls += sample.counts.sum()
-            now.length, now.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
-        if now.length >= now.boundary:
+            status.pulls += sample.counts.sum()
+            status.length, status.boundary = np.linalg.norm(state.sums), boundary(state.counts[0], rule)
+        if status.length >= status.boundary:
             return Result(direction(state.sums))
 
 
@@ -133,8 +133,17 @@ def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
         raise ValueError(f"share must lie strictly between 0 and 1 (epsilon_t / epsilon), or be None; got {share}")
     if share is not None and stop == "direct":
         raise ValueError(f"share must be None for stop='direct', which has no epsilon_t; got {share}")
-    constant, union = nan if share is None else float(share), delta_schedule == "union"
-    return Rule(float(d), epsilon, log(1 / delta), sigma, STOPS.index(stop), constant, u, c, union)
+    return Rule(
+        d=float(d),
+        epsilon=epsilon,
+        log_confidence=log(1 / delta),
+        sigma=sigma,
+        stop=STOPS.index(stop),
+        share=nan if share is None else float(share),
+        u=u,
+        c=c,
+        union=delta_schedule == "union",
+    )
 
 
 def direction(sums):
@@ -195,22 +204,22 @@ def boundary(n, rule):
 @merged
 def choose(state):
     """Return the next arm of the round robin; -1 when a complete block reaches the boundary."""
-    sums, now = state.sums, state.now
-    if now.turn == 0 and now.pulls > 0:
+    sums, status = state.sums, state.status
+    if status.turn == 0 and status.pulls > 0:
         square = 0.0
         for i in range(sums.shape[0]):
             square += sums[i] * sums[i]
-        now.length, now.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
-        if now.length >= now.boundary:
+        status.length, status.boundary = np.sqrt(square), boundary(state.counts[0], state.rule)
+        if status.length >= status.boundary:
             return -1
-    return now.turn  # a_t = u_(t mod d), the sampling rule of section 4.2
+    return status.turn  # a_t = u_(t mod d), the sampling rule of section 4.2
 
 
 @merged
 def update(state, arm, reward):
     """Update the state by one reward."""
-    now = state.now
+    status = state.status
     state.sums[arm] += reward
     state.counts[arm] += 1
-    now.pulls += 1
-    now.turn = arm + 1 if arm + 1 < state.counts.shape[0] else 0
+    status.pulls += 1
+    status.turn = arm + 1 if arm + 1 < state.counts.shape[0] else 0

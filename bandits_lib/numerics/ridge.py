@@ -112,13 +112,13 @@ def products(fit, arm, along):
 
 @merged
 def learn(state, arm, reward):
-    """Add one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.now."""
-    fit, now = state.fit, state.now
+    """Add one reward of `arm` to state.fit, and count it in state.counts (K,) and in the pulls of state.status."""
+    fit, status = state.fit, state.status
     state.counts[arm] += 1
-    now.pulls += 1
+    status.pulls += 1
     for i in range(fit.response.shape[0]):
         fit.response[i] += reward * fit.columns[i, arm]
-    if now.pulls % REFRESH == 0:
+    if status.pulls % REFRESH == 0:
         recompute(fit, state.counts)
     else:
         shift(fit, arm, reward)

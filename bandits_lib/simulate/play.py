@@ -115,29 +115,23 @@ def play(
 
 def check_noise(rule, problem):
     """Refuse a rule whose sigma, sigma_min or sigma_max contradicts the noise of the problem."""
-    given, bernoulli = rule.arguments, problem.noise == "bernoulli"
+    bernoulli = problem.noise == "bernoulli"
     noise = np.sqrt(problem.means * (1 - problem.means)) if bernoulli else problem.sigma
-    low, high = noise.min(), noise.max()
-    sigma, least, most = (given.get(name) for name in ("sigma", "sigma_min", "sigma_max"))
+    low, high, wrong = noise.min(), noise.max(), ""
+    sigma, sigma_min, sigma_max = (rule.arguments.get(name) for name in ("sigma", "sigma_min", "sigma_max"))
     if sigma is not None and high > 0:
-        of_arms = check_sigma(sigma, len(noise))
-        enough = (of_arms >= noise * BELOW).all()
-        if not (enough if bernoulli else _same(of_arms, noise) or _same(of_arms, high)):
+        assumed = check_sigma(sigma, len(noise))
+        equal = any(np.allclose(assumed, true, rtol=1 - BELOW, atol=0) for true in (noise, high))
+        if not ((assumed >= noise * BELOW).all() if bernoulli else equal):
             must = "be at least" if bernoulli else "be"
-            _refuse(rule, f"sigma must {must} the standard deviation of the rewards, {high:.6g}; got {sigma}")
-    if (least is not None and least * BELOW > low) or (most is not None and most < high * BELOW):
-        _refuse(rule, f"sigma_min and sigma_max must enclose {low:.6g} to {high:.6g}; got {least} and {most}")
-
-
-def _same(sigma, noise):
-    return np.allclose(sigma, noise, rtol=1 - BELOW, atol=0)
-
-
-def _refuse(rule, why):
-    raise ValueError(
-        f"{rule.function.__name__} has another noise level than the problem: {why}."
-        " Correct it, or pass misspecified=True if the difference is intended"
-    )
+            wrong = f"sigma must {must} the standard deviation of the rewards, {high:.6g}; got {sigma}"
+    if (sigma_min is not None and sigma_min * BELOW > low) or (sigma_max is not None and sigma_max < high * BELOW):
+        wrong = f"sigma_min and sigma_max must enclose {low:.6g} to {high:.6g}; got {sigma_min} and {sigma_max}"
+    if wrong:
+        raise ValueError(
+            f"{rule.function.__name__} has another noise level than the problem: {wrong}."
+            " Correct it, or pass misspecified=True if the difference is intended"
+        )
 
 
 def _loop(state, means, sigma, rng, counts, pulls, max_pulls, pause_at):

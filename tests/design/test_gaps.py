@@ -73,8 +73,8 @@ def test_the_greedy_arm_leaves_the_direction_shortest(make, name):
     pulled = []
     for state, arm, counts, sums in pulls(algorithm, problem, 300):
         i, j, lead, inverse = pair(problem, counts, sums, ridge)
-        now, y = state.now, problem.items[i] - problem.items[j]
-        assert (now.leader, now.rival) == (i, j) and now.lead == pytest.approx(lead, rel=1e-6)
+        status, y = state.status, problem.items[i] - problem.items[j]
+        assert (status.leader, status.rival) == (i, j) and status.lead == pytest.approx(lead, rel=1e-6)
         along = problem.arms @ inverse @ y
         left = y @ inverse @ y - along**2 / (1 + np.einsum("kd,de,ke->k", problem.arms, inverse, problem.arms))
         assert left[arm] <= left.min() + 1e-9 * (y @ inverse @ y)
@@ -89,7 +89,7 @@ def test_the_ratio_rule_pulls_what_the_allocation_lacks(name):
     program, solved, seen = signed_program(problem.arms), {}, set()
     for state, arm, counts, sums in pulls(algorithm, problem, 500):
         i, j, lead, _ = pair(problem, counts, sums, ridge)
-        assert (state.now.leader, state.now.rival) == (i, j)
+        assert (state.status.leader, state.status.rival) == (i, j)
         i, j = min(i, j), max(i, j)
         weights = solved.setdefault((i, j), allocate(program, i, j))
         lack = np.full(len(counts), -np.inf)

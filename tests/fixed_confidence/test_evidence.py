@@ -5,7 +5,7 @@ import pytest
 
 from bandits_lib import LinearBandit, Sample
 from bandits_lib.fixed_confidence import l_t3c
-from bandits_lib.glr import Opening, begin, check_stopping, nearest_rival, opening, tell
+from bandits_lib.glr import Opening, add_reward, begin, check_stopping, nearest_rival, opening
 
 
 def exact(evidence, arms, counts, sums):
@@ -23,7 +23,7 @@ def test_a_pull_that_cancels_what_was_known_is_inverted_afresh():
     sums = np.array([0.3, 0.4, 0.0])
     evidence = begin(start, Sample(start.counts, sums, sums**2), check_stopping(delta=0.1, sigma=1.0))
     assert evidence.inverse.max() > 1e9
-    tell(evidence, 2, 0.7)
+    add_reward(evidence, 2, 0.7)
     assert exact(evidence, arms, [1, 1, 1], [0.3, 0.4, 0.7])
 
 
@@ -34,8 +34,8 @@ def test_every_thousandth_pull_is_inverted_afresh():
     evidence.inverse[:] *= 1.001
     for pull in range(2, 1_000):
         assert not exact(evidence, np.eye(2), evidence.counts, evidence.response)
-        tell(evidence, pull % 2, 1.0)
-    assert evidence.now.pulls == 1_000 and exact(evidence, np.eye(2), [500, 500], evidence.response)
+        add_reward(evidence, pull % 2, 1.0)
+    assert evidence.status.pulls == 1_000 and exact(evidence, np.eye(2), [500, 500], evidence.response)
 
 
 def test_the_nearest_rival_has_the_least_positive_part_of_a_gap_over_its_variance():
@@ -52,8 +52,8 @@ def test_the_squared_norms_of_the_arms_are_kept_up_over_fresh_inversions():
     loop = rule.send(LinearBandit(arms, theta=[1.0, 0.0, 0.0]).pull(next(rule), np.random.default_rng(1)))
     for arm in np.random.default_rng(2).integers(8, size=1_500):
         loop.update(loop.state, arm, 0.0)
-        if loop.state.evidence.now.pulls in (10, 999, 1_000, 1_001, 1_503):
+        if loop.state.evidence.status.pulls in (10, 999, 1_000, 1_001, 1_503):
             inverse = np.linalg.inv((loop.state.evidence.arms.T * loop.state.counts) @ loop.state.evidence.arms)
             norms = np.einsum("kd,de,ke->k", loop.state.evidence.arms, inverse, loop.state.evidence.arms)
             np.testing.assert_allclose(loop.state.arm_squares, norms, rtol=1e-9)
-    assert loop.state.evidence.now.pulls == 1_503
+    assert loop.state.evidence.status.pulls == 1_503

@@ -15,15 +15,15 @@ def told(arms, items, order, leader, ridge=0.5):
     K, rng = len(arms), np.random.default_rng(0)
     sums = rng.standard_normal(K)
     sample = Sample(np.ones(K, dtype=np.int64), sums, sums**2)
-    now = record(pulls=K, leader=leader)
+    status = record(pulls=K, leader=leader)
     fit = distances(arms, items, ridge, sample, norms=True)
-    state = SimpleNamespace(counts=sample.counts.copy(), now=now, fit=fit)
+    state = SimpleNamespace(counts=sample.counts.copy(), status=status, fit=fit)
     measure(state.fit, leader)
     for arm in order:
         reward = rng.standard_normal()
         learn.py_func(state, arm, reward)
         sums = sums + (np.arange(K) == arm) * reward
-        if state.now.pulls % 1_000 == 0:  # afresh, from the leader of that moment
+        if state.status.pulls % 1_000 == 0:  # afresh, from the leader of that moment
             measure(state.fit, leader)
     return state, sums
 
@@ -36,7 +36,7 @@ def test_all_that_is_kept_is_what_an_inversion_gives(pulls):
     fit, counts = state.fit, state.counts
     information = 0.5 * np.eye(4) + (arms.T * counts) @ arms
     inverse, y = np.linalg.inv(information), items - items[2]
-    assert counts.sum() == state.now.pulls == 7 + pulls
+    assert counts.sum() == state.status.pulls == 7 + pulls
     np.testing.assert_allclose(fit.values, items @ inverse @ arms.T @ sums, atol=1e-10)
     np.testing.assert_allclose(fit.apart, np.einsum("md,de,me->m", y, inverse, y), atol=1e-12)
     np.testing.assert_allclose(fit.norms, np.einsum("kd,de,ke->k", arms, inverse, arms), atol=1e-12)

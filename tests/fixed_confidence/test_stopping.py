@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from bandits_lib import LinearBandit, Sample, glr, instances, play
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.glr import begin, check_stopping, opening, stopped, tell
+from bandits_lib.glr import add_reward, begin, check_stopping, opening, stopped
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import Loop, Result, Trace, one_pull
 
@@ -25,7 +25,7 @@ def pulled(evidence, problem, rng, arms, sums):
     for arm in arms:
         reward = float(problem.pull(one_pull(arm, len(problem.arms)), rng).sums[arm])
         sums[arm] += reward
-        tell(evidence, arm, reward)
+        add_reward(evidence, arm, reward)
 
 
 # ---- the statistic
@@ -92,10 +92,10 @@ def test_the_opening_sample_stays_as_it_was_when_more_is_told():
     sample = problem.pull(start.counts, rng)
     evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
     before = start.counts.copy()
-    tell(evidence, 1, 0.5)
+    add_reward(evidence, 1, 0.5)
     np.testing.assert_array_equal(start.counts, before)
     np.testing.assert_array_equal(sample.counts, before)
-    assert evidence.counts.sum() == evidence.now.pulls == before.sum() + 1
+    assert evidence.counts.sum() == evidence.status.pulls == before.sum() + 1
 
 
 def test_a_rule_that_stops_leaves_a_mark():
@@ -104,7 +104,7 @@ def test_a_rule_that_stops_leaves_a_mark():
     for n, over in ((1, False), (1_000, True)):
         sample = Sample(np.array([n, n]), np.array([float(n), 0.0]), np.array([float(n), 0.0]))
         evidence = begin(start, sample, check_stopping(delta=0.1, sigma=1.0))
-        assert stopped(evidence) == evidence.now.done == over
+        assert stopped(evidence) == evidence.status.done == over
 
 
 # ---- the thresholds
@@ -207,9 +207,9 @@ def uniform(problem, delta, every):
             if seen.statistic > seen.threshold:
                 return Result(seen.leader)
         elif stopped(evidence):
-            return Result(int(evidence.now.leader))
+            return Result(int(evidence.status.leader))
         sample = yield one_pull(arm, len(problem.arms))
-        tell(evidence, arm, float(sample.sums[arm]))
+        add_reward(evidence, arm, float(sample.sums[arm]))
         arm = (arm + 1) % len(problem.arms)
 
 
@@ -244,9 +244,9 @@ def test_items_are_looked_at_in_a_small_share_of_the_pulls(monkeypatch):
             continue
         evidence = request.state.evidence
         while True:
-            evidence.now.rival = -1  # a full look writes the rival
+            evidence.status.rival = -1  # a full look writes the rival
             arm = request.choose(request.state)
-            looks.append(evidence.now.rival >= 0)
+            looks.append(evidence.status.rival >= 0)
             if arm < 0:
                 break
             pulls += 1

@@ -4,9 +4,8 @@ With A the sum of xx' over the pulls and theta the least-squares estimate, the s
     Z = min over items z other than the leader of  ((leader - z)'theta)^2 / (2 ||leader - z||^2),   norms in A^-1,
 and a rule stops when Z exceeds a threshold beta. With c no larger than the smallest eigenvalue of A, and any u > 0,
     beta = (1 + u) sigma^2 log( det(A / (u c) + I)^(1/2) / delta )                                  (eq. 9)
-makes every sampling rule delta-correct (Proposition 2). A rule therefore only says what to pull next. It passes to
-`stop_by_glr` the `choose` and `update` of its Loop, and the functions first_state(evidence) and next_state(state),
-which return the states of the first Loop and of the next one.
+makes every sampling rule delta-correct (Proposition 2). So a rule only says what to pull next: it gives `stop_by_glr`
+the `choose` and `update` of its Loop, and first_state(evidence) and next_state(state), the states of the Loops.
 
 Departures and readings:
 - "anytime" uses delta itself at all t, as Proposition 2 covers all t together. Section 5 takes 6 delta / (pi^2 t^2)
@@ -15,12 +14,10 @@ Departures and readings:
   until A >= c I.
 - No proof covers "logarithm", (1 + u) sigma^2 (log(1 / delta) + log(t) / 2 + r log(1 + 1 / u) / 2), of the published
   code, nor "loglog", sigma^2 log((1 + log t) / delta), of published experiments with LinGame and FWS.
-- The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them. Here they are pulled
-  and counted. "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws
-  arms.
-- All items are compared only when half the squared distance to the tie of the last full look exceeds the threshold.
-  Half that squared distance bounds Z, so a rule stops at the same pull (notebook jedra2020_3_track_and_stop). A pull
-  costs O(d^2).
+- The published code begins with the sum of the spanning arms A_0 (Lemma 5) without pulling them; here they are pulled.
+  "spanning" adds the arm that is farthest from the span of the previous ones; "random" (section 5) draws arms.
+- All items are compared only when half the squared distance to the tie of the last full look, which bounds Z, exceeds
+  the threshold. A rule stops at the same pull (notebook jedra2020_3_track_and_stop), and a pull costs O(d^2).
 - Items may differ from the arms, and the arms need not span R^d: all computations use coordinates of their span.
 """
 

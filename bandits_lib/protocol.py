@@ -3,9 +3,8 @@
 - counts (K,), integers: a batch; arm k is pulled counts[k] times, the reply is one `Sample`
 - `Loop(choose, update, state)`: pull by pull, until `choose` returns -1; the reply is None
 
-It returns `Result(recommendation, history)`. The caller counts the pulls, so no algorithm can misreport its sample
-complexity. `bandits_lib.play` answers with simulated rewards, `bandits_lab.Lab` with rewards that a person measured.
-The decorator `rule` keeps the function and its arguments, so that a rule can be made again.
+It returns a `Result`. The caller counts the pulls, so that no algorithm can misreport its sample complexity.
+`bandits_lib.play` answers with simulated rewards, `bandits_lab.Lab` with rewards that a person measured.
 """
 
 import copy
@@ -24,12 +23,8 @@ class Sample(NamedTuple):
 
     Attributes
     ----------
-    counts : (K,) int array
-        Pulls of each arm.
-    sums : (K,) array
-        Sum of the rewards of each arm.
-    squares : (K,) array
-        Sum of the squared rewards of each arm.
+    counts, sums, squares : (K,) int array, and (K,) arrays
+        Pulls of each arm, the sum of their rewards, and the sum of the squared rewards.
 
     Examples
     --------
@@ -47,22 +42,13 @@ class Sample(NamedTuple):
 
         Parameters
         ----------
-        pulled_arms : (n,) array_like of int
-            Rows of the arms pulled, in [0, K).
-        rewards : (n,) array_like
-            Finite rewards of these pulls.
-        K : int
-            Number of arms.
+        pulled_arms, rewards, K : (n,) array_like of int, (n,) array_like, and int
+            Rows of the arms pulled, in [0, K), the finite rewards of these pulls, and the number of arms.
 
         Returns
         -------
         Sample
             Counts, sums and sums of squares of the rewards.
-
-        Raises
-        ------
-        ValueError
-            For lengths that differ, arms that are not integers in [0, K), and rewards that are not finite.
 
         Examples
         --------
@@ -120,11 +106,9 @@ class Result(NamedTuple):
 
     Attributes
     ----------
-    recommendation : int, (M,) bool array, (d,) array or VarianceEstimate
-        For most rules the row of an item; for level sets a mask, True for each item in the set; on the sphere a unit
-        vector; for variance estimators a `VarianceEstimate`.
-    history : tuple of Round, default ()
-        Records that a rule in phases kept while it ran.
+    recommendation, history : int, (M,) bool array, (d,) array or VarianceEstimate, and tuple of Round
+        The row of an item; for level sets a mask, True for each item in the set; on the sphere a unit vector; for
+        variance estimators a `VarianceEstimate`. A rule in phases also returns its records.
 
     Examples
     --------
@@ -159,7 +143,7 @@ def total(samples: Iterable[Sample]) -> Sample:
     Returns
     -------
     Sample
-        The sum of their fields.
+        The sums of their counts, sums and squares.
 
     Examples
     --------
@@ -337,17 +321,12 @@ def rule(
     gone : dict, optional
         Arguments that the rule no longer has, which an old log may hold, with the only values that are still accepted.
     check : callable, optional
-        Function (Sample) that refuses, with a ValueError, rewards that the rule cannot use.
+        Function (Sample) that raises ValueError for rewards that the rule cannot use.
 
     Returns
     -------
     callable
         The function, which is called as before, with the attributes `label`, `row`, `gone` and `check`.
-
-    Raises
-    ------
-    ValueError
-        If `function` is not a generator function.
 
     Examples
     --------

@@ -206,30 +206,23 @@ def bayes_gap(
     Parameters
     ----------
     arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
-        As for `gse`.
+        As for `gse`; the budget is at least K.
     kernel : {"linear", "exponential", "matern"} or (K, K) array_like
         Covariance of the values of arms x and z: x'z ("linear"), exp(-|x - z|^2 / length) ("exponential"), Matern's
         with smoothness 3/2, (1 + r) exp(-r) for r = sqrt(3) |x - z| / length ("matern"), or a matrix.
     length : float, optional
         Length of the exponential and the Matern kernel, in units of the arms (exponential: their square).
     eta, epsilon : float
-        Standard deviation of the prior, and accepted distance from the best value, in units of reward (azizi2022: 50
-        and 0).
+        Standard deviation of the prior, and accepted distance from the best value (azizi2022: 50 and 0).
     formula : {"paper", "code"}
-        Use the formulas of the paper, or those of the published code with their errors (see the head of this file).
+        Formulas of the paper, or of the published code with their errors (see the head of this file).
     rng : numpy.random.Generator, optional
-        Generator that draws eigenvectors of equal eigenvalues (formula="code").
+        Generator that draws eigenvectors of equal eigenvalues; formula="code" needs it then.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the arm (int). A `Trace` has the statistic
-        -B_J and the threshold 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, a kernel lacks its length, the budget is below K, or `rng` is needed and missing.
+        As for `linucb`. A `Trace` has the statistic -B_J and the threshold 0.
 
     Examples
     --------

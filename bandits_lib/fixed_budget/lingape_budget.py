@@ -50,13 +50,7 @@ def lingape_budget(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result`: the leader (int). A `Trace` has minus
-        the largest lead of a rival as statistic and threshold inf.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid (a wrong shape, NaN, or a number out of range), or if the budget is below K.
+        As for `linucb`; the `Result` has the leader. A `Trace` has minus the largest lead of a rival as statistic.
 
     Examples
     --------

@@ -42,19 +42,14 @@ def linucb(
         Factor of the norm, in units of reward; by default sigma (1 + sqrt(log(2 / 0.001) / 2)) (Li et al., Algorithm
         1). The published code of azizi2022 has 0.513.
     ridge : float
-        Regulariser, positive (Li et al.: 1).
+        Positive regulariser (Li et al.: 1).
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, to which the reply is a `Sample`, or a `Loop` of single pulls. The rule returns a `Result`:
-        the most pulled arm (int; ties go to the largest estimate). A `Trace` has the largest upper bound as statistic
-        and threshold inf. A single arm needs no pull.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, or a number out of range.
+        Pulls to make next: a batch, or a `Loop` of single pulls. The rule returns a `Result`: the most pulled arm (int;
+        ties go to the largest estimate). A `Trace` has the largest upper bound as statistic and the threshold inf. A
+        single arm needs no pull.
 
     Examples
     --------

@@ -53,10 +53,9 @@ def ucb_glm(
     ----------
     arms, budget : (K, d) array_like and int
         As for `gse`; the budget is at least K.
-    theta_bound : float, optional
-        Bound on the Euclidean norm of theta; the alpha of Theorem 2 needs it.
-    alpha : float, optional
-        Factor of the norm; by default that of Li et al., Theorem 2.
+    theta_bound, alpha : float, optional
+        Bound on the Euclidean norm of theta, and factor of the norm. The default factor, that of Li et al., Theorem 2,
+        needs the bound.
     width : {"norm", "squared"}
         Bonus alpha ||x||_{V^-1}, or alpha x'V^-1 x (the published code of azizi2022, with alpha = 0.5).
     delta : float, optional
@@ -67,12 +66,7 @@ def ucb_glm(
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `linucb`. The rule returns a `Result` as `linucb` does, with bounds on x'theta.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, if both `alpha` and `theta_bound` are missing, or if a reward is not 0 or 1.
+        As for `linucb`. A reward other than 0 and 1 raises a ValueError.
 
     Examples
     --------

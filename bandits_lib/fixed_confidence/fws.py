@@ -113,25 +113,8 @@ def fws(
     ----------
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
-    u : float
-        Positive constant of the threshold (jedra2020, eq. 9).
-    delta_schedule : {"anytime", "union"} or float
-        The delta in the threshold: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (jedra2020, section 5). A
-        number p > 0 replaces t^2 by t^p.
-    threshold : {"determinant", "simple", "logarithm", "loglog"}
-        Equation 9 of jedra2020, its Remark 1, or one of two thresholds without a proof (see `glr`).
-
-    Yields
-    ------
-    (K,) int array or Loop
-        Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
-        returns a `Result`: the best item (int). A single item needs no pull.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
+    u, delta_schedule, threshold : float, str or float, and str
+        As for `lazy_track_and_stop`.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """L-T3C: top-two sampling by transportation cost (Shang, de Heide, Kaufmann, Menard, Valko 2020), for linear bandits.
 
-The leader is the best item of a posterior sample. The challenger is the item with the smallest transportation cost
-from the leader. The rule pulls the arm that shrinks the width of their difference most. This form for linear
-bandits is that of published code. Departures:
+The leader is the best item of a posterior sample. The challenger has the smallest transportation cost from the leader.
+The rule pulls the arm that shrinks the width of their difference most, the form of published code. Departures:
 - The stopping rule is that of jedra2020 (`glr`), and items other than the arms are allowed.
 - Challengers that beat a sampled leader all have cost 0. The paper draws one of them; here it is the challenger that
   leads by the most standard deviations.
@@ -51,22 +50,11 @@ def l_t3c(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     leader : {"sample", "best"}
-        Choose as the leader the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
+        The leader is the best item under a draw from N(theta_hat, sigma^2 A^-1), or under theta_hat.
     u, delta_schedule, threshold : float, str or float, and str
-        Parameters of the stopping rule, as for `fws`.
+        As for `lazy_track_and_stop`.
     rng : numpy.random.Generator
         Generator that draws the posterior samples.
-
-    Yields
-    ------
-    (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
 
     Examples
     --------

@@ -2,10 +2,8 @@
 
 Departures and readings:
 - The first d pulls are those of A_0; w is uniform on A_0 until the first time of T that is at least d.
-- w is certified to 0.1 %; section 5 improves the previous w by Frank-Wolfe (`design`). A_0 consists of arms that lie
-  far apart; section 5 draws A_0 at random.
 - If two items tie for the best, w stays. The update at t gives w(t), as in Algorithm 1; section 3.3 has w(t + 1).
-- The stopping rule is that of `glr`; the head of that file lists its departures.
+- The head of `glr`, which has the stopping rule and A_0, lists its own departures.
 - The lag of an arm is compared relative to t, so that rounding errors do not decide between arms that tie.
 """
 
@@ -59,28 +57,26 @@ def lazy_track_and_stop(
         T, the times of the updates: 1, 2, 4, ...; or 1, 1 + P, 1 + 2 P, ... for a period P; or the times given.
     averaging : bool
         If true, track the sum of all allocations so far; if false, t times the present allocation (section 5).
-    u, delta_schedule, threshold : float, str or float, and str
-        Parameters of the stopping rule, as for `fws`; section 5 has u = 1 and "union".
+    u : float
+        Positive constant of the threshold (eq. 9; section 5: 1).
+    delta_schedule : {"anytime", "union"} or float
+        The delta in the threshold: delta itself, or 6 delta / (pi^2 t^2) at the t-th pull (section 5). A number p > 0
+        replaces t^2 by t^p.
+    threshold : {"determinant", "simple", "logarithm", "loglog"}
+        Equation 9, Remark 1, or one of two thresholds without a proof (see `glr`).
     initial : {"spanning", "random"}
-        A_0: spanning arms that lie far apart, or arms drawn at random by `rng` (section 5).
+        A_0: spanning arms that lie far apart, or arms that `rng` draws (section 5).
     design, warm_start : {"certified", "frank_wolfe"} and bool
-        Solver of w: certified to 0.1 %, or the paper's Frank-Wolfe, which starts from the previous w if `warm_start` is
+        Solver of w: certified to 0.1 %, or section 5's Frank-Wolfe, which starts from the previous w if `warm_start` is
         true and from uniform weights otherwise.
-    allocation : (K,) array_like, optional
-        Weights to track instead of w, for comparison.
-    rng : numpy.random.Generator, optional
-        Generator that draws A_0 if `initial` is "random".
+    allocation, rng : (K,) array_like, and numpy.random.Generator, optional
+        Weights to track instead of w, for comparison, and the generator that draws A_0.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
+        Pulls to make next, which are answered by a `Sample`; or a `Loop`, which chooses single pulls itself. The rule
+        returns a `Result`: the best item (int). A single item needs no pull.
 
     Examples
     --------

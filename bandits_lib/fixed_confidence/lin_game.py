@@ -50,18 +50,7 @@ def lin_game(
     arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
         As for `rage`.
     u, delta_schedule, threshold : float, str or float, and str
-        Parameters of the stopping rule, as for `fws`.
-
-    Yields
-    ------
-    (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int).
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
+        As for `lazy_track_and_stop`.
 
     Examples
     --------

@@ -268,27 +268,18 @@ def lingape(
     ----------
     arms, items, delta, theta_bound, sigma : (K, d) and (M, d) array_like, float, float, and float or (K,) array_like
         As for `rage`. `theta_bound` is a bound on the Euclidean norm of theta.
-    epsilon : float
-        Accepted distance from the best value, in units of reward (fiez2019: 0).
-    ridge : float
-        Regulariser lambda, positive (fiez2019: 1).
+    epsilon, ridge : float
+        Accepted distance from the best value, in units of reward, and regulariser lambda > 0 (fiez2019: 0 and 1).
     rule : {"ratio", "greedy"}
-        With "ratio", which the paper analyses, pull the arm that lags most behind the optimal allocation of the pair.
-        With "greedy", pull the arm that shrinks the width of the pair most.
+        Pull the arm that lags most behind the optimal allocation of the pair, which the paper analyses, or the arm that
+        shrinks the width of the pair most.
     design : callable
         Function (arms, directions) -> `Design`; "ratio" calls it with the single direction of the pair.
 
     Yields
     ------
     (K,) int array or Loop
-        Pulls to make next, as for `fws`. The rule returns a `Result`: the best item (int). A `Trace` has
-        the statistic -B and the threshold -epsilon.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
+        As for `lazy_track_and_stop`. A `Trace` has the statistic -B and the threshold -epsilon.
 
     Examples
     --------

@@ -67,33 +67,26 @@ def sphere_track_and_stop(
     ----------
     d : int
         Dimension, at least 2. Play the rule on `LinearBandit(np.eye(d), theta=theta)`.
-    epsilon, delta : float
-        Accepted regret |theta| - theta'recommendation, in units of reward, and error probability allowed, in (0, 1).
-    sigma : float or (d,) array_like
-        Standard deviation of the noise; if each coordinate has its own, the largest is used.
+    epsilon : float
+        Accepted regret |theta| - theta'recommendation, in units of reward.
+    delta, sigma : float, and float or (d,) array_like
+        As for `rage`.
     stop : {"direct", "safe", "paper"}
         Stopping rule; see the head of this file.
     share : float, optional
-        The ratio epsilon_t / epsilon for "safe" and "paper": a constant in (0, 1). The default is Theorem 5's ratio,
-        which is not constant and tends to 1.
+        The ratio epsilon_t / epsilon for "safe" and "paper", in (0, 1); by default Theorem 5's, which tends to 1.
     u, c : float
         Constants of the threshold (eq. 9; the paper has u = 1). The rule never stops before c blocks.
     delta_schedule : {"anytime", "union"}
         Term log(1 / delta) of zeta_n ("anytime"), or the paper's log 2 + log(2 t^2 / delta) ("union").
     growth : float
-        With 0, the rule checks after every block. Above 0, it checks after n blocks and again max(1, growth n) blocks
-        later.
+        After n blocks, the next check comes max(1, growth n) blocks later; with 0, after every block.
 
     Yields
     ------
     (d,) int array or Loop
-        Pulls of the basis vectors, or a `Loop` of single pulls. The rule returns a `Result`: a unit vector (d,).
-        A `Trace` has |S|, its boundary and the recommendation; `growth` must be 0, and `trace` a multiple of d.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
+        As for `lazy_track_and_stop`; the arms are the basis vectors, and the `Result` has a unit vector (d,). A `Trace`
+        has |S|, its boundary and the recommendation; `growth` must be 0, and `trace` a multiple of d.
 
     Examples
     --------

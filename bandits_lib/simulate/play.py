@@ -52,27 +52,20 @@ def play(
     rng : numpy.random.Generator
         Source of the rewards, and of nothing else.
     max_pulls : int, optional
-        Number of pulls at which the run is cut off; by default none.
+        Number of pulls at which the run is cut off.
     misspecified : bool, default False
-        Whether the rule may have another noise level than the problem. By default, `sigma` must be the standard
-        deviation of each arm, or the largest for all arms, and `sigma_min` and `sigma_max` must enclose them. An upper
-        bound is enough for rewards 0 and 1, whose standard deviation is sqrt(p (1 - p)), so 0.5 is always enough.
-        For rewards without noise every sigma is accepted. Only the arguments of a rule made by `@rule` are checked.
+        Whether a rule made by `@rule` may have another noise level than the problem. By default, `sigma` must be the
+        standard deviation of each arm, or the largest for all arms, and `sigma_min` and `sigma_max` must enclose them.
+        An upper bound is enough for rewards 0 and 1 (0.5 always is). Without noise every sigma is accepted.
     trace : int, default 0
-        Pulls between two records (`Trace`) of a rule that pulls one by one; 0 records none. The first record is made
-        when the rule begins to pull one by one, and the last one when it stops.
+        Pulls between two records (`Trace`) of a rule that pulls one by one, from its first single pull until it stops;
+        0 records none.
 
     Returns
     -------
     Run
         `stopped` is False, and `result` None, if `max_pulls` came first. A batch that would exceed it is not pulled.
         `trace` holds the records.
-
-    Raises
-    ------
-    ValueError
-        For a request that is neither a Loop nor (K,) non-negative integers, for another noise level, and for a negative
-        `trace`.
 
     Examples
     --------

@@ -312,10 +312,10 @@ def rage_upper_bound(
 
 def _phase_bound(arms, items, gaps, t, delta, sigma, epsilon):
     """Return N_t of Theorem 2, the pulls of phase t; 0 if S_t has fewer than two items."""
-    in_view = items[gaps <= 4 * 2.0**-t]
+    in_view = items[gaps <= 4 * 2.0**-t]  # S_t
     if len(in_view) < 2:
         return 0.0
     lam = xy_design(arms, pairs(in_view))
     union = log(len(items) ** 2 * t**2 / delta)
     pulls = 2 * (sigma * 2**t) ** 2 * (1 + epsilon) * lam.value * union
-    return float(max(ceil(pulls), ceil(2 * np.count_nonzero(lam.weights) / epsilon)))
+    return float(max(ceil(pulls), ceil(2 * np.count_nonzero(lam.weights) / epsilon)))  # Alg. 1, line 6

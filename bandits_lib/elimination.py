@@ -66,7 +66,7 @@ def eliminated_by(items, fit, radius, comparison=None):
     gaps, away = behind(items, fit.theta_hat)
     whitened = fit.whitened(away)  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
-    kept = gaps <= widths
+    kept = gaps <= widths  # line 10, with the leader as z'
     if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
         # the order decides only what is compared first, and not which items stay
         place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]  # noqa: TID251
@@ -75,7 +75,7 @@ def eliminated_by(items, fit, radius, comparison=None):
             for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
                 rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
                 beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
-                kept[rows] = ~beaten.any(axis=1)
+                kept[rows] = ~beaten.any(axis=1)  # line 10, with every z'
     return kept, float(widths.max())
 
 

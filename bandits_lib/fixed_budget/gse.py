@@ -127,27 +127,27 @@ def gse(
     if model == "logistic" and len(arms) > 1:
         check_ridge(arms, ridge)
 
-    active, history = np.arange(len(arms)), []
+    active, history = np.arange(len(arms)), []  # A_1
     seen, again = Stage(arms, np.eye(arms.shape[1])), projection == "cumulative"
-    for t, n in enumerate(budgets, start=1):
+    for t, n in enumerate(budgets, start=1):  # Alg. 1, line 1
         if len(active) == 1 or not seen.arms.any():  # keep="floor" can end early; arms that are all 0 are equally good
             break
-        stage = projected(seen, projection)  # Alg. 1, line 2
+        stage = projected(seen, projection)  # line 2
         if cost is None:
             plan = with_floor(stage, n, floor, partial(allocate, design=design, rounding=rounding, rng=rng))  # line 3
         else:
-            plan = affordable(stage, n, floor, cost[active])
+            plan = affordable(stage, n, floor, cost[active])  # line 3
         sample, told = yield from measure(active, plan.counts, len(arms))
-        theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4
+        theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4: eq. (1) or (4)
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
         rank, theta_hat = float(len(theta)), stage.basis @ theta  # the minimum of g (Kiefer and Wolfowitz)
         history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
         size = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
         kept = top_at_random(values, int(size), rng) if again else top(values, int(size))
-        active = active[kept]  # line 5
+        active = active[kept]  # line 5: A_(t+1)
         seen = Stage(stage.arms[kept], stage.basis) if again else Stage(arms[active], seen.basis)
-    return Result(int(rng.choice(active) if again and rng is not None else active[0]), tuple(history))
+    return Result(int(rng.choice(active) if again and rng is not None else active[0]), tuple(history))  # line 8
 
 
 def with_floor(stage, n, floor, give_out):
@@ -202,6 +202,6 @@ def stages_needed(K, eta):
 def estimate(model, stage, plan, sample, sigma, ridge):
     """Return theta_hat (r,) in coordinates of the stage and its covariance (r, r), from the sample (eqs. 1, 4)."""
     if model == "linear":
-        return along(plan.inverse, combine(sample.sums, stage.arms)), sigma**2 * plan.inverse
-    fit = logistic_fit(stage.arms, sample, ridge=ridge)
+        return along(plan.inverse, combine(sample.sums, stage.arms)), sigma**2 * plan.inverse  # eq. (1)
+    fit = logistic_fit(stage.arms, sample, ridge=ridge)  # eq. (4)
     return fit.theta_hat, fit.inverse

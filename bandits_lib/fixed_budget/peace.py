@@ -99,7 +99,7 @@ def _by_width(arms, items, budget, relative, draws, rng):
     points = points_in(space, items)
     normals = batch(draws, points.shape[1], rng)
     active, samples, history = np.arange(len(items)), [], []
-    lam = least_width(space.arms, points, normals)
+    lam = least_width(space.arms, points, normals)  # gamma(Z)
     epochs = max(2, ceil(log2(lam.value))) if lam.value > 0 else 2
     n = _share(budget, epochs, space.arms.shape[1], "epochs")
     for epoch in range(1, epochs + 1):

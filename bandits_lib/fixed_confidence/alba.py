@@ -79,7 +79,7 @@ def alba(
 
     active, history, r = np.arange(len(arms)), (), 0
     while len(active) > 1:
-        most = max(1, arms.shape[1] // 2**r)
+        most = max(1, arms.shape[1] // 2**r)  # floor(d / 2^r)
         run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng, design)
         active, rounds = yield from run
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
@@ -95,15 +95,15 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
         s, in_view = len(rounds) + 1, arms[active]
         scale = pulls_scale(s, growth, d, limit / sigma)  # l_s
         n = scale * log(5 * size**2 / (2 * basel_delta(delta, s)))
-        n = ceil(feasible(n, s, active, way_out=WAY_OUT.format(limit)))
+        n = ceil(feasible(n, s, active, way_out=WAY_OUT.format(limit)))  # n_s
         rows = np.flatnonzero(in_span(arms, in_view))  # X_S
-        lam = design(arms[rows])
+        lam = design(arms[rows])  # lambda, G-optimal for X_S
         weights, counts = np.zeros(len(arms)), np.zeros(len(arms), dtype=np.int64)
         weights[rows] = lam.weights / lam.weights.sum()
         counts[rows] = rng.multinomial(n, weights[rows])
         sample = yield counts
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
-        theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n
+        theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n  # by the expected information matrix, n A(lambda)
         gaps, away = behind(in_view, theta_hat)
         widths = confidence(away, arms, weights, root, theta_hat, scale, theta_bound, sigma, sigma * 2.0**-s)
         rounds.append(Round(s, active, sample.counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))

@@ -113,26 +113,26 @@ def rage(
     check_option("eliminate", eliminate, (None, "pairs", "leader"))
     floor = check_floor(floor)
 
-    active, history = np.arange(len(items)), list[Round]()
+    active, history = np.arange(len(items)), list[Round]()  # line 1: Z_1
     within, df = 0.0, 0  # sum of squares within arms over all phases, and its degrees of freedom
-    while len(active) > 1:
+    while len(active) > 1:  # line 2
         t = len(history) + 1
-        delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2
+        delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2  # line 3
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
         compared = pairs(items[active])
         plain = per_cost(design, arms, compared, cost)
-        lam = floored(plain, floor, arms, compared)  # lambda_t and rho(Y(Z_t))
+        lam = floored(plain, floor, arms, compared)  # lines 4 and 5: lambda_t and rho(Y(Z_t))
         if scale is None or (t == 1 and not known):
             n = feasible(0.0 if lam.value < inf else inf, t, active)
         else:
             n = 2 * (noise * 2**t / scale) ** 2 * (1 + epsilon) * lam.value * pulls_log
             n = feasible(n, t, active, scale=None if first == 1.0 else f"{scale / 2**t:.3g}")
-        least = 2 * np.count_nonzero(plain.weights) / epsilon  # r(epsilon)
-        n = max(ceil(n), ceil(least / (1 - floor)))  # N_t
+        least = 2 * np.count_nonzero(plain.weights) / epsilon  # r(epsilon), section 2.3
+        n = max(ceil(n), ceil(least / (1 - floor)))  # line 6: N_t
         asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
-        asked += ceil(floor * n / len(arms))
-        sample = yield asked
-        fit = least_squares(arms, sample)
+        asked += ceil(floor * n / len(arms))  # line 7
+        sample = yield asked  # line 8
+        fit = least_squares(arms, sample)  # line 9
         if not known:
             squares, replicates = squares_within(sample)
             within, df = within + squares, df + replicates
@@ -140,10 +140,10 @@ def rage(
         radius = noise * np.sqrt(2 * width_log) if known else student_radius(sample, width_log)
         if scale is None:
             scale = 2 * noise * sqrt(2 * (1 + epsilon) * lam.value * pulls_log / n)
-        kept, width = eliminated_by(items[active], fit, radius, eliminate)
+        kept, width = eliminated_by(items[active], fit, radius, eliminate)  # line 10
         history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
-        active = active[kept]
-        if accept > 0 and (leader := good_enough(items[active], fit, radius, accept)) is not None:
+        active = active[kept]  # Z_(t+1)
+        if accept > 0 and (leader := good_enough(items[active], fit, radius, accept)) is not None:  # section 6
             active = active[[leader]]
     return Result(int(active[0]), tuple(history))
 

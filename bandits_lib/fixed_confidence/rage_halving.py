@@ -31,12 +31,12 @@ ON_IT = (
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
-    """Play lines 6 to 24 of weltz2023, Algorithms 2 and 5, for any variances; return the Result (a sub-generator)."""
+    """Play lines 6 to 24 of weltz2023, Algorithm 2 (4 to 22 of 5), for any variances; return the Result."""
     best = threshold is None
     known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
-    above, active = known & (not best and threshold < 0), np.flatnonzero(~known)
+    above, active = known & (not best and threshold < 0), np.flatnonzero(~known)  # line 3: G_1 and Z_1
     history: list[Round] = []
-    while len(active) > best:
+    while len(active) > best:  # line 6
         phase = len(history) + 1
         in_view = items[active]
         directions = pairs(in_view) if best else in_view
@@ -51,10 +51,10 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
         else:
             away, compared = along(in_view, fit.theta_hat) - threshold, in_view
         width = sqrt(factor * union * fit.variances(compared).max())
-        epsilon = 2.0**-phase
+        epsilon = 2.0**-phase  # line 8
         history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
-        above[active[away > epsilon]] = True  # line 16, of level sets
-        active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected
+        above[active[away > epsilon]] = True  # line 16: G_(l+1), of level sets
+        active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected: Z_(l+1)
     return Result(int(active[0]) if best else above, tuple(history))
 
 

@@ -349,7 +349,7 @@ def xy_adaptive(
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
     inside = arms @ axes
     identity, first = (d, np.zeros(K, np.int64)) if start == "ridge" else (0, one_pull(spanning_arms(inside), K))
-    active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0
+    active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0 of Soare et al.
     while len(active) > 1:
         unseen = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
         in_view, samples, asked, counts, below = (items[active] - items[0]) @ axes, [], 0, first, False
@@ -363,7 +363,7 @@ def xy_adaptive(
         fit = least_squares(arms, sample) if start == "pull" else _ridge_regression(arms, sample)
         j = len(history) + 1
         radius = sigma * sqrt(2 * log(np.pi**2 * len(items) ** 2 * j**2 / (3 * delta)))
-        kept, width = eliminated_by(items[active], fit, radius, "pairs")
+        kept, width = eliminated_by(items[active], fit, radius, "pairs")  # appendix F
         history.append(Round(j, active, sample.counts + unseen, n * norm, 0.0, width, fit.theta_hat))
         active = active[kept]
     return Result(int(active[0]), tuple(history))

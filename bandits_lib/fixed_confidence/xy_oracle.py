@@ -90,17 +90,17 @@ def xy_oracle(
     if len(items) == 1:
         return Result(0)
     theta_star = check_theta("theta_star", theta_star, items.shape[1])
-    best = int(argmax(items @ theta_star))
-    differences = others_from(items, best)
+    best = int(argmax(items @ theta_star))  # z*
+    differences = others_from(items, best)  # Y*(Z)
 
     def decide(fit, t, _):
         radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
-        won, width = separated(differences, fit, radius)
+        won, width = separated(differences, fit, radius)  # the stopping condition of appendix F, for z' = z*
         if stop == "truth":
             won = width < inf and leads(differences, fit)
         return (best if won else None), width
 
-    lam = design(arms / relative[:, None], oracle_directions(items, theta_star))
+    lam = design(arms / relative[:, None], oracle_directions(items, theta_star))  # eq. (1)
     afresh = batches == "rounds"
     asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
     return Result(*(yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)))

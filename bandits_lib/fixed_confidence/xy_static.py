@@ -47,7 +47,7 @@ def drawn(design, growth, phases, rng):
     """Yield batches without end: phase t draws ceil(growth^t) arms i.i.d., for t = 1, 2, ... or 1, 3, ... ("odd")."""
     weights = design.weights / design.weights.sum()
     for t in count(1, 2 if phases == "odd" else 1):
-        yield t, rng.multinomial(ceil(growth**t), weights)
+        yield t, rng.multinomial(ceil(growth**t), weights)  # appendix F: gamma^t samples from the allocation
 
 
 def others_from(items, leader):
@@ -126,7 +126,7 @@ def xy_static(
     if len(items) == 1:
         return Result(0)
 
-    compared = pairs(items)
+    compared = pairs(items)  # Y(Z)
     plain = design(arms, compared)
     lam = floored(plain, floor, arms, compared)
     rank = 0 if sigma is not None else basis(arms[plain.weights > 0]).shape[1]
@@ -137,6 +137,7 @@ def xy_static(
         leader = int(argmax(items @ fit.theta_hat))
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
+        # the stopping condition of appendix F, for z' = leader
         won, width = separated(others_from(items, leader), fit, radius) if radius < inf else (False, inf)
         return (leader if won else None), width
 

@@ -158,7 +158,7 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
         return int(256 * scale * log(12 / delta))
     if form == "theory":
         root, linear = _terms(K, d, delta)
-        solved = ceil((kappa * (sqrt(root) + sqrt(root + 2 * linear / kappa))) ** 2)
+        solved = ceil((kappa * (sqrt(root) + sqrt(root + 2 * linear / kappa))) ** 2)  # kappa (A + B + C) = 1/2
         M = d * (d + 1) // 2
         return max(solved, 2 * PER_ATOM * min(K, M * (M + 1) // 2))  # the most atoms of a design of the phi's
     return ceil(784 * scale * log(12 * K / delta) if form == "printed" else 2000 * scale * log(K / delta))
@@ -168,7 +168,7 @@ def error(pulls, *, K, d, delta):
     """Return A + B + C of appendix D.2, corrected, after `pulls` pulls, as a multiple of sigma_max^2."""
     L = log(12 * K / delta)
     root, linear = _terms(K, d, delta)
-    return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls
+    return max(sqrt(root / pulls), 16 * SLACK * d**2 * L / pulls) + linear / pulls  # B + (A + C)
 
 
 def _terms(K, d, delta):

@@ -24,8 +24,8 @@ def check_matrix(name, rows):
     try:
         rows = np.ascontiguousarray(rows, dtype=float)
     except (TypeError, ValueError) as error:
-        own = f": pass {name}.features" if hasattr(rows, "features") else ""
-        raise ValueError(f"{name} must be a matrix of numbers; got {type(rows).__name__} ({error}){own}") from None
+        hint = f": pass {name}.features" if hasattr(rows, "features") else ""
+        raise ValueError(f"{name} must be a matrix of numbers; got {type(rows).__name__} ({error}){hint}") from None
     if rows.ndim != 2:
         raise ValueError(f"{name} must be a matrix with one row per vector; got shape {rows.shape}: reshape it")
     if rows.size == 0:
@@ -178,8 +178,8 @@ def check_sigma(sigma, K, name="sigma", zero=False):
         raise ValueError(f"{name} must be one standard deviation or one per arm ({K},); got shape {sigma.shape}")
     wrong = ~(sigma <= LARGEST) | (sigma < 0) | ((sigma == 0) & (not zero))
     if wrong.any():
-        what = f"positive, and at most {LARGEST:g}" if LARGEST < sigma[wrong][0] < np.inf else "positive and finite"
-        raise ValueError(f"{name} must be {what} (a standard deviation); got {sigma[wrong][0]}")
+        allowed = f"positive, and at most {LARGEST:g}" if LARGEST < sigma[wrong][0] < np.inf else "positive and finite"
+        raise ValueError(f"{name} must be {allowed} (a standard deviation); got {sigma[wrong][0]}")
     return np.full(K, sigma) if sigma.ndim == 0 else sigma.copy()
 
 

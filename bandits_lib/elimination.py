@@ -12,8 +12,8 @@ from bandits_lib.numerics.ties import argmax
 
 MOST_PULLS = 10**18  # limit for one phase; the counters are 64-bit integers
 MANY_ITEMS = 5_000  # above this number, items are compared with the leader only
-FIRST = 64  # number of leading items with which all are compared first
-BLOCK = 1_000  # rows of the pairwise comparison that are computed at once with the first items,
+LEADERS = 64  # number of leading items with which all are compared first
+BLOCK = 1_000  # rows of the pairwise comparison that are computed at once with the leading items,
 NEIGHBOURS = 100  # and with all near items
 
 
@@ -26,15 +26,15 @@ def feasible(
     n, phase, active, why="cannot be told apart", way_out="The best item must be unique; drop one of them", scale=None
 ):
     """Return `n` pulls; refuse an `n` that overflows the counters: items too close at `scale`, by default 2^-phase."""
-    left = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
+    named = ("items " if len(active) > 1 else "item ") + ", ".join(map(str, active[:5]))
     if n == inf:
         raise ValueError(
-            f"design leaves a direction of {left} without pulls (its value is infinite). Pruning in Frank-Wolfe can do "
-            "this: pass prune=0.0, or use a certified design"
+            f"design leaves a direction of {named} without pulls (its value is infinite). Pruning in Frank-Wolfe can "
+            "do this: pass prune=0.0, or use a certified design"
         )
     if n > MOST_PULLS:
         raise ValueError(
-            f"{left} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
+            f"{named} {why} at the scale {scale or f'2^-{phase}'}: phase {phase} would need {n:.2g} pulls. "
             f"{way_out}, or stop earlier with max_pulls"
         )
     return n
@@ -63,32 +63,34 @@ def behind(items, theta_hat):
 
 def eliminated_by(items, fit, radius, comparison=None):
     """Return which items stay (RAGE, line 10), (m,) of bool, and the largest width of a comparison with the leader."""
-    gaps, away = behind(items, fit.theta_hat)
-    whitened = fit.whitened(away)  # distances are norms of differences
+    gaps, differences = behind(items, fit.theta_hat)
+    whitened = fit.whitened(differences)  # distances are norms of differences
     widths = radius * np.sqrt(np.einsum("md,md->m", whitened, whitened))
     kept = gaps <= widths  # line 10, with the leader as z'
     if comparison == "pairs" or (comparison is None and len(items) <= MANY_ITEMS):
         # the order decides only what is compared first, and not which items stay
-        place = whitened[:, np.argmax(np.ptp(whitened, axis=0))]  # noqa: TID251
-        first, order = np.argsort(gaps)[:FIRST], np.argsort(place)  # noqa: TID251
+        coordinate = whitened[:, np.argmax(np.ptp(whitened, axis=0))]  # noqa: TID251
+        leaders, order = np.argsort(gaps)[:LEADERS], np.argsort(coordinate)  # noqa: TID251
         for size in (BLOCK, NEIGHBOURS):  # leaders eliminate most items before near items are compared
-            for rows in np.array_split(left := order[kept[order]], 1 + len(left) // size):
-                rivals = first if size == BLOCK else _near(gaps, rows, place, radius)
+            remaining = order[kept[order]]
+            for rows in np.array_split(remaining, 1 + len(remaining) // size):
+                rivals = leaders if size == BLOCK else _near(gaps, rows, coordinate, radius)
                 beaten = gaps[rows, None] - gaps[rivals] > radius * cdist(whitened[rows], whitened[rivals])
                 kept[rows] = ~beaten.any(axis=1)  # line 10, with every z'
     return kept, float(widths.max())
 
 
-def _near(gaps, rows, place, radius):
-    """Return the items that may beat one of `rows`, which are sorted by the coordinate `place`; others are too far."""
+def _near(gaps, rows, coordinate, radius):
+    """Return the items that may beat one of `rows`, which are sorted by the coordinate; others are too far."""
     if not len(rows):
         return rows
-    away = np.maximum(np.maximum(place[rows[0]] - place, place - place[rows[-1]]), 0.0)
-    return np.flatnonzero(gaps[rows].max() - gaps > (1 - 1e-9) * radius * away)
+    before, after = coordinate[rows[0]] - coordinate, coordinate - coordinate[rows[-1]]
+    distance = np.maximum(np.maximum(before, after), 0.0)
+    return np.flatnonzero(gaps[rows].max() - gaps > (1 - 1e-9) * radius * distance)
 
 
 def good_enough(items, fit, radius, accept):
     """Return the row of the leader if, within widths, no item is more than `accept` ahead; else None (section 6)."""
-    gaps, away = behind(items, fit.theta_hat)
-    loss = (radius * np.sqrt(fit.variances(away)) - gaps).max()
+    gaps, differences = behind(items, fit.theta_hat)
+    loss = (radius * np.sqrt(fit.variances(differences)) - gaps).max()
     return int(argmax(along(items, fit.theta_hat))) if loss <= accept else None

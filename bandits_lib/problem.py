@@ -79,9 +79,9 @@ class LinearBandit:
         self.link = check_option("link", link, ("identity", "logistic"))
         self.noise = "bernoulli" if link == "logistic" else check_option("noise", noise, ("gaussian", "bernoulli"))
         if (theta is None) == (means is None):
-            given = "neither" if theta is None else "both"
+            passed = "neither" if theta is None else "both"
             raise ValueError(
-                f"one of theta or means must be given; got {given}: pass theta (d,) for a linear model, or means (K,)"
+                f"one of theta or means must be given; got {passed}: pass theta (d,) for a linear model, or means (K,)"
             )
         if means is None:
             self._set_theta(theta)

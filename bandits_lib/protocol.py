@@ -90,6 +90,19 @@ class Round(NamedTuple):
     width: float  # largest confidence width of a comparison with the leader, in units of reward
     theta_hat: np.ndarray  # (d,) the phase's estimate
 
+    @classmethod
+    def of(cls, index, active, sample, design, width, theta_hat):
+        """Return the Round of a phase that pulled `sample` by a `Design`."""
+        return cls(
+            index=index,
+            active=active,
+            counts=sample.counts,
+            design_value=design.value,
+            lower_bound=design.lower_bound,
+            width=float(width),
+            theta_hat=theta_hat,
+        )
+
 
 class Trace(NamedTuple):
     """The state of a pull-by-pull rule at one moment, as `play(..., trace=n)` records it every n pulls."""

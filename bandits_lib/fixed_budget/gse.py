@@ -128,26 +128,36 @@ def gse(
         check_ridge(arms, ridge)
 
     active, history = np.arange(len(arms)), []  # A_1
-    seen, again = Stage(arms, np.eye(arms.shape[1])), projection == "cumulative"
+    previous, cumulative = Stage(arms, np.eye(arms.shape[1])), projection == "cumulative"
     for t, n in enumerate(budgets, start=1):  # Alg. 1, line 1
-        if len(active) == 1 or not seen.arms.any():  # keep="floor" can end early; arms that are all 0 are equally good
+        if len(active) == 1 or not previous.arms.any():  # keep="floor" can end early; arms all 0 are equally good
             break
-        stage = projected(seen, projection)  # line 2
+        stage = projected(previous, projection)  # line 2
         if cost is None:
             plan = with_floor(stage, n, floor, partial(allocate, design=design, rounding=rounding, rng=rng))  # line 3
         else:
             plan = affordable(stage, n, floor, cost[active])  # line 3
-        sample, told = yield from measure(active, plan.counts, len(arms))
-        theta, covariance = estimate(model, stage, plan, told, sigma, ridge)  # line 4: eq. (1) or (4)
+        sample, of_active = yield from measure(active, plan.counts, len(arms))
+        theta, covariance = estimate(model, stage, plan, of_active, sigma, ridge)  # line 4: eq. (1) or (4)
         values = along(stage.arms, theta)
         width = np.sqrt(norms(covariance, stage.arms - stage.arms[argmax(values)]).max())
-        rank, theta_hat = float(len(theta)), stage.basis @ theta  # the minimum of g (Kiefer and Wolfowitz)
-        history.append(Round(t, active, sample.counts, plan.value, rank, float(width), theta_hat))
+        history.append(
+            Round(
+                index=t,
+                active=active,
+                counts=sample.counts,
+                design_value=plan.value,
+                lower_bound=float(len(theta)),  # the rank is the minimum of g (Kiefer and Wolfowitz)
+                width=float(width),
+                theta_hat=stage.basis @ theta,
+            )
+        )
         size = -(-len(active) // eta) if keep == "ceil" else max(1, len(active) // eta)
-        kept = top_at_random(values, int(size), rng) if again else top(values, int(size))
+        kept = top_at_random(values, int(size), rng) if cumulative else top(values, int(size))
         active = active[kept]  # line 5: A_(t+1)
-        seen = Stage(stage.arms[kept], stage.basis) if again else Stage(arms[active], seen.basis)
-    return Result(int(rng.choice(active) if again and rng is not None else active[0]), tuple(history))  # line 8
+        previous = Stage(stage.arms[kept], stage.basis) if cumulative else Stage(arms[active], previous.basis)
+    best = rng.choice(active) if cumulative and rng is not None else active[0]  # line 8
+    return Result(int(best), tuple(history))
 
 
 def with_floor(stage, n, floor, give_out):
@@ -159,10 +169,10 @@ def with_floor(stage, n, floor, give_out):
 
 def affordable(stage, money, floor, cost):
     """Return the `Plan` with the most pulls for at most `money`, allocated by the cheapest design."""
-    found = per_cost(xy_design, stage.arms, stage.arms, cost)
-    n = int(money / (found.weights @ cost))
+    design = per_cost(xy_design, stage.arms, stage.arms, cost)
+    n = int(money / (design.weights @ cost))
     while True:
-        plan = with_floor(stage, n, floor, partial(by_design, lambda arms: (found.weights, found.value)))
+        plan = with_floor(stage, n, floor, partial(by_design, lambda arms: (design.weights, design.value)))
         if (spent := plan.counts @ cost) <= money:
             return plan
         n = max(stage.arms.shape[1], min(n - 1, int(n * money / spent)))
@@ -174,7 +184,7 @@ def top_at_random(values, size, rng):
     return np.sort(order[top(values[order], size)])
 
 
-def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, dearest=1.0):
+def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, highest_cost=1.0):
     """Return the pulls of each of the s = ceil(log_eta K) stages; each must cover the rank besides the floor.
 
     With costs, budgets are costs; each must pay for as many pulls of the most expensive arm as the rank.
@@ -186,9 +196,10 @@ def stage_budgets(arms, budget, eta, remainder, projection="span", floor=0.0, de
     stages = stages_needed(len(arms), int(eta))
     rank = project(arms, projection).arms.shape[1]
     why = f"GSE has {stages} stages, and each must measure {rank} dimensions{' besides the floor' if floor else ''}"
-    why += f", at a cost of up to {dearest:g} per pull" if dearest != 1 else ""
-    n, left = divmod(check_budget(budget, stages * ceil((int((rank - 1) / (1 - floor)) + 1) * dearest), why), stages)
-    return [n + (remainder == "last" and t >= stages - left) for t in range(stages)]
+    why += f", at a cost of up to {highest_cost:g} per pull" if highest_cost != 1 else ""
+    least = ceil((int((rank - 1) / (1 - floor)) + 1) * highest_cost)  # of one stage
+    n, undivided = divmod(check_budget(budget, stages * least, why), stages)
+    return [n + (remainder == "last" and t >= stages - undivided) for t in range(stages)]
 
 
 def stages_needed(K, eta):

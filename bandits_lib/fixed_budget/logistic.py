@@ -62,9 +62,9 @@ def room_for(arms):
 def check_successes(sample):
     """Refuse a Sample whose rewards are not all 0 or 1: a sum must be a whole number between 0 and the count."""
     counts, sums, squares = sample
-    wrong = (sums < 0) | (sums > counts) | (sums != np.round(sums)) | (np.abs(squares - sums) > 1e-9 * counts)
-    if wrong.any():
-        k = int(np.argmax(wrong))  # noqa: TID251  of booleans
+    invalid = (sums < 0) | (sums > counts) | (sums != np.round(sums)) | (np.abs(squares - sums) > 1e-9 * counts)
+    if invalid.any():
+        k = int(np.argmax(invalid))  # noqa: TID251  of booleans
         raise ValueError(
             f"rewards must be 0 or 1 for the logistic model; those of arm {k} have the sum {sums[k]:.6g} and the sum "
             f"of squares {squares[k]:.6g} in {counts[k]} pulls: use model='linear', or code the rewards as 0 and 1"
@@ -97,13 +97,13 @@ def solve_step(room):
     step, factor, decrement = room.gradient, room.factor, 0.0
     for i in range(step.shape[0]):
         for j in range(i + 1):
-            rest = room.hessian[i, j]
+            entry = room.hessian[i, j]
             for k in range(j):
-                rest -= factor[i, k] * factor[j, k]
+                entry -= factor[i, k] * factor[j, k]
             if j < i:
-                factor[i, j] = rest * factor[j, j]
+                factor[i, j] = entry * factor[j, j]
             else:  # the diagonal holds 1 / L
-                factor[i, i] = 1 / np.sqrt(max(rest, FLAT * room.hessian[i, i]))
+                factor[i, i] = 1 / np.sqrt(max(entry, FLAT * room.hessian[i, i]))
         for k in range(i):
             step[i] -= factor[i, k] * step[k]
         step[i] *= factor[i, i]
@@ -171,9 +171,9 @@ def differentiate(arms, counts, sums, ridge, theta, room):
             eta = 0.0
             for i in range(d):
                 eta += arms[k, i] * theta[i]
-            small = np.exp(-abs(eta))
-            p = 1 / (1 + small) if eta >= 0 else small / (1 + small)
-            residual, weight = sums[k] - counts[k] * p, counts[k] * small / (1 + small) ** 2
+            decay = np.exp(-abs(eta))
+            p = 1 / (1 + decay) if eta >= 0 else decay / (1 + decay)
+            residual, weight = sums[k] - counts[k] * p, counts[k] * decay / (1 + decay) ** 2
             for i in range(d):
                 gradient[i] += residual * arms[k, i]
                 scaled = weight * arms[k, i]

@@ -70,16 +70,16 @@ def od_linbai(
         if not arms[active].any():  # arms that are all 0 are equally good
             break
         stage = project(arms[active])  # a_r(i), in d_r dimensions
-        weights, value, lower_bound, _ = floored(design(stage.arms), floor, stage.arms, stage.arms)  # pi_r
-        asked = np.ceil(weights * m - 1e-9).astype(np.int64)  # T_r(i); 5.000000000001 counts as 5
-        sample, told = yield from measure(active, asked, len(arms))
-        pulled = told.counts > 0
-        root, _ = quick_inverse_root(stage.arms[pulled], told.counts[pulled])
+        lam = floored(design(stage.arms), floor, stage.arms, stage.arms)  # pi_r
+        counts = np.ceil(lam.weights * m - 1e-9).astype(np.int64)  # T_r(i); 5.000000000001 counts as 5
+        sample, of_active = yield from measure(active, counts, len(arms))
+        pulled = of_active.counts > 0
+        root, _ = quick_inverse_root(stage.arms[pulled], of_active.counts[pulled])
         whitened = product(stage.arms, transposed(root))
-        theta = combine(combine(told.sums, whitened), root)
+        theta = combine(combine(of_active.sums, whitened), root)
         values = along(stage.arms, theta)
         width = sigma * np.sqrt(squares(whitened - whitened[argmax(values)]).max())
-        history.append(Round(r, active, sample.counts, value, lower_bound, float(width), stage.basis @ theta))
+        history.append(Round.of(r, active, sample, lam, width, stage.basis @ theta))
         active = active[top(values, min(survivors, len(active)))]  # the ceil(d / 2^r) arms of largest estimates
     return Result(int(active[0]), tuple(history))
 

@@ -105,9 +105,10 @@ def _by_width(arms, items, budget, relative, draws, rng):
     for epoch in range(1, epochs + 1):
         # the design of two points is exact; from other designs, atoms that variances hardly need are dropped
         weights = without_slight_atoms(space.arms, lam.weights, points[active]) if len(active) > 2 else lam.weights
-        few = epoch == 1 and n < np.count_nonzero(weights)  # the pulls of the first epoch must determine all values
-        asked = rounded(space.arms, weights, n, "regret") if few else round_design(weights, n)
-        sample = yield asked
+        if epoch == 1 and n < np.count_nonzero(weights):  # the pulls of the first epoch must determine all values
+            sample = yield rounded(space.arms, weights, n, "regret")
+        else:
+            sample = yield round_design(weights, n)
         samples.append(sample)
         so_far = total(samples)
         scores, entry = _judged(epoch, active, sample, lam, items, weighted_least_squares(arms, so_far, relative))
@@ -123,12 +124,12 @@ def _by_width(arms, items, budget, relative, draws, rng):
 
 def _by_ratio(arms, items, budget, relative, draws, rng):
     """Play azizi2022's approximation: halving stages, each with the design of smallest ratio on the arms left."""
-    own = np.array_equal(items, arms)
+    items_are_arms = np.array_equal(items, arms)
     stages = (len(items) - 1).bit_length()
     n = _share(budget, stages, span(arms).arms.shape[1], "stages")
     active, theta_hat, history = np.arange(len(items)), np.zeros(arms.shape[1]), []
     for stage in range(1, stages + 1):
-        pulled = active if own else np.arange(len(arms))
+        pulled = active if items_are_arms else np.arange(len(arms))
         space = span((arms / relative[:, None])[pulled])
         points, scores = points_in(space, items[active]), items[active] @ theta_hat
         leader = argmax(scores)
@@ -150,8 +151,8 @@ def _judged(index, active, sample, lam, items, fit):
     """Return the estimated values (m,) of the active items, and the Round."""
     scores = items[active] @ fit.theta_hat
     comparisons = items[active] - items[active[argmax(scores)]]
-    width = float(np.sqrt(fit.variances(comparisons).max()))
-    return scores, Round(index, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat)
+    width = np.sqrt(fit.variances(comparisons).max())
+    return scores, Round.of(index, active, sample, lam, width, fit.theta_hat)
 
 
 def least_width(arms, points, normals, start=None, target=0.0):
@@ -172,9 +173,9 @@ def longest_prefix(arms, points, normals, lam):
     weights, kept, too_many = lam.weights, 1, len(points)
     while too_many - kept > 1:
         middle = (kept + too_many) // 2
-        found = least_width(arms, points[:middle], normals, weights, limit)
-        weights = found.weights
-        if found.value <= limit:
+        design = least_width(arms, points[:middle], normals, weights, limit)
+        weights = design.weights
+        if design.value <= limit:
             kept = middle
         else:
             too_many = middle

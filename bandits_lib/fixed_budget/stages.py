@@ -42,11 +42,11 @@ def project(arms, projection="span"):
 @cached
 def _project(arms, projection):
     axes = basis(arms)
-    short = axes.shape[1] < arms.shape[1]
-    if projection == "first3" or (projection == "cumulative" and short):
+    deficient = axes.shape[1] < arms.shape[1]
+    if projection == "first3" or (projection == "cumulative" and deficient):
         axes = principal_axes(arms, min(3, axes.shape[1])).T.copy()
     inside = product(arms, axes)
-    if projection == "cumulative" and short:
+    if projection == "cumulative" and deficient:
         inside[squares(inside) <= RANK_TOL**2 * squares(arms)] = 0.0  # at right angles to the axes
     if not far_apart(inside):
         return Stage(inside, axes)
@@ -60,11 +60,11 @@ def projected(stage, projection="span"):
     return Stage(inner.arms, product(stage.basis, inner.basis))
 
 
-def measure(active, asked, K):
-    """Pull `asked` (m,) of the active arms; return the Samples of all K arms and of the active ones."""
-    counts = np.zeros(K, dtype=np.int64)
-    counts[active] = asked
-    sample = yield counts
+def measure(active, counts, K):
+    """Pull the active arms `counts` (m,) times; return the Samples of all K arms and of the active ones."""
+    of_all = np.zeros(K, dtype=np.int64)
+    of_all[active] = counts
+    sample = yield of_all
     return sample, Sample(*(field[active] for field in sample))
 
 
@@ -133,9 +133,9 @@ def _remembered(arms, n, design, rounding):
     return _plan(arms, EXPLORERS[design](arms, n, None, rounding))
 
 
-def _plan(arms, found):
+def _plan(arms, allocation):
     """Return the `Plan` for the answer of an explorer, a Plan or counts (m,)."""
-    return found if isinstance(found, Plan) else plan_of(arms, np.asarray(found))
+    return allocation if isinstance(allocation, Plan) else plan_of(arms, np.asarray(allocation))
 
 
 def draws(design, rounding):
@@ -171,8 +171,8 @@ def _valid(arms, n, give_out):
     pulled = arms[counts > 0]
     if counts.all() or (pulled.any() and basis(pulled).shape[1] == rank):
         return counts
-    each = one_pull(spanning_arms(arms), len(arms))
-    return each + give_out(n - rank) if n > rank else each
+    spanning = one_pull(spanning_arms(arms), len(arms))
+    return spanning + give_out(n - rank) if n > rank else spanning
 
 
 def greedy_counts(arms, n, *, ties="variance"):
@@ -191,12 +191,12 @@ def greedy_pulls(gram, counts, n, by_variance):
     score = np.empty(m)
     for _ in range(n - counts.sum()):
         for k in range(m):
-            most, share = 0.0, 1 / (1 + gram[k, k])
+            largest, share = 0.0, 1 / (1 + gram[k, k])
             for i in range(m):
                 after = gram[i, i] - gram[k, i] * gram[k, i] * share
-                if after > most:
-                    most = after
-            score[k] = -most
+                if after > largest:
+                    largest = after
+            score[k] = -largest
         arm = argmax(score)
         if by_variance:
             floor = score[arm] - 1e-9 * abs(score[arm])

@@ -80,8 +80,8 @@ def alba(
     active, history, r = np.arange(len(arms)), (), 0
     while len(active) > 1:
         most = max(1, arms.shape[1] // 2**r)  # floor(d / 2^r)
-        run = y_elim_til(arms, active, most, basel_delta(delta, r + 1), theta_bound, sigma, growth, rng, design)
-        active, rounds = yield from run
+        delta_r = basel_delta(delta, r + 1)
+        active, rounds = yield from y_elim_til(arms, active, most, delta_r, theta_bound, sigma, growth, rng, design)
         history += tuple(phase._replace(index=len(history) + s) for s, phase in enumerate(rounds, start=1))
         r += 1
     return Result(int(active[0]), history)
@@ -104,9 +104,9 @@ def y_elim_til(arms, active, most, delta, theta_bound, sigma, growth, rng, desig
         sample = yield counts
         root, _ = quick_inverse_root(arms[weights > 0], weights[weights > 0])
         theta_hat = root.T @ (sample.sums @ (arms @ root.T)) / n  # by the expected information matrix, n A(lambda)
-        gaps, away = behind(in_view, theta_hat)
-        widths = confidence(away, arms, weights, root, theta_hat, scale, theta_bound, sigma, sigma * 2.0**-s)
-        rounds.append(Round(s, active, sample.counts, lam.value, lam.lower_bound, float(widths.max()), theta_hat))
+        gaps, differences = behind(in_view, theta_hat)
+        widths = confidence(differences, arms, weights, root, theta_hat, scale, theta_bound, sigma, sigma * 2.0**-s)
+        rounds.append(Round.of(s, active, sample, lam, widths.max(), theta_hat))
         active = active[gaps <= widths]
     return active, rounds
 
@@ -130,8 +130,8 @@ def confidence(directions, arms, weights, root, theta_hat, scale, theta_bound, s
     noise = sigma * np.sqrt(2 * squares / scale * (sqrt(3 * d / scale) + 1))
     lengths = theta_bound * np.linalg.norm(directions, axis=1)  # bounds |y'theta|
     blind = limit * np.sqrt(2 * squares / scale) + 2 * (lengths + limit * influence) / (3 * scale)
-    drawn = weights > 0
-    variance = (whitened @ (arms[drawn] @ root.T).T) ** 2 @ (weights * means**2)[drawn]
+    support = weights > 0
+    variance = (whitened @ (arms[support] @ root.T).T) ** 2 @ (weights * means**2)[support]
     values = np.abs(directions @ theta_hat) + accuracy / 2
     informed = np.sqrt(2 * variance / scale) + (2 * values + limit * influence) / (3 * scale)
     return np.minimum(blind, informed) + noise

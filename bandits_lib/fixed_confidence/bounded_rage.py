@@ -30,7 +30,7 @@ from bandits_lib.numerics.least_squares import weighted_least_squares
 from bandits_lib.numerics.linear_algebra import along, ordered_sum, product, transposed
 from bandits_lib.numerics.span import basis
 from bandits_lib.numerics.ties import argmax
-from bandits_lib.protocol import BATCHES, DELTA, OWN, Algorithm, Result, Round, Row, rule, total
+from bandits_lib.protocol import BATCHES, DELTA, OWN, Algorithm, Result, Round, Row, Sample, rule, total
 
 STEPS = np.arange(1, 41)
 LEADS = 0.5**STEPS  # in multiples of `unit`
@@ -57,19 +57,20 @@ def guess(arms, sample, theta_hat):
     counts, sums, squares = sample
     rate = (ordered_sum(sums) + 1) / (counts.sum() + 2)
     q = np.clip(along(arms, theta_hat), rate / SHRINK, 1 - (1 - rate) / SHRINK)
-    shown, binary = ordered_sum(squares - 2 * q * sums + counts * q**2), ordered_sum(counts * q * (1 - q))
-    return Guess(q, np.sqrt(q * (1 - q) * (1 + shown) / (1 + binary)))
+    observed = ordered_sum(squares - 2 * q * sums + counts * q**2)
+    of_binary = ordered_sum(counts * q * (1 - q))  # what rewards 0 and 1 of these means would have
+    return Guess(q, np.sqrt(q * (1 - q) * (1 + observed) / (1 + of_binary)))
 
 
-def log_wealth(arms, sample, guess, away, unit):
-    """Return the change (m, J) of the log wealth in a phase, and V (m,); `away` : (m, d), rivals minus items."""
+def log_wealth(arms, sample, guess, directions, unit):
+    """Return the change (m, J) of the log wealth in a phase, and V (m,); `directions` : (m, d), rivals minus items."""
     pulled = np.flatnonzero(sample.counts)
     fit = weighted_least_squares(arms, sample, guess.sd)
-    rows, whitened = fit.whitened(arms[pulled]), fit.whitened(away)
+    rows, whitened = fit.whitened(arms[pulled]), fit.whitened(directions)
     c = product(whitened, transposed(rows)) / guess.sd[pulled] ** 2
     q, V = guess.means[pulled], linear_algebra.squares(whitened)
-    most = MOST_LOST / _losses(c, q).max(axis=1)
-    lam = np.minimum(unit * LEADS / V[:, None], most[:, None])
+    largest = MOST_LOST / _losses(c, q).max(axis=1)
+    lam = np.minimum(unit * LEADS / V[:, None], largest[:, None])
     rewards = [field[pulled] for field in sample]
     return np.stack([log_growth(step[:, None] * c, q, *rewards) for step in lam.T], axis=1), V
 
@@ -91,10 +92,10 @@ def check_fractions(sample):
     """Refuse rewards outside [0, 1], as far as counts, sums and squares reveal them."""
     counts, sums, squares = sample
     slack = 1e-9 * counts
-    right = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
-    right &= squares * counts >= sums**2 * (1 - 1e-9)  # with the others, also refuses NaN
-    if not right.all():
-        k = int(np.argmin(right))  # noqa: TID251  of booleans
+    valid = (sums >= -slack) & (squares <= sums + slack) & (sums <= counts + slack)
+    valid &= squares * counts >= sums**2 * (1 - 1e-9)  # with the others, also refuses NaN
+    if not valid.all():
+        k = int(np.argmin(valid))  # noqa: TID251  of booleans
         raise ValueError(
             f"rewards must lie in [0, 1]; those of arm {k} do not ({counts[k]} pulls of sum {sums[k]:.6g} and sum of "
             f"squares {squares[k]:.6g}). Rescale all rewards by their smallest and largest possible values, or use "
@@ -167,25 +168,27 @@ def bounded_rage(
 
     active, history, rank = np.arange(len(items)), list[Round](), basis(arms).shape[1]
     wealth = np.tile(np.log(WEIGHTS), (len(items), 1))  # logarithms, (M, J)
-    likely, values, told, unit = first_guess(len(arms)), np.zeros(len(items)), None, 0.0
+    assumed, values, unit = first_guess(len(arms)), np.zeros(len(items)), 0.0
+    samples: list[Sample] = []
     while len(active) > 1:
         t = len(history) + 1
-        lam = design(arms, pairs(items[active]), sigma=likely.sd)
+        lam = design(arms, pairs(items[active]), sigma=assumed.sd)
         unit = unit or sqrt(lam.value / rank)
         scale = unit * growth ** (-t / 2)
         n = feasible(demand * lam.value / scale**2, t, active, scale=f"{scale:.2g}")
         n = max(ceil(n), 2 * np.count_nonzero(lam.weights))
-        asked = round_design(lam.weights / lam.weights.sum(), n)
-        away = rivals(items[active], values[active]) - items[active]  # chosen from past data alone
-        sample = yield asked
+        counts = round_design(lam.weights / lam.weights.sum(), n)
+        directions = rivals(items[active], values[active]) - items[active]  # chosen from past data alone
+        sample = yield counts
         check_fractions(sample)
-        won, V = log_wealth(arms, sample, likely, away, unit)
-        wealth[active] += won
-        told = total([told, sample]) if told else sample
-        theta_hat = weighted_least_squares(arms, told, likely.sd).theta_hat
-        values, likely = along(items, theta_hat), guess(arms, told, theta_hat)
+        gained, V = log_wealth(arms, sample, assumed, directions, unit)
+        wealth[active] += gained
+        samples.append(sample)
+        so_far = total(samples)
+        theta_hat = weighted_least_squares(arms, so_far, assumed.sd).theta_hat
+        values, assumed = along(items, theta_hat), guess(arms, so_far, theta_hat)
         width = sqrt(demand * V.max())
-        history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, theta_hat))
+        history.append(Round.of(t, active, sample, lam, width, theta_hat))
         kept = active[np.logaddexp.reduce(wealth[active], axis=1) < -log(delta)]
         active = kept if len(kept) else active[[argmax(values[active])]]
     return Result(int(active[0]), tuple(history))
@@ -194,10 +197,10 @@ def bounded_rage(
 def rivals(items, values):
     """Return the rival (m, d) of each item: the leader by the values (m,), or for the leader the runner-up."""
     leader = argmax(values)
-    others = np.delete(np.arange(len(items)), leader)
-    against = np.tile(items[leader], (len(items), 1))
-    against[leader] = items[others[argmax(values[others])]]
-    return against
+    followers = np.delete(np.arange(len(items)), leader)
+    rival = np.tile(items[leader], (len(items), 1))
+    rival[leader] = items[followers[argmax(values[followers])]]
+    return rival
 
 
 def _check_growth(growth):

@@ -17,7 +17,7 @@ from bandits_lib.design import weighted_design
 from bandits_lib.fixed_confidence.rage_halving import checked, halving
 from bandits_lib.numerics.span import basis
 from bandits_lib.protocol import BATCHES, DELTA, EACH, Algorithm, Result, Row, rule
-from bandits_lib.variance import burn_in as pulls_of
+from bandits_lib.variance import burn_in as burn_in_pulls
 from bandits_lib.variance import head
 from bandits_lib.variance.head import FORMS
 from bandits_lib.variance.quadratic import check_bounds
@@ -88,19 +88,19 @@ def h_rage(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    arms, items, settings = checked(arms, items, delta, objective, threshold, log_items, floor)
     bounds = check_bounds(sigma_min, sigma_max)
     if objective == "best" and len(items) == 1:
         return Result(0)
     if np.ndim(burn_in) == 0:
-        pulls = _pulls(burn_in, arms, bounds, told["delta"])
+        pulls = _pulls(burn_in, arms, bounds, settings["delta"])
         estimate, stages = yield from head(arms, budget=pulls, sigma_min=sigma_min, sigma_max=sigma_max)  # line 5
-        sigma, before = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
+        sigma, history = estimate.sigma, tuple(stage._replace(index=stage.index - 2) for stage in stages)
     else:
-        sigma, before = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
+        sigma, history = np.clip(check_sigma(burn_in, len(arms), "burn_in"), *bounds), ()
     weighted = partial(design, sigma=sigma)
-    result = yield from halving(arms, items, **told, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
-    return Result(result.recommendation, before + result.history)
+    result = yield from halving(arms, items, **settings, sigma=sigma, factor=3.0, design=weighted)  # lines 6 to 24
+    return Result(result.recommendation, history + result.history)
 
 
 def _pulls(burn_in, arms, bounds, delta):
@@ -114,4 +114,4 @@ def _pulls(burn_in, arms, bounds, delta):
         )
     check_option("burn_in", burn_in, FORMS)
     rank = basis(arms).shape[1]
-    return pulls_of(burn_in, K=len(arms), d=rank, sigma_min=bounds[0], sigma_max=bounds[1], delta=delta)
+    return burn_in_pulls(burn_in, K=len(arms), d=rank, sigma_min=bounds[0], sigma_max=bounds[1], delta=delta)

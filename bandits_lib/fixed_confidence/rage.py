@@ -103,9 +103,9 @@ def rage(
     0
     """
     arms, items, delta, noise = check_problem(arms, items, delta, 1.0 if sigma is None else sigma)
-    known, first, cost = sigma is not None, scale, check_cost(cost, len(arms))
+    sigma_known, scale_of_paper = sigma is not None, scale == 1.0
     scale = None if scale is None else check_positive("scale", scale)
-    epsilon = check_positive("epsilon", epsilon)
+    cost, epsilon = check_cost(cost, len(arms)), check_positive("epsilon", epsilon)
     if not accept >= 0:
         raise ValueError(f"accept must be at least 0 (accepted distance from the best value); got {accept}")
     check_option("delta_schedule", delta_schedule, ("fiez2019", "basel"))
@@ -114,34 +114,34 @@ def rage(
     floor = check_floor(floor)
 
     active, history = np.arange(len(items)), list[Round]()  # line 1: Z_1
-    within, df = 0.0, 0  # sum of squares within arms over all phases, and its degrees of freedom
+    squares_within_arms, df = 0.0, 0  # over all phases, and their degrees of freedom
     while len(active) > 1:  # line 2
         t = len(history) + 1
         delta_t = basel_delta(delta, t) if delta_schedule == "basel" else delta / t**2  # line 3
         pulls_log, width_log = union_logs(log_items, len(arms), len(items), delta_t)
-        compared = pairs(items[active])
-        plain = per_cost(design, arms, compared, cost)
-        lam = floored(plain, floor, arms, compared)  # lines 4 and 5: lambda_t and rho(Y(Z_t))
-        if scale is None or (t == 1 and not known):
+        directions = pairs(items[active])  # Y(Z_t)
+        optimal = per_cost(design, arms, directions, cost)
+        lam = floored(optimal, floor, arms, directions)  # lines 4 and 5: lambda_t and rho(Y(Z_t))
+        if scale is None or (t == 1 and not sigma_known):
             n = feasible(0.0 if lam.value < inf else inf, t, active)
         else:
             n = 2 * (noise * 2**t / scale) ** 2 * (1 + epsilon) * lam.value * pulls_log
-            n = feasible(n, t, active, scale=None if first == 1.0 else f"{scale / 2**t:.3g}")
-        least = 2 * np.count_nonzero(plain.weights) / epsilon  # r(epsilon), section 2.3
-        n = max(ceil(n), ceil(least / (1 - floor)))  # line 6: N_t
-        asked = round_design(plain.weights / plain.weights.sum(), n - int(floor * n), method=rounding, arms=arms)
-        asked += ceil(floor * n / len(arms))  # line 7
-        sample = yield asked  # line 8
+            n = feasible(n, t, active, scale=None if scale_of_paper else f"{scale / 2**t:.3g}")
+        minimum = 2 * np.count_nonzero(optimal.weights) / epsilon  # r(epsilon), section 2.3
+        n = max(ceil(n), ceil(minimum / (1 - floor)))  # line 6: N_t
+        shares = optimal.weights / optimal.weights.sum()
+        counts = round_design(shares, n - int(floor * n), method=rounding, arms=arms)  # line 7
+        sample = yield counts + ceil(floor * n / len(arms))  # line 8
         fit = least_squares(arms, sample)  # line 9
-        if not known:
+        if not sigma_known:
             squares, replicates = squares_within(sample)
-            within, df = within + squares, df + replicates
-            noise = sqrt(within / max(df, 1))
-        radius = noise * np.sqrt(2 * width_log) if known else student_radius(sample, width_log)
+            squares_within_arms, df = squares_within_arms + squares, df + replicates
+            noise = sqrt(squares_within_arms / max(df, 1))
+        radius = noise * np.sqrt(2 * width_log) if sigma_known else student_radius(sample, width_log)
         if scale is None:
             scale = 2 * noise * sqrt(2 * (1 + epsilon) * lam.value * pulls_log / n)
         kept, width = eliminated_by(items[active], fit, radius, eliminate)  # line 10
-        history.append(Round(t, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
+        history.append(Round.of(t, active, sample, lam, width, fit.theta_hat))
         active = active[kept]  # Z_(t+1)
         if accept > 0 and (leader := good_enough(items[active], fit, radius, accept)) is not None:  # section 6
             active = active[[leader]]

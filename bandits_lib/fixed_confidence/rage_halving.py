@@ -33,8 +33,8 @@ ON_IT = (
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
     """Play lines 6 to 24 of weltz2023, Algorithm 2 (4 to 22 of 5), for any variances; return the Result."""
     best = threshold is None
-    known = np.zeros(len(items), bool) if best else ~items.any(axis=1)
-    above, active = known & (not best and threshold < 0), np.flatnonzero(~known)  # line 3: G_1 and Z_1
+    decided = np.zeros(len(items), bool) if best else ~items.any(axis=1)  # the zero vector needs no pull
+    above, active = decided & (not best and threshold < 0), np.flatnonzero(~decided)  # line 3: G_1 and Z_1
     history: list[Round] = []
     while len(active) > best:  # line 6
         phase = len(history) + 1
@@ -43,18 +43,17 @@ def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, 
         lam = floored(design(arms, directions), floor, arms, directions, sigma)  # line 7: lambda_l and q
         union = log(8 * phase**2 * len(items) ** (2 if log_items == "code" else 1) / delta)
         tau = feasible(factor * 4**phase * lam.value * union, phase, active, *(() if best else ON_IT))  # line 8
-        asked = np.ceil(tau * lam.weights).astype(np.int64)
-        sample = yield asked  # line 9
+        sample = yield np.ceil(tau * lam.weights).astype(np.int64)  # line 9
         fit = weighted_least_squares(arms, sample, sigma)  # line 11
         if best:
-            away, compared = behind(in_view, fit.theta_hat)
+            lead, compared = behind(in_view, fit.theta_hat)
         else:
-            away, compared = along(in_view, fit.theta_hat) - threshold, in_view
+            lead, compared = along(in_view, fit.theta_hat) - threshold, in_view
         width = sqrt(factor * union * fit.variances(compared).max())
         epsilon = 2.0**-phase  # line 8
-        history.append(Round(phase, active, sample.counts, lam.value, lam.lower_bound, width, fit.theta_hat))
-        above[active[away > epsilon]] = True  # line 16: G_(l+1), of level sets
-        active = active[np.abs(away) <= epsilon]  # line 13, or lines 18 and 20, corrected: Z_(l+1)
+        history.append(Round.of(phase, active, sample, lam, width, fit.theta_hat))
+        above[active[lead > epsilon]] = True  # line 16: G_(l+1), of level sets
+        active = active[np.abs(lead) <= epsilon]  # line 13, or lines 18 and 20, corrected: Z_(l+1)
     return Result(int(active[0]) if best else above, tuple(history))
 
 
@@ -63,8 +62,8 @@ def checked(arms, items, delta, objective, threshold, log_items, floor):
     arms, floor = check_arms(arms), check_floor(floor)
     items, threshold = _checked_items(items, arms, objective, threshold)
     check_option("log_items", log_items, ("paper", "code"))
-    told = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
-    return arms, items, told
+    settings = {"delta": check_delta(delta), "threshold": threshold, "log_items": log_items, "floor": floor}
+    return arms, items, settings
 
 
 def _checked_items(items, arms, objective, threshold):
@@ -139,6 +138,6 @@ def rage_halving(
     >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, items, told = checked(arms, items, delta, objective, threshold, log_items, floor)
+    arms, items, settings = checked(arms, items, delta, objective, threshold, log_items, floor)
     sigma = check_sigma(sigma, len(arms)).max()
-    return (yield from halving(arms, items, **told, sigma=1.0, factor=2 * sigma**2, design=design))
+    return (yield from halving(arms, items, **settings, sigma=1.0, factor=2 * sigma**2, design=design))

@@ -51,18 +51,19 @@ CLOSE = 1e-6  # relative margin by which what a pull leaves must exceed the norm
 def pull_greedily(arms, items, counts, limits):
     """Pull until the value is below `target` or `most` times; return counts, largest squared norm, n, whether below."""
     identity, target, per_pull, most = limits  # identity : pulls that the identity counts as, or 0 without it
-    columns, n, below, many = transposed(arms), identity + int(counts.sum()), False, len(items) ** 2 > 2 * ALL
-    end = n + most
+    columns, n, below = transposed(arms), identity + int(counts.sum()), False
+    end, all_pairs = n + most, len(items) ** 2 <= 2 * ALL
     while True:
-        longer, known = LONG if many else 0.0, False
-        while not known:
-            norms, pulled = norms_of(arms, items, counts, identity > 0, longer), counts.copy()
+        kept_above, exact = 0.0 if all_pairs else LONG, False
+        while not exact:
+            norms = norms_of(arms, items, counts, identity > 0, kept_above)
+            longest = float(norms.pairs.max())
             if below or n == end:
-                return counts, float(norms.pairs.max()), n, below
-            until, shorter = min(2 * n, n + REFRESH, end), longer * (1 + CLOSE) * float(norms.pairs.max())
-            now, over, known = pull_until(norms, columns, pulled, n, until, target * (1 - TIE), per_pull, shorter)
-            longer = longer / 16 if longer > 1e-4 else 0.0
-        counts, n, below = pulled, now, over
+                return counts, longest, n, below
+            trial, until, dropped = counts.copy(), min(2 * n, n + REFRESH, end), kept_above * (1 + CLOSE) * longest
+            reached, met, exact = pull_until(norms, columns, trial, n, until, target * (1 - TIE), per_pull, dropped)
+            kept_above = kept_above / 16 if kept_above > 1e-4 else 0.0
+        counts, n, below = trial, reached, met
 
 
 class Norms(NamedTuple):
@@ -81,40 +82,55 @@ class Norms(NamedTuple):
     step: np.ndarray  # (r,), scratch: A^-1 x of one arm or pair
     along: np.ndarray  # (K,), scratch: x'A^-1 y of an arm or pair y and all arms
     share: np.ndarray  # (K,), scratch: 1 / (1 + x'A^-1x)
-    left: np.ndarray  # (K,), scratch: lower bound on the largest squared norm after one pull of each arm
-    taken: np.ndarray  # (K,), scratch: by how much that pull reduces the norm of the worst pair
-    known: np.ndarray  # (K,), scratch: whether `left` is the norm itself
+    after: np.ndarray  # (K,), scratch: lower bound on the largest squared norm after one pull of each arm
+    reduction: np.ndarray  # (K,), scratch: by how much that pull reduces the norm of the worst pair
+    exact: np.ndarray  # (K,), scratch: whether `after` is the norm itself
 
 
-def norms_of(arms, items, counts, ridge, longer):
-    """Compute `Norms` from counts (K,) and, with a ridge, the identity; keep pairs above `longer` times the largest."""
+def norms_of(arms, items, counts, ridge, kept_above):
+    """Compute `Norms` from counts (K,) and, with a ridge, the identity; keep pairs above a share of the largest."""
     root = inverse_triangle(upper_factor(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
-    columns, items, arms = transposed(items), product(items, root), product(arms, root)
-    (m, r), K, turned = items.shape, len(arms), transposed(arms)
-    gram = product(arms, turned) if K <= FEW * r else np.empty((0, 0))
-    inverse, scratch = product(root, transposed(root)), map(np.empty, (m, r, K, K, K, K, K))
-    across = product(items, turned) if m * K <= MANY or len(gram) else np.empty((0, 0))
-    pairs, second, ends, tops = distances(items, longer)
-    return Norms(inverse, gram, pairs, second, ends, tops, squares(arms), across, columns, *scratch)
+    white_items, white_arms = product(items, root), product(arms, root)
+    (m, r), K, white_columns = items.shape, len(arms), transposed(white_arms)
+    few_arms = K <= FEW * r
+    pairs, second, ends, tops = distances(white_items, kept_above)
+    return Norms(
+        inverse=product(root, transposed(root)),
+        gram=product(white_arms, white_columns) if few_arms else np.empty((0, 0)),
+        pairs=pairs,
+        second=second,
+        ends=ends,
+        tops=tops,
+        arms=squares(white_arms),
+        across=product(white_items, white_columns) if m * K <= MANY or few_arms else np.empty((0, 0)),
+        items=transposed(items),
+        column=np.empty(m),
+        step=np.empty(r),
+        along=np.empty(K),
+        share=np.empty(K),
+        after=np.empty(K),
+        reduction=np.empty(K),
+        exact=np.empty(K),
+    )
 
 
 @compiled
-def distances(points, longer):
-    """Return `pairs` of points (m, r), squares above `longer` times the largest, and `second`, `ends`, `tops`."""
+def distances(points, kept_above):
+    """Return `pairs` of points (m, r), squares above this share of the largest, and `second`, `ends`, `tops`."""
     m, columns, n, top = len(points), transposed(points), 0, 0.0
     row, pairs, second = np.empty(m), np.empty(m * (m - 1) // 2), np.empty(m * (m - 1) // 2, np.int64)
     ends, tops = np.empty(m - 1, np.int64), np.zeros(m - 1)
-    if longer > 0:
+    if kept_above > 0:
         for i in range(m - 1):
             from_one(columns, i, row)
             tops[i] = highest(row[i + 1 :])
         top = highest(tops)
     for i in range(m - 1):
-        if tops[i] > longer * top or longer == 0.0:
+        if tops[i] > kept_above * top or kept_above == 0.0:
             from_one(columns, i, row)
             tops[i] = 0.0
             for j in range(i + 1, m):
-                if row[j] > longer * top or longer == 0.0:
+                if row[j] > kept_above * top or kept_above == 0.0:
                     pairs[n], second[n] = row[j], j
                     tops[i] = max(tops[i], row[j])
                     n += 1
@@ -136,11 +152,11 @@ def from_one(columns, i, row):
 
 
 @kernel
-def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
-    """Pull greedily; return n, whether the value is below `target`, and False if a pull would leave only `shorter`."""
+def pull_until(norms, columns, counts, n, until, target, per_pull, dropped):
+    """Pull greedily; return n, whether the value is below `target`, and False if a dropped pair may be the longest."""
     while n < until:
         arm = least_worst(norms, columns)
-        if norms.left[lowest(norms.left)] <= shorter:
+        if norms.after[lowest(norms.after)] <= dropped:
             return n, False, False
         counts[arm] += 1
         n += 1
@@ -153,48 +169,48 @@ def pull_until(norms, columns, counts, n, until, target, per_pull, shorter):
 
 @inlined
 def least_worst(norms, columns):
-    """Return argmin over arms x of max over pairs y of y'(A + xx')^-1 y; `taken` decides between arms that tie."""
-    left, taken, share, known = norms.left, norms.taken, norms.share, norms.known
+    """Return argmin over arms x of max over pairs y of y'(A + xx')^-1 y; `reduction` decides between arms that tie."""
+    after, reduction, share, exact = norms.after, norms.reduction, norms.share, norms.exact
     i, j, square = worst_pair(norms)
     along_pair(norms, columns, i, j)
     for k in range(share.shape[0]):
         share[k] = 1 / (1 + norms.arms[k])
-        taken[k] = norms.along[k] * norms.along[k] * share[k]
-        left[k], known[k] = square - taken[k], 0.0
-    k = lowest(left)
-    while known[k] == 0.0:
-        raise_left(norms, columns, k)
-        k = lowest(left)
-    least = left[k]
-    for k in range(left.shape[0]):
-        if known[k] == 0.0 and left[k] <= least + TIE * abs(least):
-            raise_left(norms, columns, k)
-        if left[k] > least + TIE * abs(least):
-            taken[k] = -1.0
-    return argmax(taken)
+        reduction[k] = norms.along[k] * norms.along[k] * share[k]
+        after[k], exact[k] = square - reduction[k], 0.0
+    k = lowest(after)
+    while exact[k] == 0.0:
+        raise_after(norms, columns, k)
+        k = lowest(after)
+    least = after[k]
+    for k in range(after.shape[0]):
+        if exact[k] == 0.0 and after[k] <= least + TIE * abs(least):
+            raise_after(norms, columns, k)
+        if after[k] > least + TIE * abs(least):
+            reduction[k] = -1.0
+    return argmax(reduction)
 
 
 @kernel
-def raise_left(norms, columns, arm):
-    """Set `left` of an arm to the largest norm after its pull, and raise `left` of the others by the pair with it."""
-    pairs, share, left, column = norms.pairs, norms.share, norms.left, norms.column
+def raise_after(norms, columns, arm):
+    """Set `after` of an arm to the largest norm after its pull, and raise that of the others by the pair with it."""
+    pairs, share, after, column = norms.pairs, norms.share, norms.after, norms.column
     along_items(norms, columns, arm)
-    norms.known[arm], top, square, first, second = 1.0, left[arm], 0.0, -1, -1
+    norms.exact[arm], top, square, first, second = 1.0, after[arm], 0.0, -1, -1
     for i in range(norms.tops.shape[0]):
         if norms.tops[i] > top:
             for n in range(norms.ends[i - 1] if i > 0 else 0, norms.ends[i]):
                 if pairs[n] > top:
                     along = column[i] - column[norms.second[n]]
-                    after = pairs[n] - along * along * share[arm]
-                    if after > top:
-                        top, first, second, square = after, i, norms.second[n], pairs[n]
+                    reduced = pairs[n] - along * along * share[arm]
+                    if reduced > top:
+                        top, first, second, square = reduced, i, norms.second[n], pairs[n]
     if first < 0:
         return
     along_pair(norms, columns, first, second)
-    for k in range(left.shape[0]):
-        after = square - norms.along[k] * norms.along[k] * share[k]
-        left[k] = after if after > left[k] else left[k]
-    left[arm] = top
+    for k in range(after.shape[0]):
+        reduced = square - norms.along[k] * norms.along[k] * share[k]
+        after[k] = reduced if reduced > after[k] else after[k]
+    after[arm] = top
 
 
 @inlined
@@ -275,8 +291,8 @@ def shrink_pairs(pairs, second, ends, tops, column, gain):
 def shrink_row(row, own, column, second, gain):
     """Subtract (own - other)^2 / gain from a row of squared norms; `second` : (n,), the other's place in `column`."""
     for n in range(row.shape[0]):
-        apart = own - column[second[n]]
-        row[n] -= apart * apart / gain
+        along = own - column[second[n]]
+        row[n] -= along * along / gain
 
 
 BATCH = 10**7  # pulls per request: seconds to minutes of computation; max_pulls can end a run between two requests
@@ -348,23 +364,34 @@ def xy_adaptive(
     K, d = arms.shape
     axes = scaled_axes(arms) if start == "pull" else basis(arms)  # norms are computed in the span of the arms
     inside = arms @ axes
-    identity, first = (d, np.zeros(K, np.int64)) if start == "ridge" else (0, one_pull(spanning_arms(inside), K))
+    identity, initial = (d, np.zeros(K, np.int64)) if start == "ridge" else (0, one_pull(spanning_arms(inside), K))
     active, history, value = np.arange(len(items)), list[Round](), 1 / (d * (d + 1) + 1)  # rho_0 / n_0 of Soare et al.
     while len(active) > 1:
-        unseen = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
-        in_view, samples, asked, counts, below = (items[active] - items[0]) @ axes, [], 0, first, False
+        ignored = (yield d * one_pull(0, K)).counts if start == "ridge" else 0
+        in_view, counts, pulled, below = (items[active] - items[0]) @ axes, initial, 0, False
+        samples = []
         while not below:
             limits = identity, alpha * value, ratio == "per_pull", BATCH
             counts, norm, n, below = pull_greedily(inside, in_view, counts, limits)
-            samples.append((yield counts - asked))
-            asked = counts
+            samples.append((yield counts - pulled))
+            pulled = counts
         sample = total(samples)
         value = norm / n if ratio == "per_pull" else norm
         fit = least_squares(arms, sample) if start == "pull" else _ridge_regression(arms, sample)
         j = len(history) + 1
         radius = sigma * sqrt(2 * log(np.pi**2 * len(items) ** 2 * j**2 / (3 * delta)))
         kept, width = eliminated_by(items[active], fit, radius, "pairs")  # appendix F
-        history.append(Round(j, active, sample.counts + unseen, n * norm, 0.0, width, fit.theta_hat))
+        history.append(
+            Round(
+                index=j,
+                active=active,
+                counts=sample.counts + ignored,
+                design_value=n * norm,
+                lower_bound=0.0,
+                width=width,
+                theta_hat=fit.theta_hat,
+            )
+        )
         active = active[kept]
     return Result(int(active[0]), tuple(history))
 

@@ -82,8 +82,8 @@ def xy_oracle(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation
     0
     """
-    arms, items, delta, scale = check_problem(arms, items, delta, sigma)
-    relative, growth = check_sigma(sigma, len(arms)) / scale, check_growth(growth)
+    arms, items, delta, sigma_max = check_problem(arms, items, delta, sigma)
+    relative_sigma, growth = check_sigma(sigma, len(arms)) / sigma_max, check_growth(growth)
     check_option("phases", phases, ("every", "odd"))
     check_option("batches", batches, ("draws", "rounds"))
     check_option("stop", stop, ("widths", "truth"))
@@ -94,16 +94,17 @@ def xy_oracle(
     differences = others_from(items, best)  # Y*(Z)
 
     def decide(fit, t, _):
-        radius = scale * sqrt(2 * log(2 * t**2 * len(items) / delta))
-        won, width = separated(differences, fit, radius)  # the stopping condition of appendix F, for z' = z*
+        radius = sigma_max * sqrt(2 * log(2 * t**2 * len(items) / delta))
+        passed, width = separated(differences, fit, radius)  # the stopping condition of appendix F, for z' = z*
         if stop == "truth":
-            won = width < inf and leads(differences, fit)
-        return (best if won else None), width
+            passed = width < inf and leads(differences, fit)
+        return (best if passed else None), width
 
-    lam = design(arms / relative[:, None], oracle_directions(items, theta_star))  # eq. (1)
+    lam = design(arms / relative_sigma[:, None], oracle_directions(items, theta_star))  # eq. (1)
     afresh = batches == "rounds"
-    asked = rounds(lam, scale, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
-    return Result(*(yield from pull_until(arms, lam, asked, decide, sigma=relative, afresh=afresh)))
+    requests = rounds(lam, sigma_max, len(items), delta) if afresh else drawn(lam, growth, phases, rng)
+    item, history = yield from pull_until(arms, lam, requests, decide, sigma=relative_sigma, afresh=afresh)
+    return Result(item, history)
 
 
 def rounds(design, sigma, M, delta):

@@ -25,13 +25,13 @@ EQUAL = 30  # with sigma unknown: fewer replicates may be equal by chance (an ar
 
 def pull_until(arms, design, batches, decide, *, sigma=1.0, afresh=False):
     """Pull the batches until `decide` names an item; return it and the history of Round (a sub-generator)."""
-    history, so_far, nothing = [], None, np.arange(0)
+    history, so_far, no_items = [], None, np.arange(0)
     for t, counts in batches:
         sample = yield counts
         so_far = sample if afresh or so_far is None else total((so_far, sample))
         fit = weighted_least_squares(arms, so_far, sigma)
         item, width = decide(fit, t, so_far)
-        history.append(Round(t, nothing, sample.counts, design.value, design.lower_bound, width, fit.theta_hat))
+        history.append(Round.of(t, no_items, sample, design, width, fit.theta_hat))
         if item is not None:
             return item, tuple(history)
 
@@ -126,10 +126,10 @@ def xy_static(
     if len(items) == 1:
         return Result(0)
 
-    compared = pairs(items)  # Y(Z)
-    plain = design(arms, compared)
-    lam = floored(plain, floor, arms, compared)
-    rank = 0 if sigma is not None else basis(arms[plain.weights > 0]).shape[1]
+    directions = pairs(items)  # Y(Z)
+    optimal = design(arms, directions)
+    lam = floored(optimal, floor, arms, directions)
+    rank = 0 if sigma is not None else basis(arms[optimal.weights > 0]).shape[1]
 
     def decide(fit, t, so_far):
         if fit.axes.shape[1] < rank:
@@ -138,11 +138,11 @@ def xy_static(
         union_log = log(2 * t**2 * len(items) ** 2 / delta)
         radius = noise * sqrt(2 * union_log) if sigma is not None else student_radius(so_far, union_log, wait=EQUAL)
         # the stopping condition of appendix F, for z' = leader
-        won, width = separated(others_from(items, leader), fit, radius) if radius < inf else (False, inf)
-        return (leader if won else None), width
+        passed, width = separated(others_from(items, leader), fit, radius) if radius < inf else (False, inf)
+        return (leader if passed else None), width
 
-    unseen = 0
+    ignored = 0
     if start == "d":
-        unseen = (yield arms.shape[1] * one_pull(0, len(arms))).counts
-    item, (first, *others) = yield from pull_until(arms, lam, drawn(lam, growth, phases, rng), decide)
-    return Result(item, (first._replace(counts=first.counts + unseen), *others))
+        ignored = (yield arms.shape[1] * one_pull(0, len(arms))).counts
+    item, (first_round, *rounds) = yield from pull_until(arms, lam, drawn(lam, growth, phases, rng), decide)
+    return Result(item, (first_round._replace(counts=first_round.counts + ignored), *rounds))

@@ -63,9 +63,10 @@ def uniform_estimator(
     least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
     budget = check_budget(budget, least, "one for each dimension of phi, and more than the dimension of the arms")
     sample = yield rng.multinomial(budget, np.full(len(arms), 1 / len(arms)))  # Alg. 3, line 3
-    mean = least_squares(arms, sample)  # line 5
-    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # line 6
-    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+    fit = least_squares(arms, sample)  # line 5
+    residuals = squared_residuals(along(arms, fit.theta_hat), sample)
+    quadratic = fit_quadratic(arms, sample.counts, residuals)  # line 6
+    return Result(estimate(arms, quadratic, sample.counts, sigma_min, sigma_max))
 
 
 @rule(label="Separate Arm", gone={"ddof": 0})
@@ -115,9 +116,9 @@ def separate_arm_estimator(
     rank = np.count_nonzero(design.weights)
     budget = check_budget(budget, 2 * rank, f"two for each of {rank} arms")
     sample = yield round_design(design.weights, budget)  # Alg. 4, line 4
-    squares = squared_residuals(sample.sums / np.maximum(sample.counts, 1), sample)  # line 5
-    fit = fit_quadratic(arms, sample.counts, squares)  # line 7
-    return Result(estimate(arms, fit, sample.counts, sigma_min, sigma_max))
+    averages = sample.sums / np.maximum(sample.counts, 1)  # line 5
+    quadratic = fit_quadratic(arms, sample.counts, squared_residuals(averages, sample))  # line 7
+    return Result(estimate(arms, quadratic, sample.counts, sigma_min, sigma_max))
 
 
 def separate_arm_design(

@@ -81,21 +81,22 @@ def head(
     [0.5, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
-    lam, dagger = design(arms), design(features(arms))  # lines 4 and 9
-    first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(dagger.weights))
+    lam, lam_dagger = design(arms), design(features(arms))  # lines 4 and 9
+    first, second = stages(budget, share, np.count_nonzero(lam.weights), np.count_nonzero(lam_dagger.weights))
 
     sample = yield round_design(lam.weights / lam.weights.sum(), first)  # line 5
-    mean = least_squares(arms, sample)  # line 7
-    width = sigma_max * np.sqrt(mean.variances(arms).max())
-    everything = np.arange(len(arms))
-    stage_1 = Round(1, everything, sample.counts, lam.value, lam.lower_bound, float(width), mean.theta_hat)
+    fit = least_squares(arms, sample)  # line 7
+    width = sigma_max * np.sqrt(fit.variances(arms).max())
+    all_arms = np.arange(len(arms))
+    stage_1 = Round.of(1, all_arms, sample, lam, width, fit.theta_hat)
 
-    sample = yield round_design(dagger.weights / dagger.weights.sum(), second)  # line 10
-    fit = fit_quadratic(arms, sample.counts, squared_residuals(along(arms, mean.theta_hat), sample))  # lines 12, 13
-    width = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(fit.root))).max())
-    stage_2 = Round(2, everything, sample.counts, dagger.value, dagger.lower_bound, float(width), mean.theta_hat)
-    found = estimate(arms, fit, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
-    return Result(found, (stage_1, stage_2))
+    sample = yield round_design(lam_dagger.weights / lam_dagger.weights.sum(), second)  # line 10
+    residuals = squared_residuals(along(arms, fit.theta_hat), sample)
+    quadratic = fit_quadratic(arms, sample.counts, residuals)  # lines 12 and 13
+    width = sigma_max**2 * np.sqrt(2 * squares(product(isometric(arms), transposed(quadratic.root))).max())
+    stage_2 = Round.of(2, all_arms, sample, lam_dagger, width, fit.theta_hat)
+    estimated = estimate(arms, quadratic, stage_1.counts + stage_2.counts, sigma_min, sigma_max)
+    return Result(estimated, (stage_1, stage_2))
 
 
 def stages(budget, share, atoms, atoms_of_phi):
@@ -147,8 +148,8 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
 
     Examples
     --------
-    >>> told = {"K": 9, "d": 4, "sigma_min": 1.0, "sigma_max": 2.5, "delta": 0.05}
-    >>> [burn_in(form, **told) for form in ("theory", "printed", "paper", "code")]
+    >>> setting = {"K": 9, "d": 4, "sigma_min": 1.0, "sigma_max": 2.5, "delta": 0.05}
+    >>> [burn_in(form, **setting) for form in ("theory", "printed", "paper", "code")]
     [2765049, 16553474, 28561263, 3858369]
     """
     check_option("form", form, FORMS)

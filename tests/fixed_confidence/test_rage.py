@@ -85,7 +85,7 @@ def test_pairs_are_compared_in_blocks_to_the_same_end(monkeypatch):
     fit = LeastSquares(rng.standard_normal(3), np.diag([0.1, 2.0, 0.01]))
     monkeypatch.setattr(elimination, "NEIGHBOURS", 1_000)  # all are asked
     whole = eliminated_by(items, fit, 1.5, "pairs")[0]
-    for name, size in (("BLOCK", 7), ("NEIGHBOURS", 3), ("FIRST", 2)):
+    for name, size in (("BLOCK", 7), ("NEIGHBOURS", 3), ("LEADERS", 2)):
         monkeypatch.setattr(elimination, name, size)
     np.testing.assert_array_equal(eliminated_by(items, fit, 1.5, "pairs")[0], whole)
     assert 1 < whole.sum() < 200

@@ -118,7 +118,7 @@ def test_every_picture_exists_is_described_and_opens_in_full(pages):
         for picture in soup.select("article img"):
             assert len(picture.get("alt", "")) > 20, f"{file.name}: {picture['src'][:80]} has no description"
             kind, _, data = picture["src"].partition(",")
-            if kind == "data:image/png;base64":  # in the page, as the stepper has them, in their size
+            if kind == "data:image/png;base64":  # in the page, as on the start page, in its size
                 assert b64decode(data, validate=True).startswith(b"\x89PNG"), f"{file.name}: no png"
                 continue
             assert local(file, picture["src"]).exists(), f"{file.name} lacks {picture['src']}"
@@ -320,23 +320,6 @@ def test_a_picture_opens_in_full_on_a_click(site):
         tab.wait_for_url("**/fiez2019_5a_benchmark.html")
         tab.click("figure.papers-figure img")
         tab.wait_for_url("**/_images/fig_1a*.png")
-
-
-def test_the_stepper_of_the_start_page_steps(site):
-    """With the keyboard and the mouse, one picture at a time, and without a request to anywhere."""
-    with page() as tab:
-        tab.goto((site / "notebooks" / "companion_start_here.html").as_uri())
-        stepper = tab.get_by_role("group", name="RAGE, phase by phase")
-        radios, pictures = stepper.get_by_role("radio").all(), stepper.locator("figure")
-        assert len(radios) == pictures.count() > 2
-        shown = [picture.is_visible() for picture in pictures.all()]
-        assert shown == [True] + [False] * (len(radios) - 1)
-        radios[0].focus()
-        tab.keyboard.press("ArrowRight")
-        assert [picture.is_visible() for picture in pictures.all()].index(True) == 1
-        stepper.get_by_text("phase 3", exact=True).click()
-        assert [k for k, picture in enumerate(pictures.all()) if picture.is_visible()] == [2]
-        assert not [url for url in tab.asked if not url.startswith(("file:", "data:"))]
 
 
 def test_search_for_a_figure_finds_its_page_first(site):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bandits_lib.design import g_design
+from bandits_lib.figures.display import png
 from bandits_lib.figures.plane import DESIGNS, panel, picture, weights_of
 
 ARMS = np.array([[1.0, 0.0], [0.9, 0.35], [-0.3, 0.7]])
@@ -27,6 +28,12 @@ def test_the_ellipse_shrinks_as_the_root_of_the_pulls():
         sizes.append(np.ptp(curve, axis=0))
         plt.close(fig)
     np.testing.assert_allclose(sizes[0], 2 * sizes[1])
+
+
+def test_a_picture_has_no_date_and_its_figure_is_closed():
+    first, second = (png(picture(ARMS, THETA)) for _ in range(2))
+    assert first == second and b"Software" not in first
+    assert not plt.get_fignums()
 
 
 def test_every_slider_redraws():

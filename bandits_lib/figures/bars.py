@@ -12,33 +12,18 @@ from matplotlib.axes import Axes
 
 from bandits_lib.figures.style import OWN, cut_off, drawn, look
 
+MILLION = 1e6
 
-def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
+
+def pulls(ax: Axes, estimates: pd.DataFrame) -> None:
     """Draw the mean pulls of each rule as one bar per row, with its 95 % interval; the paler part is burn-in.
 
     A rule of which runs were cut off has a hollow arrow at the right end of the axes instead.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by algorithm alone, with a column burn_in (pulls).
-    unit : float, default 1e6
-        Pulls per unit of the axis.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> estimates = pd.DataFrame({"mean": [3e6], "low": [2e6], "high": [4e6], "burn_in": [1e6]}, index=["h_rage"])
-    >>> pulls(plt.subplots()[1], estimates).get_xlabel()
-    'pulls / $10^{6}$'
+    ax, estimates : Axes, pandas.DataFrame
+        Where to draw, and a `summary` indexed by algorithm alone, with a column burn_in (pulls).
     """
     rows = range(len(estimates))
     for row, (name, e) in zip(rows, estimates.iterrows(), strict=True):
@@ -46,38 +31,24 @@ def pulls(ax: Axes, estimates: pd.DataFrame, unit: float = 1e6) -> Axes:
             cut_off(ax, row, e, name, upwards=False)
             continue
         bar: dict[str, Any] = {"height": 0.72, "color": look(name).colour}
-        ax.barh(row, e["burn_in"] / unit, alpha=0.4, **bar)
-        ax.barh(row, (e["mean"] - e["burn_in"]) / unit, left=e["burn_in"] / unit, **bar)
-        spread = [[(e["mean"] - e["low"]) / unit], [(e["high"] - e["mean"]) / unit]]
-        ax.errorbar(
-            e["mean"] / unit, row, xerr=spread, color="0.1" if look(name).colour != OWN[0] else "0.6", lw=1, marker=""
-        )
+        mean, low, high, burn_in = e[["mean", "low", "high", "burn_in"]] / MILLION
+        ax.barh(row, burn_in, alpha=0.4, **bar)
+        ax.barh(row, mean - burn_in, left=burn_in, **bar)
+        colour = "0.1" if look(name).colour != OWN[0] else "0.6"
+        ax.errorbar(mean, row, xerr=[[mean - low], [high - mean]], color=colour, lw=1, marker="")
     ax.set(yticks=rows, yticklabels=[look(name).label for name in estimates.index], xlim=(0, None))
-    ax.set_xlabel(f"pulls / $10^{{{round(np.log10(unit))}}}$")
+    ax.set_xlabel("pulls / $10^6$")
     ax.grid(axis="y", visible=False)
     ax.invert_yaxis()
-    return ax
 
 
-def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
+def shares(ax: Axes, designs: pd.DataFrame) -> None:
     """Draw the share of pulls that each arm gets, designs side by side.
 
     Parameters
     ----------
     ax, designs : Axes, pandas.DataFrame
         Where to draw, and the shares, one row per arm (its label) and one column per algorithm.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> shares(plt.subplots()[1], pd.DataFrame({"h_rage": [0.5, 0.5], "rage": [0.4, 0.6]})).get_ylabel()
-    'share of pulls'
     """
     width = 0.8 / designs.shape[1]
     for column, name in enumerate(designs.columns):
@@ -85,7 +56,6 @@ def shares(ax: Axes, designs: pd.DataFrame) -> Axes:
         ax.bar(at, designs[name], width, color=look(name).colour, label=look(name).label)
     ax.set(xticks=range(len(designs)), xticklabels=designs.index, ylabel="share of pulls")
     ax.grid(axis="x", visible=False)
-    return ax
 
 
 def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
@@ -93,23 +63,13 @@ def pooled_error_rates(ax: Axes, estimates: pd.DataFrame, delta: float) -> Axes:
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates, delta : pandas.DataFrame, float
-        A `summary` indexed by algorithm alone, and the allowed error probability.
+    ax, estimates, delta : Axes, pandas.DataFrame, float
+        Where to draw, a `summary` indexed by algorithm alone, and the allowed error probability.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> estimates = pd.DataFrame({"error_rate": [0.1], "error_low": [0.0], "error_high": [0.2]}, index=["rage"])
-    >>> pooled_error_rates(plt.subplots()[1], estimates, 0.05).get_xlabel()
-    'error rate'
     """
     in_rows(ax, estimates, ["error_rate", "error_low", "error_high"], delta)
     ax.annotate("$\\delta$", (delta, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom")
@@ -136,7 +96,7 @@ def settings(
     labels: dict[Any, str],
     pooled: pd.DataFrame,
     delta: float,
-) -> Sequence[Axes]:
+) -> None:
     """Draw a panel of `pulls` for each setting, with its lower bound dashed, and a panel of the pooled error rates.
 
     Parameters
@@ -149,43 +109,23 @@ def settings(
         {setting: its label}.
     pooled, delta : pandas.DataFrame, float
         As for `pooled_error_rates`.
-
-    Returns
-    -------
-    sequence of matplotlib.axes.Axes
-        The `axes`.
     """
     *panels, last = axes
     for ax, (setting, rows) in zip(panels, estimates.groupby(level=by, sort=False), strict=True):
         pulls(ax, rows.droplevel(by))
-        ax.axvline(rows["lower_bound"].iloc[0] / 1e6, color=look("lower_bound").colour, ls="--", lw=1)
+        ax.axvline(rows["lower_bound"].iloc[0] / MILLION, color=look("lower_bound").colour, ls="--", lw=1)
         ax.set_xlabel(f"pulls / $10^6$ ({labels[setting]})")
     pooled_error_rates(last, pooled, delta)
     last.set(ylim=(len(pooled) - 0.4, -0.6), xticks=[0, delta], yticklabels=[look(name).label for name in pooled.index])
-    return axes
 
 
-def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
+def profiles(ax: Axes, shares: pd.DataFrame) -> None:
     """Draw the share of runs whose score is at most tau, as a line with its band for each rule.
 
     Parameters
     ----------
     ax, shares : Axes, pandas.DataFrame
         Where to draw, and what `performance_profile` returns.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> index = pd.MultiIndex.from_tuples([("rage", 1.0), ("rage", 2.0)], names=["algorithm", "tau"])
-    >>> shares = pd.DataFrame({"share": [0.5, 1.0], "low": [0.4, 0.9], "high": [0.6, 1.0]}, index=index)
-    >>> profiles(plt.subplots()[1], shares).get_legend_handles_labels()[1]
-    ['RAGE']
     """
     rules = shares.groupby(level="algorithm", sort=False)
     for k, (name, points) in enumerate(rules):
@@ -194,31 +134,16 @@ def profiles(ax: Axes, shares: pd.DataFrame) -> Axes:
         apart = (0.2 * k / rules.ngroups, 0.2)  # markers of one line lie between those of the others
         ax.plot(tau, points["share"], markevery=apart, **drawn(name))
     ax.set(xlabel="$\\tau$", ylabel="runs with at most $\\tau$", ylim=(-0.02, 1.02))
-    return ax
 
 
-def improvements(ax: Axes, probabilities: pd.DataFrame) -> Axes:
+def improvements(ax: Axes, probabilities: pd.DataFrame) -> None:
     """Draw the probability that a rule is better than each other rule, one row each, with the interval and the tie.
 
     Parameters
     ----------
     ax, probabilities : Axes, pandas.DataFrame
         Where to draw, and what `probability_of_improvement` returns.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> found = pd.DataFrame({"probability": [0.7], "low": [0.6], "high": [0.8]}, index=["rage"])
-    >>> [text.get_text() for text in improvements(plt.subplots()[1], found).get_yticklabels()]
-    ['RAGE']
     """
     in_rows(ax, probabilities, ["probability", "low", "high"], 0.5)
     ax.set(xlim=(0, 1), ylim=(len(probabilities) - 0.5, -0.5))
     ax.grid(axis="y", visible=False)
-    return ax

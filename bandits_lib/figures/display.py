@@ -21,11 +21,6 @@ def algorithm(*names: str) -> Markdown:
     IPython.display.Markdown
         One block of code for each file, with its path in the first line.
 
-    Raises
-    ------
-    ValueError
-        For a name without a file.
-
     Examples
     --------
     >>> algorithm("wynn").data.splitlines()[:2]
@@ -53,12 +48,6 @@ def png(fig: Figure) -> bytes:
     -------
     bytes
         The file.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> png(plt.figure())[1:4]
-    b'PNG'
     """
     file = BytesIO()
     fig.savefig(file, format="png", dpi=110, metadata={"Software": None})

@@ -33,31 +33,17 @@ def draw_arms(
     *,
     gone: Collection[int] = (),
     colour: str = "C0",
-) -> Axes:
+) -> None:
     """Draw arms as points with their names, each with a disc whose area is the arm's share of the pulls.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    arms, names, shares : (K, 2) array, sequence of str, (K,) array
-        Arms, one per row, their names, and their shares of the pulls.
+    ax, arms, names, shares : Axes, (K, 2) array, sequence of str, (K,) array
+        Where to draw; arms, one per row, their names, and their shares of the pulls.
     gone : collection of int, default ()
         Rows of the arms that are eliminated; their points are hollow and their names grey.
     colour : str, default "C0"
         Colour of the discs.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = draw_arms(plt.subplots()[1], np.eye(2), "AB", np.array([0.3, 0.7]), gone=[1])
-    >>> [text.get_text() for text in ax.texts]
-    ['A', 'B']
     """
     ax.scatter(arms[:, 0], arms[:, 1], s=DISC * np.asarray(shares), color=colour, alpha=0.4, linewidths=0)
     stays = ~np.isin(np.arange(len(arms)), list(gone))
@@ -68,33 +54,17 @@ def draw_arms(
         ax.annotate(name, arm, (AWAY, AWAY - 2), textcoords="offset points", ha="center", color=grey)
     ax.set(aspect="equal", xlim=(arms[:, 0].min() - 0.15, arms[:, 0].max() + 0.2))
     ax.set(ylim=(arms[:, 1].min() - 0.15, arms[:, 1].max() + 0.2))
-    return ax
 
 
-def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> Axes:
+def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> None:
     """Draw in grey the parameters for which `item` is the best of the items, in a rectangle of their plane.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    items : (M, 2) array
-        Items, one per row.
-    item : int
-        Row of the item.
+    ax, items, item : Axes, (M, 2) array, int
+        Where to draw; items, one per row, and the row of the item.
     limits : ((float, float), (float, float))
         Ends of the two axes.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> draw_cone(plt.subplots()[1], np.eye(2), 0, ((0, 2), (-1, 1))).get_xlim()
-    (np.float64(0.0), np.float64(2.0))
     """
     first, second = np.meshgrid(*(np.linspace(low, high, 300) for low, high in limits))
     rivals = np.delete(items, item, axis=0)
@@ -106,12 +76,11 @@ def draw_cone(ax: Axes, items: np.ndarray, item: int, limits: Limits) -> Axes:
         ax.axvspan(*limits[0], color="0.9", lw=0)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
     ax.grid(False)
-    return ax
 
 
 def draw_ties(
     ax: Axes, items: np.ndarray, names: Sequence[str], limits: Limits, *, open_items: Collection[int] = ()
-) -> Axes:
+) -> None:
     """Draw the lines in the plane of parameters on which two of the items are equally good.
 
     Parameters
@@ -120,18 +89,6 @@ def draw_ties(
         As for `draw_cone`, and the names of the items.
     open_items : collection of int, default ()
         Rows of items not yet compared; their lines are dark, and named where they meet the right edge.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = draw_ties(plt.subplots()[1], np.eye(2), "AB", ((0, 2), (-2, 3)), open_items=[0, 1])
-    >>> len(ax.lines), [text.get_text() for text in ax.texts]
-    (1, ['A = B'])
     """
     (_, right), (low, high) = limits
     for first, second in combinations(range(len(items)), 2):
@@ -143,43 +100,27 @@ def draw_ties(
             ax.annotate(equality, (right, height), (3, 0), textcoords="offset points", va="center", size=7)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
     ax.grid(False)
-    return ax
 
 
-def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarray, radius: float, **line: Any) -> Axes:
+def draw_ellipse(ax: Axes, arms: np.ndarray, counts: np.ndarray, theta: np.ndarray, radius: float, **line: Any) -> None:
     """Draw the parameters x with ||x - theta||_A <= radius, A = sum of counts[k] arms[k] arms[k]', and theta as a dot.
 
     The ellipse does not touch the line y'x = 0 exactly if |y'theta| > radius ||y||_{A^-1}, which is RAGE's test.
 
     Parameters
     ----------
-    ax, arms : Axes, (K, 2) array
-        As for `draw_arms`.
-    counts : (K,) array
-        Pulls of each arm; the arms that are pulled span the plane.
+    ax, arms, counts : Axes, (K, 2) array, (K,) array
+        As for `draw_arms`, and the pulls of each arm; the arms that are pulled span the plane.
     theta, radius : (2,) array, float
         The centre, and the radius in the norm of A, in units of the noise's standard deviation.
     **line
         Options of the curve, as for `Axes.plot`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> ax = draw_ellipse(plt.subplots()[1], np.eye(2), np.array([4, 4]), np.zeros(2), 1.0)
-    >>> ax.lines[0].get_xdata().max().round(3).item()
-    0.5
     """
     root = np.linalg.cholesky(np.linalg.inv((arms.T * counts) @ arms))
     turn = np.linspace(0, 2 * np.pi, 241)
     curve = np.asarray(theta)[:, None] + radius * root @ [np.cos(turn), np.sin(turn)]
     (drawn,) = ax.plot(*curve, marker="", **line)
     ax.plot(*theta, ls="", marker="o", ms=3, color=drawn.get_color())
-    return ax
 
 
 # --- sliders
@@ -201,16 +142,12 @@ def picture(
 
     Parameters
     ----------
-    arms : (K, 2) array_like
-        Arms, one per row, which are also the items; they span the plane.
-    theta : (2,) array_like
-        Parameter.
+    arms, theta : (K, 2) array_like, (2,) array_like
+        Arms, one per row, which are also the items and span the plane, and the parameter. The best arm must be unique.
     design : {"XY", "G", "oracle", "uniform"}, default "XY"
         Name of the design.
-    delta : float, default 0.05
-        Allowed error probability.
-    pulls : int, default 200
-        Number of pulls.
+    delta, pulls : float, int
+        Allowed error probability (by default 0.05) and number of pulls (by default 200).
 
     Returns
     -------
@@ -218,11 +155,6 @@ def picture(
         Left, a disc for each arm, whose area is its share of the pulls. Right, the plane of parameters: in the grey
         cone the best arm stays best. The curve is {||x - theta||^2_A = 2 log(K / delta) / pulls} (fiez2019, section
         2.1).
-
-    Raises
-    ------
-    ValueError
-        For arms that are not in the plane or are on one line, and for two best arms, identical or equally good.
 
     Examples
     --------
@@ -281,11 +213,6 @@ def panel(arms: np.ndarray, theta: np.ndarray) -> Any:
     ipywidgets.VBox
         Its attribute `controls` has the sliders and the button `reset` by name; the last child is the image. If
         `picture` refuses the values, a line above the image says why, and the last picture stays.
-
-    Raises
-    ------
-    ValueError
-        For arms that are not in the plane or are on one line, and for a theta that is not two numbers.
 
     Examples
     --------

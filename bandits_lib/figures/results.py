@@ -68,16 +68,13 @@ def save(
 ) -> None:
     """Write <out>/figures/<name>.csv (estimates), _runs.csv (the raw rows) and .json; compare with the published rows.
 
-    Without a checkout, in the published files' own folder, and without `runs` and `by`, nothing is compared. Else a
-    line is printed: how many rows are equal, how many are left out and why. A second one shows the first row that
-    differs. The json file keeps these numbers.
+    A line says how many rows are equal, how many are left out and why; a second one shows the first row that differs.
+    Nothing is compared without a checkout, in the published files' own folder, and without `runs` and `by`.
 
     Parameters
     ----------
-    estimates, name : DataFrame, str
-        The table, saved with its index, and its name, such as "<paper>/fig_1a".
-    out : str or path-like
-        Folder to write to.
+    estimates, name, out : DataFrame, str, str or path-like
+        The table, saved with its index, its name, such as "<paper>/fig_1a", and the folder to write to.
     runs : DataFrame, optional
         The runs behind the estimates, saved without `seconds`. A row is one run of the rule in the column `algorithm`,
         or, without that column, one run of the rules in the columns after `run`.
@@ -93,13 +90,6 @@ def save(
         `globals()` of the notebook, of which the notebook's parameters are saved, and the notebook's name.
     **more
         Further entries of the json file.
-
-    Raises
-    ------
-    ValueError
-        If a parameter of the notebook has no value, or if `by` does not tell the rows apart.
-    FileNotFoundError
-        If there is no such notebook.
 
     Examples
     --------
@@ -131,26 +121,10 @@ def save_picture(fig: Figure, name: str, out: str | os.PathLike, *, alt: str) ->
 
     Parameters
     ----------
-    fig, name : matplotlib.figure.Figure, str
-        The picture, saved without a date, and its name, for which `save` was called before.
-    out : str or path-like
-        Folder to write to.
+    fig, name, out : matplotlib.figure.Figure, str, str or path-like
+        The picture, saved without a date; its name and folder, for which `save` was called before.
     alt : str
         The picture in words, for readers who do not see it.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing was saved under this name.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from bandits_lib.figures.results import save
-    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
-    >>> save(pd.DataFrame({"mean": [1.0]}), "demo/fig_1", ".", parameters=used, notebook="companion_ledger")
-    >>> save_picture(plt.figure(), "demo/fig_1", ".", alt="nothing")
     """
     path = Path(out) / "figures" / name
     about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
@@ -171,10 +145,8 @@ def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = 
 
     Parameters
     ----------
-    name : str
-        Such as "<paper>/fig_1a", or "<paper>/fig_1a_runs" for the runs.
-    out : str or path-like
-        The folder to which `save` wrote.
+    name, out : str, str or path-like
+        Such as "<paper>/fig_1a", or "<paper>/fig_1a_runs" for the runs, and the folder to which `save` wrote.
     index : str or sequence of str, optional
         The columns that become the index, by default none.
 
@@ -182,21 +154,6 @@ def read(name: str, out: str | os.PathLike, index: str | Sequence[str] | None = 
     -------
     DataFrame
         The rows of <out>/figures/<name>.csv.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bandits_lib.figures.results import save
-    >>> used = dict(claims_folder="", runs=0, seed=0, n_jobs=1, scheduler="", out=".")
-    >>> table = pd.DataFrame({"mean": [0.1]}, index=pd.Index([5], name="d"))
-    >>> save(table, "demo/table_2", ".", parameters=used, notebook="companion_ledger")
-    >>> read("demo/table_2", ".", index="d").loc[5, "mean"].item()
-    0.1
     """
     file = Path(out) / "figures" / f"{name}.csv"
     if not file.exists():
@@ -236,10 +193,8 @@ def save_table(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    frame : DataFrame
-        The table.
-    path : str or path-like
-        File to write.
+    frame, path : DataFrame, str or path-like
+        The table, and the file to write.
 
     Examples
     --------
@@ -265,19 +220,15 @@ def provenance(parameters, notebook):
     }
 
 
-def _file_of(notebook):
+def _used(values, notebook):
+    """Return the values of the notebook's parameters in the order of its cell, checked."""
     folders = (Path.cwd(), CHECKOUT / "notebooks")
     file = next((path for folder in folders if (path := folder / f"{notebook}.ipynb").exists()), None)
     if file is None:
         raise FileNotFoundError(
             f"there is no {notebook}.ipynb in {Path.cwd()}: pass the name of the notebook that saves the figure"
         )
-    return file
-
-
-def _used(values, notebook):
-    """Return the values of the notebook's parameters in the order of its cell, checked."""
-    declared = parameters_of.read(_file_of(notebook))
+    declared = parameters_of.read(file)
     if missing := [name for name in declared if name not in values]:
         raise ValueError(f"{notebook} has parameters without a value, {', '.join(missing)}: give parameters=globals()")
     used = {name: values[name] for name in declared}

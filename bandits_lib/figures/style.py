@@ -197,33 +197,15 @@ def use() -> None:
     results.start()
 
 
-def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
+def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> None:
     """Draw pulls against a setting, one line per algorithm with its 95 % interval, on a logarithmic axis of pulls.
 
     If runs were cut off, the mean is unknown: a hollow arrow stands at the top of the axes instead.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    estimates : pandas.DataFrame
-        A `summary` indexed by (x, algorithm).
-    x : str
-        Name of the setting.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from bandits_lib import summary
-    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
-    >>> sample_complexity(plt.subplots()[1], summary(table, by=["d"]), "d").get_yscale()
-    'log'
+    ax, estimates, x : Axes, pandas.DataFrame, str
+        Where to draw, a `summary` indexed by (x, algorithm), and the name of the setting.
     """
     for name, points in estimates.groupby(level="algorithm", sort=False):
         at, mean = points.index.get_level_values(x), points["mean"].to_numpy()
@@ -234,7 +216,6 @@ def sample_complexity(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
             edge = {at.min(): "left", at.max(): "right"} if len(at) > 1 else {}
             cut_off(ax, row[x], row, name, edge.get(row[x], "center"))
     ax.set(yscale="log", xlabel=x, ylabel="pulls")
-    return ax
 
 
 def cut_off(ax: Axes, place: float, row: pd.Series, name: str, side: str = "center", *, upwards: bool = True) -> None:
@@ -242,27 +223,14 @@ def cut_off(ax: Axes, place: float, row: pd.Series, name: str, side: str = "cent
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    place : float
-        Place on the other axis.
-    row : pandas.Series
-        Row of a `summary`, which has the numbers of runs and of those that were cut off.
-    name : str
-        Name of the rule.
+    ax, place : Axes, float
+        Where to draw, and the place on the other axis.
+    row, name : pandas.Series, str
+        Row of a `summary`, which has the numbers of runs and of those that were cut off, and the name of the rule.
     side : {"center", "left", "right"}
         Side of the words that is at `place`: at the first setting, the words begin there.
     upwards : bool, default True
         Whether the axis of pulls is the vertical one.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> ax = plt.subplots()[1]
-    >>> cut_off(ax, 2, pd.Series({"runs": 10, "not_stopped": 4}), "rage")
-    >>> ax.texts[0].get_text().split()
-    ['cut', 'off', '4/10']
     """
     colour, words = look(name).colour, f"cut off {row['not_stopped']:.0f}/{row['runs']:.0f}"
     arrow: dict[str, Any] = {"ls": "none", "ms": 20, "mfc": "none", "mec": colour, "clip_on": False}
@@ -278,27 +246,13 @@ def cut_off(ax: Axes, place: float, row: pd.Series, name: str, side: str = "cent
     ax.annotate(words, at, xycoords=along, **text)
 
 
-def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
+def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> None:
     """Draw accuracy (share of runs with the best item) against a setting, with Wilson's 95 % interval.
 
     Parameters
     ----------
     ax, estimates, x : Axes, pandas.DataFrame, str
         As for `sample_complexity`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from bandits_lib import summary
-    >>> table = pd.DataFrame({"d": 2, "algorithm": "rage", "pulls": [90, 110], "correct": True, "stopped": True})
-    >>> accuracy(plt.subplots()[1], summary(table, by=["d"]), "d").get_ylabel()
-    'accuracy'
     """
     settings = list(dict.fromkeys(estimates.index.get_level_values(x)))
     lines = list(estimates.groupby(level="algorithm", sort=False))
@@ -309,31 +263,16 @@ def accuracy(ax: Axes, estimates: pd.DataFrame, x: str) -> Axes:
         spread = np.abs([points["error_high"] - rate, rate - points["error_low"]])
         ax.errorbar(at, 1 - rate.to_numpy(), yerr=spread, lw=0.7, capsize=0, **drawn(name))
     ax.set(xlabel=x, xticks=range(len(settings)), xticklabels=settings, ylabel="accuracy")
-    return ax
 
 
-def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> Axes:
+def bound(ax: Axes, x: ArrayLike, pulls: ArrayLike, label: str = LOOKS["lower_bound"].label) -> None:
     """Draw a theoretical number of pulls at the settings as a dashed line.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    x, pulls : (n,) array_like
-        Settings, and pulls at the settings.
+    ax, x, pulls : Axes, (n,) array_like, (n,) array_like
+        Where to draw, settings, and pulls at the settings.
     label : str, default "lower bound"
         Label in the legend.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> bound(plt.subplots()[1], [2, 4], [100, 300]).get_legend_handles_labels()[1]
-    ['lower bound']
     """
     ax.plot(x, pulls, ls="--", marker="", color=look("lower_bound").colour, label=label)
-    return ax

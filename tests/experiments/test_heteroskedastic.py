@@ -123,7 +123,8 @@ def test_bars_show_every_rule_with_its_burn_in():
     assert [label.get_text() for label in axes[0].get_yticklabels()][4] == "RAGE" and axes[0].get_ylim() == (9.6, -0.6)
     own, largest = (oracle_design(EASY.arms, theta=EASY.theta, sigma=sigma) for sigma in (EASY.sigma, 1.0))
     designs = heteroskedastic.oracle_shares(own, largest, list("abcdef"))
-    drawn = bars.shares(plt.subplots()[1], designs)
+    drawn = plt.subplots()[1]
+    bars.shares(drawn, designs)
     assert len(drawn.patches) == 12 and sum(patch.get_height() for patch in drawn.patches) == pytest.approx(2)
     plt.close("all")
 

@@ -38,7 +38,8 @@ def test_the_cone_holds_the_parameters_of_which_the_item_is_best(ax):
 
 
 def test_a_single_item_is_best_everywhere(ax):
-    assert draw_cone(ax, ITEMS[:1], 0, SQUARE).get_xlim() == SQUARE[0]
+    draw_cone(ax, ITEMS[:1], 0, SQUARE)
+    assert ax.get_xlim() == SQUARE[0] and ax.patches[0].get_width() == 2.0
 
 
 def test_the_ellipse_has_its_radius_in_the_norm_of_the_information(ax):

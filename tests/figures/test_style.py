@@ -70,10 +70,12 @@ def test_colours_are_distinct_within_every_figure(file):
     assert len({style.look(name).colour for name in names}) == len(names), names
 
 
-def test_plots_take_ax_draw_intervals_and_return_it(estimates):
+def test_plots_draw_intervals_in_the_axes_that_they_take(estimates):
     fig, (one, two) = plt.subplots(2)
-    assert style.sample_complexity(one, estimates, "d") is one and style.accuracy(two, estimates, "d") is two
+    style.sample_complexity(one, estimates, "d")
+    style.accuracy(two, estimates, "d")
     assert one.get_yscale() == "log" and one.get_ylabel() == "pulls" and len(one.containers) == 2
+    assert two.get_ylabel() == "accuracy" and len(two.containers) == 2
     segments = one.containers[0].lines[2][0].get_segments()
     np.testing.assert_allclose(segments[0][:, 1], [60, 140])
     assert one.containers[0].lines[0].get_color() == style.look("rage").colour
@@ -144,7 +146,9 @@ def test_algorithms_stand_in_their_order_from_the_left_and_from_the_top(lopsided
 
 def test_a_bound_is_pulls_against_the_setting():
     fig, ax = plt.subplots()
-    np.testing.assert_array_equal(dashed(style.bound(ax, [2, 4], [100, 300])).get_xydata(), [[2, 100], [4, 300]])
+    style.bound(ax, [2, 4], [100, 300])
+    np.testing.assert_array_equal(dashed(ax).get_xydata(), [[2, 100], [4, 300]])
+    assert ax.get_legend_handles_labels()[1] == ["lower bound"]
     plt.close(fig)
 
 
@@ -189,7 +193,7 @@ def test_a_rule_that_was_cut_off_before_its_first_pull_has_an_arrow_too():
 
 def test_among_bars_the_arrow_points_along_the_pulls():
     fig, ax = plt.subplots()
-    bars.pulls(ax, estimates_of(rage=[1000, 3000], own=[-(10**9), 10]).loc[5].assign(burn_in=0.0), unit=1e3)
+    bars.pulls(ax, estimates_of(rage=[1_000_000, 3_000_000], own=[-(10**9), 10]).loc[5].assign(burn_in=0.0))
     assert arrows(ax) == [([1, 1], style.RIGHTWARDS, style.look("own").colour)]
     assert [text.get_text() for text in ax.texts] == ["cut off 1/2"]
     assert [bar.get_width() for bar in ax.patches] == [0, 2], "only RAGE has a bar"

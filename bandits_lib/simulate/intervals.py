@@ -9,6 +9,7 @@ Parameters of several functions:
 - `worst`: which setting stands for all, as for `worst_of`.
 - `level`: confidence of the interval, or of the intervals of all settings together (Bonferroni).
 - `value`: the column that is averaged, positive numbers.
+- `x`: the column of the setting along which values grow or fall, positive numbers; two settings at least.
 - `mean`: "arithmetic" or "geometric". The geometric one suits pulls whose mean comes mostly from a few runs.
 - `unseen`: by what factor an unseen run may exceed the largest value seen (or fall below the smallest) if this is the
   most common value: the step to the next phase. A dictionary has a factor for each rule. It is 1 for a rule that takes
@@ -27,8 +28,6 @@ tests/simulate/test_coverage_of_intervals.py simulates how often the intervals c
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from functools import cache
 from math import inf, log
 from typing import Any, Literal
 
@@ -57,12 +56,6 @@ class Interval(tuple):
         "both"); `log`, whether the interval shrinks on the scale of logarithms (default False); `rate`, the power of
         the number of runs with which it shrinks (default 0.5; 1 if all runs gave the same value); `error`, the standard
         error of the estimate (default nan, unknown). Only the interval allows for values that no run has shown.
-
-    Examples
-    --------
-    >>> estimate, low, high = Interval(0.5, 0.4, 0.6)
-    >>> low, Interval(0.5, 0.4, 0.6)
-    (0.4, (0.5, 0.4, 0.6))
     """
 
     def __new__(cls, estimate: float, low: float, high: float, **how: Any) -> "Interval":
@@ -97,11 +90,6 @@ class Interval(tuple):
         -------
         Interval
             The shorter interval.
-
-        Examples
-        --------
-        >>> Interval(0.5, 0.3, 0.7).after(4)
-        (0.5, 0.4, 0.6)
         """
         if self.settings:
             return worst_of([setting.after(times) for setting in self.settings], self.worst)
@@ -158,24 +146,15 @@ def always(at: Callable[[float], Interval], settings: int, worst: Worst = max, l
     ----------
     at : callable
         Returns the worst of the settings for a level that holds for all of them together, as `mean_ratio(by=...)` does.
-    settings : int
-        Number of settings.
-    worst : {max, min}, default max
-        max if smaller values make the statement true.
+    settings, worst : int, max or min
+        Number of settings, and max (the default) if smaller values make the statement true.
     level : float, default 0.95
         Confidence of each of the two conclusions.
 
     Returns
     -------
     Interval
-        The worst estimate. The end that decides whether the statement holds is taken from unadjusted intervals, and the
-        other end from simultaneous intervals.
-
-    Examples
-    --------
-    >>> from bandits_lib.simulate.intervals import Interval
-    >>> always(lambda level: Interval(2.0, 2 - level, 2 + level), settings=2, level=0.75)
-    (2.0, 1.25, 2.5)
+        The worst estimate. The end that decides whether the statement holds is unadjusted, the other one simultaneous.
     """
     single, joint = at(1 - (1 - level) * settings), at(level)
     ends = (joint[1], single[2]) if worst is max else (single[1], joint[2])
@@ -356,13 +335,6 @@ def worst_error_rate(table: pd.DataFrame, *, by: By = (), level: float = 0.95) -
     -------
     Interval
         The worst of one interval (Wilson's) for each rule and setting.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"algorithm": 100 * ["a"] + 100 * ["b"], "correct": 199 * [True] + [False]})
-    >>> tuple(round(value, 3) for value in worst_error_rate(table))
-    (0.01, 0.001, 0.065)
     """
     groups = table.groupby([*([by] if isinstance(by, str) else by), "algorithm"], sort=False)["correct"]
     each = 1 - (1 - level) / groups.ngroups
@@ -387,11 +359,6 @@ def accuracy_lead(
         interval keeps its level even if the two rules hardly ever differ. Agresti and Min (2005) add half as many,
         which is too few if only one of the two rules ever errs.
 
-    Raises
-    ------
-    ValueError
-        If the two have no run in common.
-
     Examples
     --------
     >>> import pandas as pd
@@ -410,22 +377,13 @@ def accuracy_trend(
 
     Parameters
     ----------
-    table, first : pandas.DataFrame, str
-        As in the head of this module.
-    x : str
-        Column of the setting, positive numbers. A run that lacks a setting is left out.
-    second, level : str, float, optional
-        As in the head of this module; without `second` the accuracy of `first` alone counts.
+    table, first, x, second, level : optional
+        As in the head of this module. A run that lacks a setting is left out.
 
     Returns
     -------
     Interval
         Slope of correct (0 or 1), or of the paired difference, against log2 x; the interval as for `accuracy_lead`.
-
-    Raises
-    ------
-    ValueError
-        For a table of one setting, or one in which no run has all settings.
 
     Examples
     --------
@@ -490,18 +448,6 @@ def mean_pulls(
     -------
     Interval
         The mean, in the unit of the value.
-
-    Raises
-    ------
-    ValueError
-        If the table lacks the algorithm.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"algorithm": "a", "run": range(20), "pulls": 100})
-    >>> tuple(round(value) for value in mean_pulls(table, "a"))
-    (100, 87, 155)
     """
     return _ratio(table, {algorithm: 1}, level, value, mean, unseen)
 
@@ -531,11 +477,6 @@ def mean_ratio(
     Interval
         The ratio, with its settings.
 
-    Raises
-    ------
-    ValueError
-        If the table lacks one of the two.
-
     Examples
     --------
     >>> import pandas as pd
@@ -562,24 +503,15 @@ def mean_growth(
 
     Parameters
     ----------
-    table, algorithm : pandas.DataFrame, str
+    table, algorithm, x, level, value, mean, unseen : optional
         As in the head of this module.
-    x : str
-        Column of the setting, positive numbers.
     against : str, optional
         Name of another algorithm; the exponent is then that of the ratio of the two means.
-    level, value, mean, unseen : optional
-        As in the head of this module.
 
     Returns
     -------
     Interval
         The exponent.
-
-    Raises
-    ------
-    ValueError
-        For a table of one setting, or one that lacks an algorithm in a setting.
 
     Examples
     --------
@@ -612,12 +544,7 @@ def by_run(table: pd.DataFrame, names: Sequence[str] | Mapping[str, Any], value:
     Returns
     -------
     pandas.DataFrame
-        Sums; nan if a run has fewer rows than other runs of the algorithm.
-
-    Raises
-    ------
-    ValueError
-        If the table lacks one of the algorithms, or if `value` is "pulls" and some runs were cut off.
+        Sums; nan if a run has fewer rows than other runs of the algorithm. Pulls of runs that were cut off are refused.
 
     Examples
     --------
@@ -661,10 +588,8 @@ def log_interval(
     ----------
     runs : pandas.DataFrame
         One row per run; blocks of columns as `by_run` returns them, one block for each setting.
-    signs : dict of {str: int}
-        1 or -1 for each algorithm of a block.
-    weights : float or (settings,) array_like
-        Weight of each block.
+    signs, weights : dict of {str: int}, float or (settings,) array_like
+        1 or -1 for each algorithm of a block, and the weight of each block.
     level, mean, unseen : float, str, float or dict
         As in the head of this module.
 
@@ -672,11 +597,6 @@ def log_interval(
     -------
     Interval
         The interval, on the scale of the logs.
-
-    Raises
-    ------
-    ValueError
-        For an unknown `mean`, and for factors `unseen` below 1.
 
     Examples
     --------
@@ -748,18 +668,9 @@ def _weighted(values, seen, draws):
 
 def _weights(draws):
     """Yield the weights of one run after the other, the same ones in every call."""
-    kept, rng = _first_weights(draws)
-    yield from kept
-    rng = deepcopy(rng)
+    rng = np.random.default_rng(0)
     while True:
         yield rng.standard_exponential(draws)
-
-
-@cache
-def _first_weights(draws):
-    """Return the weights of the first runs, and the generator of all others."""
-    rng = np.random.default_rng(0)
-    return [rng.standard_exponential(draws) for _ in range(64)], rng
 
 
 def _beyond(runs, further, unseen, direction):

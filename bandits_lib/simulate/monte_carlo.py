@@ -77,16 +77,6 @@ class correct_level(NamedTuple):
         ----------
         problem : LinearBandit
             The true problem.
-
-        Raises
-        ------
-        ValueError
-            If an item's value is the threshold; the message names the item.
-
-        Examples
-        --------
-        >>> from bandits_lib import LinearBandit
-        >>> correct_level(0.5).check(LinearBandit(np.eye(2), theta=[0.9, 0.1]))
         """
         distance = np.abs(problem.item_values - self.threshold)
         on = int(np.argmin(distance))
@@ -113,17 +103,6 @@ def correct_sphere(epsilon: float) -> Callable[[LinearBandit, np.ndarray], bool]
     -------
     callable
         Function (problem, recommendation) -> bool, with the arguments of `sphere_regret` (jedra2020).
-
-    Raises
-    ------
-    ValueError
-        If `epsilon` is not positive or not finite.
-
-    Examples
-    --------
-    >>> from bandits_lib import LinearBandit
-    >>> correct_sphere(0.1)(LinearBandit(np.eye(2), theta=[1.0, 0.0]), np.array([1.0, 0.0]))
-    True
     """
     return functools.partial(_regret_within, epsilon=check_positive("epsilon", epsilon))
 
@@ -144,11 +123,6 @@ def sphere_regret(problem: LinearBandit, recommendation: np.ndarray) -> float:
     -------
     float
         The regret, in units of reward.
-
-    Raises
-    ------
-    ValueError
-        For a problem without theta, and for a recommendation that is not a unit vector.
 
     Examples
     --------

@@ -179,7 +179,7 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
     Parameters
     ----------
     place : str
-        "<file>.py:<function>", with the file relative to the current folder.
+        "<file>.py:<function>", relative to the current folder. The file may not import another file of yours.
     max_seconds : float, default 60.0
         Seconds after which a run that still asks for pulls ends with an error.
     **given
@@ -191,21 +191,6 @@ def load(place: str, *, max_seconds: float = 60.0, **given: Any) -> OwnRule:
     OwnRule
         Function (problem, rng) -> generator. The rule gets the arguments that it names: `arms`, `items`, `sigma` (the
         largest standard deviation), `rng`, what is `given`, and `theta_bound` and `theta_star` from the true theta.
-
-    Raises
-    ------
-    ValueError
-        For a place that is not "<file>.py:<function>", a file or function that does not exist, a file that cannot be
-        run or that imports another file of yours, and an unknown argument.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> head = "from bandits_lib import Result\\n\\n"
-    >>> body = "def first(arms, *, delta):\\n    yield [1] * len(arms)\\n    return Result(0)\\n"
-    >>> _ = Path("my_rule.py").write_text(head + body)
-    >>> load("my_rule.py:first", delta=0.05).place
-    'my_rule.py:first'
     """
     file, colon, name = place.rpartition(":")
     if not colon or not file.endswith(".py") or not name.isidentifier():
@@ -250,13 +235,11 @@ def played(
     ----------
     place : str
         As for `load`, or "" for no rule.
-    problems : LinearBandit, callable, or dict of these
+    problems, by : LinearBandit, callable, or dict of these; str or list of str, optional
         As for `monte_carlo`.
     arguments : dict
         What the rules of the figure are told: `delta` or `budget`, and `sigma` if it is not the problem's. A function
         of the setting gives each setting a value of its own.
-    by : str or list of str, optional
-        As for `monte_carlo`.
     items : bool, default False
         Whether the figure ranks (M, d) items that are not the arms.
     beside : pandas.DataFrame, optional
@@ -269,11 +252,6 @@ def played(
     -------
     pandas.DataFrame or None
         Runs of the algorithm "own"; pandas.concat leaves out None.
-
-    Raises
-    ------
-    ValueError
-        As for `load`, and if the rule lacks an argument that the figure needs.
 
     Examples
     --------
@@ -316,37 +294,18 @@ def _reordered(make, rng):
 
 
 def rehearse(rule: OwnRule, problem: LinearBandit, rng: np.random.Generator, max_pulls: int) -> Run:
-    """Return one run of a rule, which must end by itself.
+    """Return one run of a rule on an easy problem; refuse a rule that does not stop by itself.
 
     Parameters
     ----------
-    rule, problem : OwnRule, LinearBandit
-        A rule as `load` returns it, and an easy problem.
-    rng : numpy.random.Generator
-        Source of the rewards and of the rule's own draws.
-    max_pulls : int
-        Number of pulls at which the run is cut off.
+    rule, problem, rng, max_pulls : OwnRule, LinearBandit, Generator, int
+        A rule as `load` returns it, an easy problem, the source of rewards and of the rule's own draws, and the number
+        of pulls at which the run is cut off.
 
     Returns
     -------
     Run
         The run.
-
-    Raises
-    ------
-    ValueError
-        If the rule has not stopped after `max_pulls`.
-
-    Examples
-    --------
-    >>> from bandits_lib import instances
-    >>> from bandits_lib.simulate.own_rule import OwnRule
-    >>> text = "def lasting(arms):\\n    while True:\\n        yield [100, 0, 0]"
-    >>> lasting = OwnRule("my_rule.py", "lasting", text, {})
-    >>> rehearse(lasting, instances.benchmark(2, angle=1.0), np.random.default_rng(0), 10_000)
-    Traceback (most recent call last):
-     ...
-    ValueError: my_rule.py:lasting had not stopped after 10,000 pulls of an easy problem (3 arms in 2 dimensions)
     """
     run = play(rule(problem, rng), problem, rng, max_pulls)
     if not run.stopped:

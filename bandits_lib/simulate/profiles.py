@@ -1,7 +1,7 @@
 """Compute performance profiles and probabilities of improvement over many instances, with bootstrap intervals.
 
 Every instance has the same weight, and runs are resampled within each instance (Agarwal et al. 2021). A smaller score
-is better. A run without a right answer has the score infinity.
+is better. A run without a right answer has the score infinity. Every rule must have played every instance.
 """
 
 import numpy as np
@@ -47,10 +47,8 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        One row per instance, rule and run: columns instance, algorithm, run and score.
-    at : (T,) array_like
-        The values of tau, in the units of the score.
+    table, at : pandas.DataFrame, (T,) array_like
+        One row per instance, rule and run: columns instance, algorithm, run and score. The values of tau.
     draws, seed : int, default 2000 and 0
         Number of bootstrap samples and seed of the bootstrap.
 
@@ -58,11 +56,6 @@ def performance_profile(table: pd.DataFrame, at: ArrayLike, *, draws: int = 2000
     -------
     pandas.DataFrame
         Indexed by algorithm and tau, with the share and the ends of its 95 % interval, low and high.
-
-    Raises
-    ------
-    ValueError
-        If a rule has not played every instance.
 
     Notes
     -----
@@ -93,10 +86,9 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
 
     Parameters
     ----------
-    table, first : pandas.DataFrame, str
-        As for `performance_profile`, and the name of the rule that is compared with all others.
-    draws, seed : int
-        As for `performance_profile`.
+    table, first, draws, seed : optional
+        As for `performance_profile`; the name of the rule that is compared with all others. On every instance each rule
+        must have as many runs as `first`.
 
     Returns
     -------
@@ -104,23 +96,10 @@ def probability_of_improvement(table: pd.DataFrame, first: str, *, draws: int = 
         Indexed by algorithm (the other rule), with probability, low and high (95 %). Two runs without a right answer
         are a tie, which counts half.
 
-    Raises
-    ------
-    ValueError
-        If a rule has not played every instance, if the numbers of runs of two rules on an instance differ, or if
-        `first` is not in the table.
-
     Notes
     -----
     This is the statistic of Mann and Whitney (1947) in every instance, over all pairs of runs (Agarwal et al. 2021,
     section 4.3). Runs of equal number had the same problem and the same noise, so they are resampled together.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"algorithm": [*"aabb"], "instance": "i", "run": [0, 1, 0, 1], "score": [1, 3, 3, 4]})
-    >>> probability_of_improvement(table, "a").round(3).loc["b", "probability"].item()
-    0.875
     """
     rules = _rules(table)
     if first not in rules:

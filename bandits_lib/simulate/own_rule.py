@@ -44,7 +44,6 @@ NEEDS = {  # arguments that a rule must have to be played in a figure, and why
     "items": "ranks items that are not its arms",
 }
 LIMIT, TIMES = 10**9, 20  # a run is cut off at LIMIT pulls, or at TIMES the longest run of the papers' rules if more
-EMPTY = 1000  # a rule with so many successive requests without a pull is treated as one that never stops
 
 
 class OwnRule(NamedTuple):
@@ -72,22 +71,18 @@ class OwnRule(NamedTuple):
 
     def __call__(self, problem, rng):
         """Run the rule, and check its requests and its answer."""
-        algorithm, reply, pulled, empty_requests = self.begun(problem, rng), None, False, 0
+        algorithm, reply = self.begun(problem, rng), None
         end = perf_counter() + self.max_seconds
         while True:
             try:
                 with _time_limit(end):
                     request = algorithm.send(reply)
             except StopIteration as stop:
-                return self._answer(stop.value, problem, pulled)
+                return self._answer(stop.value, problem)
             except (Exception, _TooLongError) as error:
                 raise self._in_words(error) from error
-            if isinstance(request, Loop) or self._batch(request, problem).any():
-                pulled, empty_requests = True, 0
-            else:
-                empty_requests += 1
-            if empty_requests >= EMPTY:
-                raise RuntimeError(f"{self.place} asked for no pull {EMPTY:,} times in a row, and would never stop")
+            if not isinstance(request, Loop):
+                self._check_batch(request, len(problem.arms))
             try:
                 reply = yield request
             except GeneratorExit:  # `play` cuts a run off
@@ -118,16 +113,16 @@ class OwnRule(NamedTuple):
         line = f" in line {frames[-1].lineno}" if frames else ""
         return RuntimeError(f"{self.place} raised {type(error).__name__}{line}: {_one_line(error)}")
 
-    def _batch(self, request, problem):
+    def _check_batch(self, request, K):
         try:
-            return checked_batch(request, len(problem.arms))
+            checked_batch(request, K)
         except ValueError as error:
             raise RuntimeError(
                 f"{self.place} asked for {_short(request)}; it must yield how often to pull each of the"
-                f" {len(problem.arms)} arms, non-negative integers ({len(problem.arms)},), or a Loop"
+                f" {K} arms, non-negative integers ({K},), or a Loop"
             ) from error
 
-    def _answer(self, result, problem, pulled):
+    def _answer(self, result, problem):
         """Return the result with the row of an item; a rule without `items` answers with the row of an arm."""
         if not isinstance(result, Result):
             raise RuntimeError(f"{self.place} returned {_short(result)}; it must return Result(<row of an item>)")
@@ -137,8 +132,6 @@ class OwnRule(NamedTuple):
                 f"{self.place} recommended {_short(row)}; it must be the row of"
                 f" {'an item' if rows is problem.items else 'an arm'}, 0 to {len(rows) - 1}"
             )
-        if not pulled:
-            raise RuntimeError(f"{self.place} answered without a pull: it must `yield` the pulls that it asks for")
         if rows is problem.items:
             return result
         equal_items = np.flatnonzero((problem.items == rows[row]).all(axis=1))

@@ -127,7 +127,6 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
     "body, message",
     [
         ("    return Result(0)\n", "my_rule.py:mine is not a generator: it must `yield` the pulls"),
-        ("    yield [0, 0, 0]\n    return Result(0)\n", "my_rule.py:mine answered without a pull: it must `yield`"),
         ("    yield\n", "asked for NoneType None; it must yield"),
         ('    raise ValueError("one\\n\\n two")\n    yield\n', "raised ValueError in line 7: one two$"),
         ("    yield 3\n", r"asked for int 3; it must yield how often to pull each of the 3 arms, .* \(3,\)"),
@@ -140,7 +139,7 @@ def test_a_second_file_of_the_reader_is_refused_though_it_could_be_imported(writ
         ("    yield [1, 1, 1]\n    return Result(arms[0])\n", r"recommended ndarray array\(.*; it must be the row"),
         ("    yield [1, 1, 1]\n    return Result([1][7])\n", "raised IndexError in line 8: list index out of range"),
         ("    1 / 0\n    yield\n", "raised ZeroDivisionError in line 7: division by zero"),
-        ("    while True:\n        yield [0, 0, 0]\n", "asked for no pull 1,000 times in a row, and would never stop"),
+        ("    while True:\n        yield [0, 0, 0]\n", "was still going after 0.2 seconds of one run"),
         ("    while True:\n        yield [1, 0, 0]\n", "was still going after 0.2 seconds of one run"),
         ("    while True:\n        pass\n    yield\n", "was still going after 0.2 seconds of one run"),
     ],

@@ -53,11 +53,6 @@ def option_set(name: str) -> dict[str, dict[str, Any]]:
     dict of dict
         {algorithm: {argument: value}}, for calls such as `rage(arms, **option_set(name)["rage"], ...)`.
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-
     Examples
     --------
     >>> option_set("weltz2023_code")["rage_halving"]["log_items"]

@@ -13,10 +13,8 @@ def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> L
 
     Parameters
     ----------
-    gap : float
-        Distance of the best arm from the others, positive.
-    K : int, default 16
-        Number of arms, at least 2.
+    gap, K : float, int
+        Distance of the best arm from the others, positive, and the number of arms, at least 2, by default 16.
     best : int, default 0
         Row of the best arm, 0 in the paper. With 0, rules that break ties by the smallest row have an advantage.
     sigma2 : float, default 10.0
@@ -26,11 +24,6 @@ def static(gap: float, *, K: int = 16, best: int = 0, sigma2: float = 10.0) -> L
     -------
     LinearBandit
         The problem, with arms (K, K).
-
-    Raises
-    ------
-    ValueError
-        If K < 2, `best` is outside 0..K-1, or the gap or the variance is not positive.
 
     Examples
     --------
@@ -50,12 +43,8 @@ def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "var
 
     Parameters
     ----------
-    d : int
-        Dimension, at least 1.
-    rng : numpy.random.Generator
-        Generator that draws the arms and theta ~ N(0, s^2 I).
-    K : int, default 8
-        Number of arms, at least 2.
+    d, rng, K : int, numpy.random.Generator, int
+        Dimension, the generator that draws the arms and theta ~ N(0, s^2 I), and the number of arms, by default 8.
     spread : {"variance", "sd"}, default "variance"
         With "variance", s^2 = 3 / d, as in the text; with "sd", s = 3 / d, as in the published code.
 
@@ -63,11 +52,6 @@ def logistic(d: int, rng: np.random.Generator, *, K: int = 8, spread: str = "var
     -------
     LinearBandit
         The problem, with arms (K, d) and Bernoulli rewards.
-
-    Raises
-    ------
-    ValueError
-        If d < 1, K < 2, or an option is unknown.
 
     Examples
     --------
@@ -94,14 +78,10 @@ def rows_of_data(
 
     Parameters
     ----------
-    features : (n, d) array_like
-        Rows of the data set.
-    values : (n,) array_like
-        Values of these rows.
-    rng : numpy.random.Generator
-        Generator that draws the rows.
-    K : int, default 8
-        Number of arms, at least 2.
+    features, values : (n, d) and (n,) array_like
+        Rows of the data set, and their values.
+    rng, K : numpy.random.Generator, int
+        Generator that draws the rows, and the number of arms, at least 2, by default 8.
     replace : bool, default False
         If true, draw rows with replacement, as in the published code, so that a row may occur twice.
     sigma2 : float, default 0.1
@@ -111,11 +91,6 @@ def rows_of_data(
     -------
     LinearBandit
         The problem, with arms (K, d) and with `means`, so that its theta is None.
-
-    Raises
-    ------
-    ValueError
-        If K < 2, K > n without replacement, lengths differ, a number is NaN, or the variance is not positive.
 
     Examples
     --------
@@ -158,22 +133,13 @@ def published_job(figure: int, rule: str, *, K: int, d: int, budget: int) -> Job
         Number of the figure.
     rule : {"gse", "od_linbai", "other"}
         The rule; only GSE and OD-LinBAI project their arms.
-    K : int
-        Number of arms.
-    d : int
-        Dimension in the figure.
-    budget : int
-        Budget in the figure, in pulls.
+    K, d, budget : int
+        Number of arms; dimension and budget (in pulls) in the figure.
 
     Returns
     -------
     Job
         Dimension, budget and variance.
-
-    Raises
-    ------
-    ValueError
-        If the figure or the rule is unknown, or K, d or the budget is below 1.
 
     Examples
     --------

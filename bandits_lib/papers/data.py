@@ -3,6 +3,7 @@
 The environment variable BANDITS_DATA names a folder of files for azizi2022. The project does not distribute the files.
 """
 
+import functools
 import gzip
 import os
 from array import array
@@ -53,12 +54,7 @@ def automobile_file() -> Path | None:
     Returns
     -------
     pathlib.Path or None
-        Path of the file, or None if it is not in the folder and cannot be downloaded.
-
-    Raises
-    ------
-    ValueError
-        If BANDITS_DATA names a folder that does not exist, or the file in it is not the published one (by sha256).
+        Path of the published file (by sha256), or None if it is not in the folder and cannot be downloaded.
     """
     path = data_file(AUTOMOBILE)
     if path is None:
@@ -88,11 +84,6 @@ def automobile(path: str | os.PathLike[str], *, price: str = "scaled") -> Regres
     -------
     Regression
         `features` (n, 5) and `values` (n,) of the cars whose price and features are known, 201 of 205.
-
-    Raises
-    ------
-    ValueError
-        If a line has another shape (the message gives it), fewer than two such cars are left, or an option is unknown.
 
     Examples
     --------
@@ -129,16 +120,6 @@ def motor_file() -> Path | None:
     -------
     pathlib.Path or None
         Path of the file, or None if it is not there.
-
-    Raises
-    ------
-    ValueError
-        If BANDITS_DATA names a folder that does not exist.
-
-    Examples
-    --------
-    >>> motor_file() is None  # in a folder without it
-    True
     """
     return next((path for path in map(data_file, MOTOR) if path is not None), None)
 
@@ -160,11 +141,6 @@ def electric_motor(path: str | os.PathLike[str], *, temperature: str = "scaled",
     -------
     Regression
         `features` (n, d) and `values` (n,), one row for each row of the file.
-
-    Raises
-    ------
-    ValueError
-        If the file lacks the target or all features, an entry is missing, or an option is unknown.
 
     Examples
     --------
@@ -201,20 +177,13 @@ def regression_stand_in(rng: np.random.Generator, *, rows: int = 201, d: int = 5
     ----------
     rng : numpy.random.Generator
         Generator of all random draws.
-    rows : int, default 201
-        Number of rows, at least 2 (cars: 201; motor: 3,000).
-    d : int, default 5
-        Number of features, at least 1 (cars: 5; motor: 10).
+    rows, d : int
+        Number of rows, at least 2 (cars: 201, the default; motor: 3,000), and of features (cars: 5; motor: 10).
 
     Returns
     -------
     Regression
         `features` (rows, d) and `values` (rows,), each scaled to [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If rows < 2 or d < 1.
 
     Examples
     --------
@@ -250,30 +219,23 @@ class ClickLog(NamedTuple):
     skipped: int
 
 
-def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> ClickLog:
+def click_log(path: str | os.PathLike[str]) -> ClickLog:
     """Read a day of the Yahoo! front page click log (Webscope R6A), as fiez2019 section 5 does.
 
     A line is `timestamp displayed click |user 2:.1 ... 6:.2 1:1.0 |article 2:.3 ... 1:1.0 |article ...`. The user and
-    every article have six features; only the user and the displayed article are used. Feature 6 i + j of a record is
-    user feature i + 1 times article feature j + 1. Of the six features of a user or an article, the first is the
-    constant, and the others are memberships, which add up to 1.
+    every article have six features, the constant 1 and five memberships that add up to 1; only the user and the
+    displayed article are used. Feature 6 i + j of a record is user feature i + 1 times article feature j + 1. Like the
+    published code, this skips lines of another shape and lines without a positive constant.
 
     Parameters
     ----------
     path : str or path-like
         The file, plain or .gz.
-    malformed : {"refuse", "skip"}, default "refuse"
-        Refuse or skip lines of another shape and lines without a positive constant; the published code skips them.
 
     Returns
     -------
     ClickLog
         Records in the order of the file: `features` (n, 36), `clicks` (n,) and the number of `skipped` lines.
-
-    Raises
-    ------
-    ValueError
-        If a line is malformed and not skipped (the message gives it), the file has no records, or an option is unknown.
 
     Examples
     --------
@@ -284,68 +246,39 @@ def click_log(path: str | os.PathLike[str], *, malformed: str = "refuse") -> Cli
     >>> log.features.shape, log.clicks.tolist()
     ((1, 36), [1.0])
     """
-    check_option("malformed", malformed, ("refuse", "skip"))
     users, articles, clicks, skipped = array("d"), array("d"), array("b"), 0
-    seen: dict[bytes, list[float]] = {}
     opened = gzip.open if str(path).endswith(".gz") else open
     with opened(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                user, article, click = _record(line, seen)
-            except ValueError as error:
-                if malformed == "refuse":
-                    way_out = 'repair the file, or pass malformed="skip" to leave such lines out'
-                    raise ValueError(f"{path}, line {number}: {error}; {way_out}") from None
+        for line in file:
+            head, *groups = line.split(b"|")
+            fields = head.split()
+            if len(fields) != 3 or fields[2] not in (b"0", b"1") or not groups or not groups[0].startswith(b"user "):
+                skipped += 1
+                continue
+            shown = next((group for group in groups[1:] if group.startswith(fields[1] + b" ")), b"")
+            user, article = _features(groups[0]), _features(shown)
+            if user is None or article is None:
                 skipped += 1
                 continue
             users.extend(user)
             articles.extend(article)
-            clicks.append(click)
+            clicks.append(int(fields[2]))
     if not clicks:
         raise ValueError(f"{path} holds no record ({skipped} lines of another shape): check that it is a log of R6A")
     return ClickLog(_products(np.array(users), np.array(articles)), np.array(clicks, dtype=float), skipped)
 
 
-def _record(line, seen):
-    """Return (user features, article features, click) of a line; the message of a ValueError says what is wrong."""
-    head, *groups = line.split(b"|")
-    fields = head.split()
-    if len(fields) != 3 or not groups:
-        raise ValueError("the line must read `timestamp article click |user ... |article ...`")
-    displayed, click = fields[1], fields[2]
-    if click not in (b"0", b"1"):
-        raise ValueError(f"the click must be 0 or 1; got {_shown(click)}")
-    if not groups[0].startswith(b"user "):
-        raise ValueError(f"the first group must be |user and its features; got |{_shown(groups[0])}")
-    marker = displayed + b" "
-    article = next((group for group in groups[1:] if group.startswith(marker)), None)
-    if article is None:
-        raise ValueError(f"the displayed article {_shown(displayed)} is not among the articles with features")
-    if article not in seen:
-        seen[article] = _features(article, f"article {_shown(displayed)}")
-    return _features(groups[0], "the user"), seen[article], int(click)
-
-
-def _features(group, owner):
-    """Return the six features of `name 2:.1 ... 6:.2 1:1.0`, in the order of their numbers."""
-    values = [np.nan] * FEATURES
-    tokens = group.split()[1:]
-    for token in tokens:
-        index, colon, value = token.partition(b":")
-        if not colon or index not in (b"1", b"2", b"3", b"4", b"5", b"6"):
-            raise ValueError(f"{owner} has {_shown(token)}, which is none of the features 1: to 6:")
-        values[int(index) - 1] = float(value)  # float raises ValueError for text that is not a number
-    if len(tokens) != FEATURES or not all(map(np.isfinite, values)):
-        raise ValueError(f"{owner} must have the features 1 to 6, each once and finite; got {_shown(group)}")
-    if values[0] <= 0:
-        raise ValueError(f"{owner} must have a positive constant (feature 1); got {values[0]}")
-    return values
-
-
-def _shown(text):
-    """Return at most 60 characters of a part of a line, quoted, for a message."""
-    text = text.strip().decode(errors="replace")
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+@functools.lru_cache(1024)  # articles come again and again
+def _features(group):
+    """Return the six features of `name 2:.1 ... 6:.2 1:1.0` in the order of their numbers, None for another shape."""
+    pairs = [token.partition(b":") for token in group.split()[1:]]
+    if sorted(number for number, _, _ in pairs) != [b"1", b"2", b"3", b"4", b"5", b"6"]:
+        return None
+    try:
+        values = [float(value) for _, _, value in sorted(pairs)]
+    except ValueError:  # no number
+        return None
+    return values if np.isfinite(values).all() and values[0] > 0 else None
 
 
 def _products(users, articles):
@@ -359,10 +292,8 @@ def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 
 
     Parameters
     ----------
-    features : (n, d) array_like
-        Features, one row per observation.
-    targets : (n,) array_like
-        Observed values.
+    features, targets : (n, d) and (n,) array_like
+        Features, one row per observation, and observed values.
     regularisation : float, default 0.01
         Weight of the squared norm, positive; 0.01 in fiez2019.
 
@@ -370,16 +301,6 @@ def ridge(features: np.ndarray, targets: np.ndarray, *, regularisation: float = 
     -------
     (d,) float array
         The minimiser.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a number is NaN, or the regularisation is not positive.
-
-    Examples
-    --------
-    >>> ridge(np.eye(2), [1.0, 2.0], regularisation=1.0).tolist()
-    [0.5, 1.0]
     """
     features, targets = check_matrix("features", features), check_matrix("targets", np.atleast_2d(targets))[0]
     if len(features) != len(targets):
@@ -397,20 +318,13 @@ def click_log_stand_in(rng: np.random.Generator, *, records: int = 50_000) -> Cl
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Generator of all random draws.
-    records : int, default 50,000
-        Number of records, at least 1.
+    rng, records : numpy.random.Generator, int
+        Generator of all random draws, and the number of records, by default 50,000.
 
     Returns
     -------
     ClickLog
         The records.
-
-    Raises
-    ------
-    ValueError
-        If records < 1.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Problems of fiez2019, called as `instances.benchmark` and so on.
 
 Options of `benchmark`, `sphere` and `many_arms` give the problems of azizi2022's sections 8.1, 8.3 and E.3. If text and
-published code differ, an argument chooses between them.
+published code differ, an argument chooses between them. `rng` draws what is random; `sigma` is the standard deviation
+of the noise, one for all arms or one for each arm; `angle` is in radians.
 """
 
 from itertools import combinations, product
@@ -24,24 +25,17 @@ def benchmark(d: int, *, angle: float = 0.01, scale: float = 2.0, sigma: float |
 
     Parameters
     ----------
-    d : int
-        Dimension, at least 2.
-    angle : float, default 0.01
-        Angle between e_1 and x', in radians.
+    d, angle : int, float
+        Dimension, at least 2, and the angle between e_1 and x', by default 0.01.
     scale : float, default 2.0
         Length of theta, which is scale times e_1.
     sigma : float or (d + 1,) array_like, default 1.0
-        Standard deviation of the noise, one for all arms or one for each arm.
+        Standard deviation of the noise.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (d + 1, d), of which row 0 is best.
-
-    Raises
-    ------
-    ValueError
-        If d < 2, the scale is not positive, or a sigma is negative.
 
     Examples
     --------
@@ -61,26 +55,19 @@ def many_arms(n: int, rng: np.random.Generator, angles: str, *, sigma: float | n
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 3.
-    rng : numpy.random.Generator
-        Generator that draws the angles of all arms but two.
+    n, rng : int, numpy.random.Generator
+        Number of arms, at least 3, and the generator that draws the angles of all arms but two.
     angles : {"code", "sd.09", "variance.09"}
         Distribution of the angles, in radians. "code" is 0.78 + U[0, 0.1] with (-0.707, 0.707) as the informative arm,
         as in the published code; the gap is about 0.289 for every n. "sd.09" is pi/4 + N(0, 0.09^2), as azizi2022 reads
         it. "variance.09" is pi/4 + N(0, 0.09), as the texts of fiez2019 and jedra2020 say; gaps fall to 1e-5 and below.
     sigma : float or (n,) array_like, default 1.0
-        Standard deviation of the noise, one for all arms or one for each arm.
+        Standard deviation of the noise.
 
     Returns
     -------
     LinearBandit
         The problem with theta = e_1 and arms (n, 2): n - 2 drawn arms, then (1, 0), then the informative arm at 3 pi/4.
-
-    Raises
-    ------
-    ValueError
-        If n < 3, an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -112,16 +99,14 @@ def sphere(
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    rng : numpy.random.Generator
-        Generator that draws the arms.
+    n, rng : int, numpy.random.Generator
+        Number of arms, at least 2, and the generator that draws them.
     d : int, default 9
         Dimension, at least 1; 9 in fiez2019, 10 in azizi2022.
     mix : float, default 0.0
         Theta is x + mix (x' - x) for the two closest arms x, x'; 0 in fiez2019, 0.01 in azizi2022.
     sigma : float or (n,) array_like, default 1.0
-        Standard deviation of the noise, one for all arms or one for each arm.
+        Standard deviation of the noise.
     law : {"sphere", "cube"}, default "sphere"
         Draw arms uniformly on the sphere, or uniformly on [-1, 1]^d and scaled to length 1, as in azizi2022's code.
 
@@ -129,11 +114,6 @@ def sphere(
     -------
     LinearBandit
         The problem, with arms (n, d).
-
-    Raises
-    ------
-    ValueError
-        If n < 2, d < 1, a sigma is negative, or the law is unknown.
 
     Examples
     --------
@@ -162,19 +142,14 @@ def transductive(d: int, *, reading: str = "text", angle: float = 0.1, sigma: fl
     reading : {"text", "code"}, default "text"
         With "text", D = d. With "code", D = 2 d, because the published sweep has twice the dimensions that it names.
     angle : float, default 0.1
-        Angle between an item and its rotated copy, in radians.
+        Angle between an item and its rotated copy.
     sigma : float or (D,) array_like, default 1.0
-        Standard deviation of the noise, one for all arms or one for each arm.
+        Standard deviation of the noise.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (D, D), items (D, D), of which row 0 is best, and theta = e_1.
-
-    Raises
-    ------
-    ValueError
-        If d < 1, d is odd for reading="text", an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -199,25 +174,18 @@ def multivariate(
 
     Parameters
     ----------
-    D : int
-        Number of factors, at least 2.
-    rng : numpy.random.Generator
-        Generator that draws the weights, and draws again until the best layout is unique (gap at least 1e-5).
+    D, rng : int, numpy.random.Generator
+        Number of factors, at least 2; weights are drawn again until the best layout is unique (gap at least 1e-5).
     weights : {"text", "code"}, default "text"
         With "text", weights are uniform on the 0.01 grid in [-0.3, 0.3], and interactions are halved (alpha_2 = 0.5).
         With "code", they are uniform on the grid in [-0.10, 0.09], and only the first interaction is halved.
     sigma : float or (2^D,) array_like, default 1.0
-        Standard deviation of the noise, one for all arms or one for each arm.
+        Standard deviation of the noise.
 
     Returns
     -------
     LinearBandit
         The problem, with arms (2^D, 1 + D + D(D-1)/2).
-
-    Raises
-    ------
-    ValueError
-        If D < 2, an option is unknown, or a sigma is negative.
 
     Examples
     --------
@@ -255,16 +223,11 @@ def click_through(
 
     Parameters
     ----------
-    features : (N, d) array_like
-        Records, as `data.click_log` returns them.
-    theta : (d,) array_like
-        Regression on these records, as `data.ridge` returns it.
-    rng : numpy.random.Generator
-        Generator that draws the records.
-    n : int, default 40
-        Number of arms, at least 2.
-    min_gap : float, default 0.01
-        Smallest gap of the arms other than the best, in clicks per view.
+    features, theta, rng : (N, d) array_like, (d,) array_like, numpy.random.Generator
+        Records, as `data.click_log` returns them, the regression on them, as `data.ridge` returns it, and the generator
+        that draws the records.
+    n, min_gap : int and float, default 40 and 0.01
+        Number of arms, at least 2, and the smallest gap of those other than the best, in clicks per view.
     tol : float, default 1e-5
         A direction is dropped if the features' extent along it is below this share of their largest extent. Memberships
         add up to 1 only to six decimals, so 36 features span 25 dimensions and rounding errors.
@@ -274,12 +237,6 @@ def click_through(
     LinearBandit
         The problem, with arms (n, r), the best first, and theta (r,), in orthonormal coordinates of the r directions
         that are left.
-
-    Raises
-    ------
-    ValueError
-        If a number is NaN, a mean is outside [0, 1], fewer than n - 1 records have that gap, n < r, n < 2, or 1,000
-        draws fail.
 
     Examples
     --------

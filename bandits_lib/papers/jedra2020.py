@@ -25,14 +25,12 @@ def published_paths(K: int, *, averaging: bool = True, runs: int = RUNS, delta: 
 
     Parameters
     ----------
-    K : int
-        Number of arms.
+    K, delta : int, float
+        Number of arms, and the error probability allowed.
     averaging : bool, default True
         If true, track the sum of all allocations; if false, the current allocation.
     runs : int, default 20
         Number of runs to return: the first ones of the 20 behind each cell of jedra2020's Table 1.
-    delta : float, default 0.05
-        Error probability allowed.
 
     Returns
     -------
@@ -59,12 +57,8 @@ def published_threshold(
 
     Parameters
     ----------
-    paths : pandas.DataFrame
-        Paths, as `published_paths` returns them.
-    delta : float, default 0.05
-        Error probability allowed.
-    u : float, default 1.0
-        Parameter u > 0 of the threshold.
+    paths, delta, u : pandas.DataFrame, float, float
+        Paths, as `published_paths` returns them, the error probability allowed, and u > 0 in the threshold.
     union : callable or None, default numpy.square
         Function h of the array of all t in delta_t = 6 delta / (pi^2 h(t)). None means delta_t = delta.
 

@@ -32,11 +32,6 @@ def three_arms(kappa: float, *, variances: str = "free", angle: float = 0.5) -> 
     LinearBandit
         The problem, with arms (3, 2), of which row 0 is best.
 
-    Raises
-    ------
-    ValueError
-        If kappa < 1 (or too small for "singular"), or an option is unknown.
-
     Examples
     --------
     >>> three_arms(4.0).sigma.tolist()
@@ -58,10 +53,8 @@ def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: 
 
     Parameters
     ----------
-    d : int
-        Dimension, at least 1.
-    rng : numpy.random.Generator
-        Generator that draws the arms.
+    d, rng : int, numpy.random.Generator
+        Dimension, and the generator that draws the arms.
     diagonal : {"text", "code"}, default "text"
         Sigma is diag(1, 0.1, 1, ...) ("text") or diag(0.1, 1, 0.1, ...) ("code").
     n : int, default 2,000
@@ -71,11 +64,6 @@ def two_spheres(d: int, rng: np.random.Generator, *, diagonal: str = "text", n: 
     -------
     LinearBandit
         The problem, with arms (n, d), the long ones first.
-
-    Raises
-    ------
-    ValueError
-        If d < 1, n < 10, or an option is unknown.
 
     Examples
     --------
@@ -97,12 +85,9 @@ def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimati
 
     Parameters
     ----------
-    d : int, default 4
-        Dimension, at least 4.
-    angle : float, default 0.02
-        Angle between e_1 and the near-optimal arms, in radians; 0.02 in the text, half a degree in the published code.
-    q : float, default 0.4
-        Length of the arms e_3, ..., e_d, positive.
+    d, angle, q : int, float, float
+        Dimension, at least 4 (the default); angle between e_1 and the near-optimal arms in radians, 0.02 in the text,
+        half a degree in the published code; length of the arms e_3, ..., e_d, by default 0.4.
     estimation : {"text", "code", "identified"}, default "text"
         Arms G, from which the variances are estimated. "text" is 0.5 (e_1 + e_2) + 0.1 e_3 and 0.5 (e_1 + e_2) +
         0.1 (e_3 + e_4); for d = 4 the K = 9 arms cannot span the M = 10 dimensions that the text claims. "code" adds a
@@ -114,11 +99,6 @@ def signal_to_noise(d: int = 4, *, angle: float = 0.02, q: float = 0.4, estimati
     LinearBandit
         The problem, with arms (K, d): e_1, e_2, q e_3, ..., q e_d, then cos(angle) e_1 + sin(angle) e_i, then G. Here
         theta = e_1, and Sigma is the identity, so that sigma_x is the length of x. Item 0 is the best.
-
-    Raises
-    ------
-    ValueError
-        If d < 4, q is not positive, or an option is unknown.
 
     Examples
     --------
@@ -143,10 +123,9 @@ def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta
 
     Parameters
     ----------
-    d : int, default 3
-        Dimension, at least 3.
-    angle : float, default 0.02
-        Angle between the first two arms, in radians; 0.02 in the text, half a degree in the published code.
+    d, angle : int, float
+        Dimension, at least 3 (the default), and the angle between the first two arms in radians, 0.02 in the text, half
+        a degree in the published code.
     alpha2, beta2 : float
         Positive variances in Sigma = diag(alpha2, beta2, beta2, alpha2, ...), by default 1 and 0.2.
 
@@ -155,11 +134,6 @@ def bent_benchmark(d: int = 3, *, angle: float = 0.02, alpha2: float = 1.0, beta
     LinearBandit
         The problem, with arms (d + d(d-1)/2, d): e_1, cos(angle) e_1 + sin(angle) e_2, e_3, ..., e_d and (e_i + e_j) /
         sqrt(2) for i < j. Here theta = e_1, and item 0 is the best.
-
-    Raises
-    ------
-    ValueError
-        If d < 3, or a variance is not positive.
 
     Examples
     --------
@@ -195,11 +169,6 @@ def multivariate_testing(*, effects: str = "text", coding: str = "reference", no
     -------
     LinearBandit
         The problem, with arms (8, 7) or (8, 19), w in lexicographic order.
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown, or the noise is not positive.
 
     Examples
     --------
@@ -251,11 +220,6 @@ def published_noise(problem: LinearBandit, told: str = "own") -> LinearBandit:
     -------
     LinearBandit
         The problem with the arms, items and theta of `problem`, and the published noise.
-
-    Raises
-    ------
-    ValueError
-        If the option is unknown.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from bandits_companion.verdicts import LETTERS, OUTCOMES
 from bandits_lib.figures.results import CHECKOUT
 from bandits_lib.files import atomic_write
 
-__all__ = ["anchor", "box", "in_detail", "markdown", "outcomes", "page", "read", "save", "sentences", "totals"]
+__all__ = ["box", "outcomes", "read", "save", "sentences", "totals"]
 
 HELD, FELL = ("H", "C"), ("F", "I")
 WIDTH = 80  # characters of a cell, at most
@@ -45,26 +45,7 @@ INTRODUCTION = (
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Return a table as Markdown without its index; bars inside its cells are escaped.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-
-    Returns
-    -------
-    str
-        The table in Markdown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(markdown(pd.DataFrame({"rule": ["RAGE"], "pulls": [86]})))
-    | rule | pulls |
-    |:-|:-|
-    | RAGE | 86 |
-    """
+    """Return a table as Markdown without its index; bars inside its cells are escaped."""
     escaped = frame.map(lambda value: str(value).replace("|", r"\|").replace("\n", " "))
     rows = [frame.columns, *escaped.itertuples(index=False)]
     head, *lines = (f"| {' | '.join(map(str, row))} |" for row in rows)
@@ -102,23 +83,7 @@ SECTION = re.compile(r"([a-z]+\d{4})_((?:[A-Z]?\d+[a-z]?_)*)(\w+)/(\w+)")
 
 
 def anchor(id: str) -> str:
-    """Return the anchor of a sentence or finding on the pages that show it.
-
-    Parameters
-    ----------
-    id : str
-        Of a claim: <notebook>/<name>, with its part and reading if it has them.
-
-    Returns
-    -------
-    str
-        Paper, section and name.
-
-    Examples
-    --------
-    >>> anchor("azizi2022_8_3_randomised/lingape@text")
-    'azizi2022-8_3-lingape'
-    """
+    """Return the anchor of a sentence or finding on the pages that show it: azizi2022-8_3-lingape."""
     [(paper, section, words, name)] = SECTION.findall(sentence(id))
     return f"{paper}-{section.strip('_') or words}-{name}"
 
@@ -195,24 +160,7 @@ def _run(notebook):
 
 
 def in_detail(notebook: str, claims: pd.DataFrame) -> str:
-    """Return all that was measured of a notebook's sentences, and its findings, as Markdown with an anchor for each.
-
-    Parameters
-    ----------
-    notebook, claims : str, DataFrame
-        As for `box`.
-
-    Returns
-    -------
-    str
-        The sentences and findings; an empty string without any.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import table
-    >>> in_detail("fiez2019_5a_benchmark", table([]))
-    ''
-    """
+    """Return all that was measured of a notebook's sentences, and its findings, as Markdown with an anchor for each."""
     claims = claims[claims["id"].str.startswith(f"{notebook}/")]
     found, measured = sentences(claims), by_sentence(claims)
     parts = [_details(id, row, measured[id], row["place"]) for id, row in found.iterrows()]
@@ -253,26 +201,7 @@ def _held(table):
 def page(paper: str, claims: pd.DataFrame, errata: pd.DataFrame | None = None, details: bool = True) -> str:
     """Return the ledger of one paper as Markdown: totals, a table for each place, and what was measured.
 
-    Parameters
-    ----------
-    paper : str
-        Key of the paper.
-    claims, errata : DataFrame
-        Claims as `ledger.read` returns them, and errata as `errata.read` does.
-    details : bool, default True
-        Whether everything that was measured follows below each table. If not, formulas in the cells are not cut.
-
-    Returns
-    -------
-    str
-        The page. Every sentence has an anchor, and no cell is wider than 80 characters, except for whole formulas.
-
-    Examples
-    --------
-    >>> from bandits_companion.claims import table
-    >>> page("fiez2019", table([])).splitlines()[0]
-    '# Ledger of fiez2019 (RAGE)'
-    """
+    Without `details` only the tables, with whole formulas. No other cell is wider than WIDTH characters."""
     claims = claims[claims["paper"] == paper]
     own = None if errata is None else errata[errata["paper"] == paper]
     copy = f"Quotations were compared with a text of the published paper whose SHA-256 is `{COPIES[paper]}`."

@@ -1,4 +1,4 @@
-"""The end of a run of notebooks: a page of all figures, a list of all claims, and the totals.
+"""The end of a run of notebooks: a page of all figures, and the totals.
 
 For `run.py own`: what a notebook asks of a reader's rule, and how the rule does in a figure.
 """
@@ -23,9 +23,9 @@ import pandas as pd
 from jinja2 import Environment
 
 from bandits_companion import claims_table
-from bandits_companion.claims_table import holds_for, judged, position, read_file, with_interval
+from bandits_companion.claims_table import position, read_file
 from bandits_companion.ledger import markdown
-from bandits_companion.verdicts import AGREES, FALLS, LETTERS
+from bandits_companion.verdicts import AGREES, FALLS
 from bandits_lib.figures import parameters
 from bandits_lib.figures.comparison import Comparison
 from bandits_lib.figures.parameters import ELSEWHERE
@@ -40,7 +40,7 @@ PARTS = {
     "companion": "Companion",
 }
 KINDS = {"picture": ".png", "pdf": ".pdf", "estimates": ".csv", "runs": "_runs.csv", "parameters": ".json"}
-PAGE, LIST = "index.html", "verdicts.txt"
+PAGE = "index.html"
 LOCAL = re.compile(r"""(?<=href=")([\w./-]+\.\w+)(?=["#])""")  # links to files of the project
 LED_TO = ("ledger/*.md", "*.md", "reports/*.md", "../docs/*.md")  # to which notebooks lead, seen from figures/
 SMALL = "at small parameters"
@@ -78,7 +78,6 @@ def save(page, run, failed=(), *, sentences=None, heading=None, left_out=()):
         "left_out": dict(left_out),
     }
     words["executed"] = shown(run.executed, run.notebooks.parent)
-    words["verdicts"] = _link(page.with_name(LIST), page.parent)
     ledgers = [(file.stem, made) for file, made in led_to(run) if file.parent.name == "ledger"]
     words["ledger"] = {name: _link(made, page.parent) for name, made in ledgers}
     template = files(__package__).joinpath("notebook_runs.html").read_text(encoding="utf-8")
@@ -246,19 +245,16 @@ def last_line(error):
 
 
 def close(played: Iterable[Execution], seconds, run: Folders, page, compared):
-    """Write the page and the list of claims; return about ten lines that summarise the run."""
+    """Write the page; return about ten lines that summarise the run."""
     played = list(played)
     root, failed = run.notebooks.parent, {one.name: one.error for one in played if one.error}
     claims = _claims(run.out / "figures", [one.name for one in played if not one.error])
-    if not claims.empty:
-        atomic_write(page / LIST, listed(claims, run.scale), parents=True)
     save(page / PAGE, run, failed)
     drawn = sum(name in {one.name for one in played} - set(failed) for name, _ in figures(run))
     lines = [f"{count(len(played), 'notebook')} in {duration(seconds / 60)}, {count(drawn, 'figure')}, {run.scale}"]
     lines += [f"FAILED {name}: {why} ({shown(run.executed / name, root)}.ipynb)" for name, why in failed.items()]
     if not claims.empty:
         lines += _sentences(claims, run, compared)
-        lines.append(f"all {len(claims)} claims with intervals and letters: {shown(page / LIST, root)}")
     beside = "beside the one at the papers' scale, " if run.beside else ""
     return "\n".join([*lines, f"open {shown(page / PAGE, root)}: every figure {beside}with its data and its notebook"])
 
@@ -327,23 +323,6 @@ def totals(claims):
     counts = claims_table.totals(claims).drop(index="all")
     holds, falls = counts[list(AGREES)].sum(axis=1), counts[list(FALLS)].sum(axis=1)
     return pd.concat([holds, counts["sentences"] - holds - falls, falls], axis=1, keys=["hold", "other", "fall"])
-
-
-def listed(claims, scale):
-    """Return every claim on a line: id, interval, values for which it holds, letter in words."""
-    width = max(claims["id"].str.len())
-    counts = ", ".join(
-        f"{count} {LETTERS[letter]}" for letter, count in claims["letter"].value_counts().items() if letter
-    )
-    lines = [
-        f"Every claim, {scale}: {counts}.",
-        "A sentence of a paper may have several parts and readings, each a claim. Findings of the companion have none.",
-        "",
-        f"{'claim':<{width}}  {'measured [95 % interval]':<30} {'holds for':<24} judged",
-    ]
-    for row in claims.to_dict("records"):
-        lines.append(f"{row['id']:<{width}}  {with_interval(row):<30} {holds_for(row):<24} {judged(row)}")
-    return "\n".join(lines) + "\n"
 
 
 def duration(minutes):

@@ -27,7 +27,6 @@ def sheet(tmp_path_factory):
     executed.mkdir()
     for name in ("azizi2022_8_2_static", "azizi2022_8_3_randomised"):
         shutil.copy(NOTEBOOKS / f"{name}.ipynb", executed)
-    file.with_name(notebook_runs.LIST).touch()
     notebook_runs.save(file, Folders(ROOT, executed, NOTEBOOKS, FIGURES, AT_SMALL), failed)
     return file
 
@@ -75,7 +74,7 @@ def test_links_and_labels_lead_somewhere(soup, sheet):
 
 def test_every_link_opens_a_page_or_a_picture_and_data_are_downloads(soup, sheet):
     kinds = {Path(link["href"]).suffix for link in soup.select("a[href]:not([download], [href^='#'])")}
-    assert kinds == {".html", ".png", ".pdf", ".txt"}
+    assert kinds == {".html", ".png", ".pdf"}
     assert {Path(link["href"]).suffix for link in soup.select("a[download]")} == {".csv", ".json"}
     rendered = [link["href"] for link in soup.select("a[href$='.html']")]
     assert len(rendered) == 6 and "figures/ledger/azizi2022.html" in rendered

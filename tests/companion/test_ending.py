@@ -2,16 +2,13 @@
 
 import os
 import re
-from math import inf
 from pathlib import Path
 
 import pytest
 from made_up import claim, leave
 
 from bandits_companion import ledger, notebook_runs
-from bandits_companion.claims import table
 from bandits_companion.notebook_runs import Execution, Folders
-from bandits_companion.verdicts import Criterion
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS, OPEN, NOT = (0.5, 0.4, 0.6), (0.9, 0.7, 1.1), (2.0, 1.5, 2.5)
@@ -48,8 +45,7 @@ def test_totals_stand_beside_those_of_the_same_notebooks_in_the_order_of_the_pap
         ["fiez2019", "0", "2", "0", "1", "0", "1"],
         ["weltz2023", "1", "1", "1", "3", "0", "0"],
     ]
-    assert said[6] == "all 5 claims with intervals and letters: build/verdicts.txt"
-    assert said[7].startswith("open build/index.html") and len(said) == 8
+    assert said[6].startswith("open build/index.html") and len(said) == 7
     ends = [[cell.end() for cell in re.finditer(r"\S+", line)][1:] for line in said[4:6]]
     assert ends[0] == ends[1] == [cell.end() for cell in re.finditer(r"\S+", said[3])], "columns are columns"
 
@@ -63,23 +59,12 @@ def test_a_failed_notebook_is_named_with_its_copy_and_its_old_claims_do_not_coun
     said = close(root, played, beside=None).splitlines()
     assert said[1] == "FAILED fiez2019_2: KeyError: 'mine' (build/notebooks/fiez2019_2.ipynb)"
     assert said[5].split() == ["fiez2019", "1", "0", "0"]
-    assert "fiez2019_2" not in (root / "build" / "verdicts.txt").read_text(encoding="utf-8")
 
 
-def test_without_claims_there_is_no_table_and_no_list(project):
+def test_without_claims_there_is_no_table(project):
     root = project("build", {})
     said = close(root, [Execution("companion_start", 1.0, 1.0, "done", "")])
     assert [line.split()[0] for line in said.splitlines()] == ["1", "open"]
-    assert not (root / "build" / "verdicts.txt").exists()
-
-
-def test_the_list_has_every_claim_and_says_at_which_scale():
-    found = ledger.read(ROOT / "figures" / "claims")
-    said = notebook_runs.listed(found, "at the papers' scale")
-    head, _, rows = said.partition(" judged\n")
-    assert head.startswith("Every claim, at the papers' scale: ")
-    assert [row.split()[0] for row in rows.splitlines()] == found["id"].tolist()
-    assert sum(map(int, re.findall(r"\b(\d+) [a-z]", head.splitlines()[0]))) == (found["letter"] != "").sum()
 
 
 def test_totals_of_the_committed_claims_are_those_of_the_ledger():
@@ -89,14 +74,6 @@ def test_totals_of_the_committed_claims_are_those_of_the_ledger():
     assert (told["fall"] == whole["falls by the text"] + whole["incompatible"]).all()
     holds = ("holds by the text", "holds in the published program only", "not contradicted", "compatible")
     assert (told["hold"] == whole[[*holds]].sum(axis=1)).all()
-
-
-def test_findings_and_untestable_sentences_are_listed_without_a_letter():
-    found = [claim("fiez2019_1/a", HOLDS), claim("fiez2019_1/b", OPEN, quote="", kind="other")]
-    found += [claim("fiez2019_1/c", (0.0, -inf, inf), Criterion(), untestable="a wish")]
-    said = notebook_runs.listed(table(found), "small").splitlines()
-    assert said[0] == "Every claim, small: 1 holds."
-    assert [line.split()[-1] for line in said[4:]] == ["holds", "finding", "untestable"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ The pulls track the sum of all mixtures. Departures:
 - The stopping rule is that of jedra2020 (`glr`); the paper's rule needs a bound on |theta|.
 - Items other than the arms are allowed.
 - A(w) is computed at w + 1e-12 / K, because weights of the learner underflow.
+
+The losses of the learners reserve 8 M K bytes of memory, of which only the rows of items that led are ever touched.
 """
 
 from typing import NamedTuple
@@ -23,11 +25,10 @@ from bandits_lib.glr import (
     toward,
     update_norms,
 )
-from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel, record
+from bandits_lib.numerics.kernels import along_all, inlined, inverse_of, kernel
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import OPTIMAL, PULLS, SEQUENTIAL, Algorithm, Row, rule
 
-LEARNERS = 4  # rows of the table of learners at the start
 MIXABILITY = 0.01  # the mixability gap AdaHedge starts from; its learning rate is log K / (sum of the gaps)
 GUARD = 1e-12  # share of the uniform mixture in A(w)
 
@@ -60,27 +61,20 @@ def lin_game(
     0
     """
     stopping = delta, sigma, u, delta_schedule, threshold
-    steps = choose, update_norms, first_state, with_room
-    return (yield from stop_by_glr(arms, items, stopping, *steps))
+    return (yield from stop_by_glr(arms, items, stopping, choose, update_norms, first_state))
 
 
 @inlined
 def choose(state):
-    """Play one round; return the arm that lags behind the mixtures most, or -1: done, or table full."""
-    evidence, gains, status = state.evidence, state.gains, state.status
+    """Play one round; return the arm that lags behind the mixtures most, or -1 when done."""
+    evidence, gains = state.evidence, state.gains
     if stopped(evidence):
         return -1
     leader = leading(evidence.items, evidence.theta, evidence.values)
-    if state.row_of[leader] < 0:
-        if status.learners == state.losses.shape[0]:
-            return -1
-        state.row_of[leader] = status.learners
-        status.learners += 1
-    row = state.row_of[leader]
-    losses, eta = state.losses[row], np.log(gains.shape[0]) / state.mixability[row]
+    losses, eta = state.losses[leader], np.log(gains.shape[0]) / state.mixability[leader]
     before = mixture(losses, eta, state.weights)  # the agent plays first,
     optimistic_gains(state, leader)  # and nature answers
-    state.mixability[row] += feed(losses, eta, state.weights, gains, before)
+    state.mixability[leader] += feed(losses, eta, state.weights, gains, before)
     for k in range(gains.shape[0]):  # C-tracking
         state.tracked[k] += state.weights[k]
         gains[k] = state.tracked[k] - evidence.counts[k]
@@ -144,10 +138,8 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
-    row_of: np.ndarray  # (M,), row of each item in the table of learners, or -1
-    status: np.record  # learners: the rows in use
-    losses: np.ndarray  # (C, K), cumulative losses of each learner
-    mixability: np.ndarray  # (C,), cumulative mixability gaps of each learner
+    losses: np.ndarray  # (M, K), cumulative losses of each learner
+    mixability: np.ndarray  # (M,), cumulative mixability gaps of each learner
     tracked: np.ndarray  # (K,), sum of all mixtures so far
     weights: np.ndarray  # (K,), the mixture of this round
     gains: np.ndarray  # (K,), scratch
@@ -158,17 +150,17 @@ class State(NamedTuple):
 
 def first_state(evidence):
     """Return the state after the opening: no item has led, and nothing is tracked."""
-    (K, r), counts, row_of = evidence.arms.shape, evidence.counts, np.full(len(evidence.items), -1)
-    learners = np.zeros((LEARNERS, K)), np.full(LEARNERS, MIXABILITY)
-    scratch = map(np.empty, (K, K, (r, r), (r, r), r))
-    return State(counts, evidence, arm_norms(evidence), row_of, record(learners=0), *learners, np.zeros(K), *scratch)
-
-
-def with_room(state):
-    """Return the state with room for another learner."""
-    if state.status.learners < len(state.losses):
-        return state
-    return state._replace(
-        losses=np.concatenate([state.losses, np.zeros_like(state.losses)]),
-        mixability=np.concatenate([state.mixability, np.full_like(state.mixability, MIXABILITY)]),
+    (K, r), M = evidence.arms.shape, len(evidence.items)
+    return State(
+        counts=evidence.counts,
+        evidence=evidence,
+        arm_squares=arm_norms(evidence),
+        losses=np.zeros((M, K)),
+        mixability=np.full(M, MIXABILITY),
+        tracked=np.zeros(K),
+        weights=np.empty(K),
+        gains=np.empty(K),
+        information=np.empty((r, r)),
+        inverse=np.empty((r, r)),
+        direction=np.empty(r),
     )

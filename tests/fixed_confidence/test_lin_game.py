@@ -1,18 +1,9 @@
 """LinGame: the learner; its rate is in test_lower_bound.py."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from bandits_lib import instances, play
-from bandits_lib.fixed_confidence import lin_game
 from bandits_lib.fixed_confidence.lin_game import MIXABILITY, feed, mixture
-
-PROBLEMS = {
-    "benchmark": instances.benchmark(4, angle=0.3),
-    "sphere": instances.sphere(25, np.random.default_rng(1), d=3),
-}
 
 
 def test_the_learner_keeps_the_regret_bound_of_adahedge():
@@ -39,11 +30,3 @@ def test_a_weight_below_the_smallest_double_is_not_lost():
     before = mixture(losses, 1000.0, weights)
     gap = feed(losses, 1000.0, weights, np.array([0.0, 3.0]), before)
     assert weights[1] == 0 and losses.tolist() == [0.0, -2.0] and gap == pytest.approx(2.0)
-
-
-def test_the_table_of_learners_grows(monkeypatch):
-    problem = PROBLEMS["sphere"]
-    before = play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(3), max_pulls=2000)
-    monkeypatch.setattr(sys.modules[lin_game.__module__], "LEARNERS", 1)
-    after = play(lin_game(problem.arms, delta=0.05), problem, np.random.default_rng(3), max_pulls=2000)
-    np.testing.assert_array_equal(before.counts, after.counts)

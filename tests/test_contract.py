@@ -405,7 +405,7 @@ RULES = {
     "lingape": lambda **kwargs: lingape(ARMS, **({"delta": 0.1, "theta_bound": 1.0} | kwargs)),
     "lin_game": lambda **kwargs: lin_game(ARMS, **({"delta": 0.1} | kwargs)),
     "fws": lambda **kwargs: fws(ARMS, **({"delta": 0.1} | kwargs)),
-    "l_t3c": lambda **kwargs: l_t3c(ARMS, rng=np.random.default_rng(0), **({"delta": 0.1} | kwargs)),
+    "l_t3c": lambda **kwargs: l_t3c(ARMS, **({"delta": 0.1, "rng": np.random.default_rng(0)} | kwargs)),
 }
 
 
@@ -519,6 +519,7 @@ def test_bounds_that_are_no_standard_deviations_are_refused(rule, wrong, words):
         ("fws", "threshold", "chernoff"),
         ("l_t3c", "delta_schedule", "basel"),
         ("l_t3c", "leader", "worst"),
+        ("l_t3c", "rng", 0),
         ("gse", "model", "probit"),
         ("gse", "design", "best"),
         ("gse", "keep", "half"),

@@ -8,7 +8,7 @@ The rule pulls the arm that shrinks the width of their difference most, the form
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,9 @@ from bandits_lib.glr import (
     toward,
     update_norms,
 )
-from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel, record
+from bandits_lib.numerics.kernels import along_all, cholesky, inlined, kernel
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.protocol import DELTA, PULLS, SEQUENTIAL, Algorithm, Row, rule
-
-DRAWS = 1_024  # posterior samples drawn at a time
 
 
 @rule(label="L-T3C", row=Row(PULLS, SEQUENTIAL, "Shang et al. 2020", DELTA))
@@ -65,25 +63,36 @@ def l_t3c(
     0
     """
     check_option("leader", leader, ("sample", "best"))
+    if leader == "sample" and not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a Generator, which draws leaders; got {rng!r}: pass np.random.default_rng(seed)")
     stopping = delta, sigma, u, delta_schedule, threshold
-    steps = choose, update_norms, partial(first_state, draws=DRAWS if leader == "sample" else 0), partial(drawn, rng)
-    return (yield from stop_by_glr(arms, items, stopping, *steps))
+    choose = choose_by_sample if leader == "sample" else choose_by_estimate
+    return (yield from stop_by_glr(arms, items, stopping, choose, update_norms, partial(first_state, rng)))
 
 
 @inlined
-def choose(state):
-    """Return the arm that shrinks leader minus challenger most; -1 when done, or when no draws are left."""
-    evidence, normals, status, gains = state.evidence, state.normals, state.status, state.gains
+def choose_by_sample(state):
+    """Return the arm to pull for the best item of a posterior sample; -1 when done."""
+    evidence, sampled = state.evidence, state.sampled
     if stopped(evidence):
         return -1
-    if normals.shape[0] > 0:
-        if status.used == normals.shape[0]:
-            return -1
-        posterior_sample(evidence, normals[status.used], state.factor, state.sampled)
-        status.used += 1
-        leader = leading(evidence.items, state.sampled, evidence.values)
-    else:
-        leader = leading(evidence.items, evidence.theta, evidence.values)
+    for i in range(sampled.shape[0]):
+        state.normals[i] = state.rng.standard_normal()
+    posterior_sample(evidence, state.normals, state.factor, sampled)
+    return shrinking(state, leading(evidence.items, sampled, evidence.values))
+
+
+@inlined
+def choose_by_estimate(state):
+    """Return the arm to pull for the best item of the estimate; -1 when done."""
+    evidence = state.evidence
+    return -1 if stopped(evidence) else shrinking(state, leading(evidence.items, evidence.theta, evidence.values))
+
+
+@inlined
+def shrinking(state, leader):
+    """Return the arm that shrinks the width of leader minus challenger most."""
+    evidence, gains = state.evidence, state.gains
     challenger(evidence, leader, state.direction)
     along_all(evidence.columns, state.direction, gains)
     for k in range(gains.shape[0]):
@@ -116,24 +125,25 @@ class State(NamedTuple):
     counts: np.ndarray  # (K,), those of the evidence
     evidence: Evidence
     arm_squares: np.ndarray  # (K,), x'A^-1x
-    normals: np.ndarray  # (n, r), draws for the posterior samples to come; (0, r) for the empirical leader
-    status: np.record  # used, the draws used
+    rng: Any  # draws the posterior samples
+    normals: np.ndarray  # (r,), scratch: the draws of one sample
     factor: np.ndarray  # (r, r), scratch: Cholesky's factor of A^-1
     sampled: np.ndarray  # (r,), scratch
     direction: np.ndarray  # (r,), scratch: A^-1 (leader minus challenger)
     gains: np.ndarray  # (K,), scratch
 
 
-def first_state(evidence, draws):
-    """Return the state after the opening, with all draws used up."""
+def first_state(rng, evidence):
+    """Return the state after the opening."""
     K, r = evidence.arms.shape
-    normals, status, scratch = np.empty((draws, r)), record(used=draws), map(np.empty, ((r, r), r, r, K))
-    return State(evidence.counts, evidence, arm_norms(evidence), normals, status, *scratch)
-
-
-def drawn(rng, state):
-    """Return the state with fresh draws if the earlier ones are used up."""
-    if 0 < len(state.normals) == state.status.used:
-        state.normals[:] = rng.standard_normal(state.normals.shape)
-        state.status.used = 0
-    return state
+    return State(
+        counts=evidence.counts,
+        evidence=evidence,
+        arm_squares=arm_norms(evidence),
+        rng=rng,
+        normals=np.empty(r),
+        factor=np.empty((r, r)),
+        sampled=np.empty(r),
+        direction=np.empty(r),
+        gains=np.empty(K),
+    )

@@ -31,7 +31,11 @@ PLAYED: dict[str, Played] = {
 }
 
 COLUMN, WHOLE = 1e-12, 1e-15  # tolerances, relative to the largest number in the column and in the array
-GONE = {name: {"history": None, "trace": 0} | rule.gone for name, rule in PLAYED.items()}  # two that several rules had
+# arguments that rules no longer have, which an old log may hold, with the only values that are still accepted
+GONE: dict[str, dict[str, Any]] = {name: {"history": None, "trace": 0} for name in PLAYED}
+GONE["rage"] |= {"rule": "widths", "objective": "best", "threshold": None}
+GONE["peace"] |= {"offset": 1.0}
+GONE["separate_arm_estimator"] |= {"ddof": 0}
 UNDECORATED = (
     "the generator {0} cannot be made again, which a Lab needs: write @rule above `def {0}`, after "
     "`from bandits_lib import rule`"

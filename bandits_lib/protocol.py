@@ -296,7 +296,6 @@ class Played(Protocol[P]):
     __qualname__: str
     label: str
     row: Row | None
-    gone: dict[str, Any]
     check: Callable | None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Rule: ...
@@ -306,11 +305,7 @@ class Played(Protocol[P]):
 def rule(function: Callable[P, Generator[Any, Any, Any]], /) -> Played[P]: ...
 @overload
 def rule(
-    *,
-    label: str = ...,
-    row: Row | None = ...,
-    gone: dict[str, Any] | None = ...,
-    check: Callable | None = ...,
+    *, label: str = ..., row: Row | None = ..., check: Callable | None = ...
 ) -> Callable[[Callable[P, Generator[Any, Any, Any]]], Played[P]]: ...
 def rule(
     function: Callable | None = None,
@@ -318,7 +313,6 @@ def rule(
     *,
     label: str | None = None,
     row: Row | None = None,
-    gone: dict[str, Any] | None = None,
     check: Callable | None = None,
 ) -> Any:
     """Decorate the generator function of a rule, so that it returns a `Rule`, which can be made again.
@@ -331,15 +325,13 @@ def rule(
         Name of the rule in figures and tables, by default that of the function.
     row : Row, optional
         Line of the rule in the table in docs/rules.md.
-    gone : dict, optional
-        Arguments that the rule no longer has, which an old log may hold, with the only values that are still accepted.
     check : callable, optional
         Function (Sample) that raises ValueError for rewards that the rule cannot use.
 
     Returns
     -------
     callable
-        The function, which is called as before, with the attributes `label`, `row`, `gone` and `check`.
+        The function, which is called as before, with the attributes `label`, `row` and `check`.
 
     Examples
     --------
@@ -352,7 +344,7 @@ def rule(
     [1, 1]
     """
     if function is None:
-        return partial(rule, label=label, row=row, gone=gone, check=check)
+        return partial(rule, label=label, row=row, check=check)
     if not inspect.isgeneratorfunction(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise ValueError(f"@rule decorates a generator function, which has `yield`; {name} has none: yield requests")
@@ -361,6 +353,5 @@ def rule(
     def played(*args, **kwargs):
         return Rule(cast(Played, played), function(*args, **kwargs), args, kwargs)
 
-    label = label or function.__name__
-    vars(played).update(label=label, row=row, gone=gone or {}, check=check)
+    vars(played).update(label=label or function.__name__, row=row, check=check)
     return played

@@ -32,7 +32,6 @@ PAIR = 2 * np.pi  # gamma of two items is ||y||^2 / (2 pi), as half of the sprea
 @rule(
     label="Peace",
     row=Row(BATCHES, "items other than the arms", "Katz-Samuels et al. 2020", ELSEWHERE, "ratios"),
-    gone={"offset": 1.0},
 )
 def peace(
     arms: np.ndarray,

@@ -31,7 +31,6 @@ from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, 
 @rule(
     label="RAGE",
     row=Row(BATCHES, "first choice: a few large batches", "fiez2019, Algorithm 1", DELTA),
-    gone={"rule": "widths", "objective": "best", "threshold": None},
 )
 def rage(
     arms: np.ndarray,

@@ -69,7 +69,7 @@ def uniform_estimator(
     return Result(estimate(arms, quadratic, sample.counts, sigma_min, sigma_max))
 
 
-@rule(label="Separate Arm", gone={"ddof": 0})
+@rule(label="Separate Arm")
 def separate_arm_estimator(
     arms: np.ndarray,
     *,

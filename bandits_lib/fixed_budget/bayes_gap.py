@@ -116,17 +116,17 @@ def covariance_of(arms, kernel, length, formula="paper", rng=None):
         check_option("kernel", kernel, KERNELS)
         if kernel == "linear":
             return arms @ arms.T
-        covariance = _by_distance(arms, kernel, length)
+        covariance = covariance_by_distance(arms, kernel, length)
     else:
-        covariance = _check_covariance(kernel, len(arms))
+        covariance = check_covariance(kernel, len(arms))
     if formula == "paper":
         return covariance
     if isinstance(kernel, str) and kernel == "matern":
         return covariance @ covariance.T
-    return loosened(covariance, rng)
+    return published_covariance(covariance, rng)
 
 
-def _by_distance(arms, kernel, length):
+def covariance_by_distance(arms, kernel, length):
     """Return the covariance (K, K) of the exponential or the Matern kernel."""
     if length is None:
         raise ValueError(f"length must be given for kernel={kernel!r}, in units of the arms; got None")
@@ -137,7 +137,7 @@ def _by_distance(arms, kernel, length):
     return (1 + scaled) * np.exp(-scaled)
 
 
-def loosened(covariance, rng):
+def published_covariance(covariance, rng):
     """Return the covariance (K, K) of features V D^(1/2), V by np.linalg.eig; `rng` draws V for equal ones."""
     published = covariance.copy()
     count, label = connected_components(covariance != 0, directed=False)  # blocks of arms linked by nonzero covariances
@@ -145,11 +145,11 @@ def loosened(covariance, rng):
         values, axes = np.linalg.eigh(covariance[np.ix_(block, block)])
         for equal in np.split(np.arange(len(values)), 1 + np.flatnonzero(np.diff(values) > SAME * values[-1])):
             if len(equal) > 1 and values[equal[-1]] > SAME * values[-1]:
-                published[np.ix_(block, block)] += values[equal].mean() * _strayed(axes[:, equal], rng)
+                published[np.ix_(block, block)] += values[equal].mean() * rotated_change(axes[:, equal], rng)
     return published
 
 
-def _strayed(axes, rng):
+def rotated_change(axes, rng):
     """Return W W' - A A' (n, n), for unit vectors W drawn in the span of the orthonormal axes A (n, m)."""
     if rng is None:
         raise ValueError(
@@ -162,7 +162,7 @@ def _strayed(axes, rng):
     return eigenvectors @ eigenvectors.T - projection
 
 
-def _check_covariance(kernel, K):
+def check_covariance(kernel, K):
     """Return the given covariance (K, K), symmetric and without negative eigenvalues; refuse any other."""
     covariance = check_matrix("kernel", kernel)
     if covariance.shape != (K, K) or not np.allclose(covariance, covariance.T, rtol=1e-9, atol=1e-12):
@@ -249,9 +249,17 @@ def bayes_gap(
     variances = np.diag(prior)
     kappa = (1 / variances[variances > 0]).sum()  # azizi2022, D.1; an arm of prior variance 0 has a known value
     scale = (budget - len(arms)) / sigma**2 + kappa / eta**2  # azizi2022, D.1: numerator of the exponent
-    fit = posterior(eta**2 * prior, sigma**2, sample)
-    state = _start(sample, fit, budget, scale, epsilon, formula)
-    yield Loop(choose, learn, state, _look)
+    state = State(
+        counts=sample.counts.astype(np.int64),
+        status=record(pulls=len(arms), due=budget, leader=0, rival=0, index=np.inf, answer=0, least=np.inf),
+        fit=posterior(eta**2 * prior, sigma**2, sample),
+        spread=np.empty(len(arms)),
+        bounds=np.empty(len(arms)),
+        scale=float(scale),
+        epsilon=float(epsilon),
+        code=formula == "code",
+    )
+    yield Loop(choose, learn, state, look)
     return Result(int(state.status.answer))
 
 
@@ -321,21 +329,7 @@ class State(NamedTuple):
     code: bool  # the published code's formula
 
 
-def _start(sample, fit, budget, scale, epsilon, formula):
-    """Return the state after one pull of each arm."""
-    K, pulls = len(sample.counts), sample.counts.sum()
-    return State(
-        counts=sample.counts.astype(np.int64),
-        status=record(pulls=pulls, due=budget, leader=0, rival=0, index=np.inf, answer=0, least=np.inf),
-        fit=fit,
-        spread=np.empty(K),
-        bounds=np.empty(K),
-        scale=float(scale),
-        epsilon=float(epsilon),
-        code=formula == "code",
-    )
-
-
-def _look(state):
+def look(state):
+    """Return -B_J, 0 and J of this moment."""
     take_index(state)
     return -float(state.status.index), 0.0, int(state.status.leader)

@@ -71,7 +71,7 @@ def linucb(
     make, update = (ridge_regression, learn) if mode == "shared" else (disjoint, learn_disjoint)
     counts, bounds = np.zeros(len(arms), dtype=np.int64), np.empty(len(arms))
     state = State(counts, record(pulls=0, due=budget), make(arms, ridge), bounds, float(factor))
-    yield Loop(choose, update, state, _look)
+    yield Loop(choose, update, state, look)
     return Result(most_pulled(counts, state.fit.values))
 
 
@@ -105,7 +105,8 @@ def disjoint(arms, ridge):
     return Disjoint(np.zeros(len(arms)), lengths / ridge, np.zeros(len(arms)), lengths, ridge)
 
 
-def _look(state):
+def look(state):
+    """Return the largest bound, no threshold and the most pulled arm."""
     choose(state)  # sets the bounds
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.fit.values)
 

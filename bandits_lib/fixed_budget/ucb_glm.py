@@ -79,21 +79,36 @@ def ucb_glm(
     budget = check_budget(budget, len(arms), "each arm once")
     check_option("width", width, ("norm", "squared"))
     ridge, delta = check_positive("ridge", ridge), 1 / (budget + 1) if delta is None else check_delta(delta)
-    alpha = _alpha(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
+    alpha = alpha_of_theorem(arms, budget, theta_bound, delta) if alpha is None else check_positive("alpha", alpha)
     if len(arms) == 1:
         return Result(0)
     check_ridge(arms, ridge)
 
     sample = yield np.ones(len(arms), dtype=np.int64)
     check_successes(sample)
-    state = _start(arms @ basis(arms), sample, budget, alpha, width == "squared", ridge)
-    yield Loop(choose, update, state, _look)
+    coordinates = np.ascontiguousarray(arms @ basis(arms))
+    state = State(
+        counts=sample.counts.astype(np.int64),
+        status=record(pulls=len(arms), due=budget, refused=False),
+        arms=coordinates,
+        sums=np.array(sample.sums, dtype=float),
+        theta=np.zeros(coordinates.shape[1]),
+        room=room_for(coordinates),
+        fit=ridge_regression(coordinates, 0.0, sample),
+        alpha=float(alpha),
+        squared=width == "squared",
+        ridge=ridge,
+        values=np.empty(len(arms)),
+        bounds=np.empty(len(arms)),
+    )
+    refit(state)
+    yield Loop(choose, update, state, look)
     if state.status.refused:
         raise ValueError("rewards must be 0 or 1 for the logistic model; one of them was neither: use linucb")
     return Result(most_pulled(state.counts, state.values))
 
 
-def _alpha(arms, budget, theta_bound, delta):
+def alpha_of_theorem(arms, budget, theta_bound, delta):
     """Return the alpha of Li et al. (2017), Theorem 2; kappa : minimum of h'(x'theta), |theta| <= theta_bound + 1."""
     if theta_bound is None:
         raise ValueError("theta_bound (a bound on the norm of theta) or alpha must be given; got None for both")
@@ -117,28 +132,8 @@ class State(NamedTuple):
     bounds: np.ndarray  # (K,), scratch: upper confidence bounds
 
 
-def _start(arms, sample, budget, alpha, squared, ridge):
-    """Return the state after one pull of each arm, with the regression fitted."""
-    K, r = arms.shape
-    state = State(
-        counts=sample.counts.astype(np.int64),
-        status=record(pulls=sample.counts.sum(), due=budget, refused=False),
-        arms=np.ascontiguousarray(arms),
-        sums=np.array(sample.sums, dtype=float),
-        theta=np.zeros(r),
-        room=room_for(arms),
-        fit=ridge_regression(arms, 0.0, sample),
-        alpha=float(alpha),
-        squared=squared,
-        ridge=ridge,
-        values=np.empty(K),
-        bounds=np.empty(K),
-    )
-    refit(state)
-    return state
-
-
-def _look(state):
+def look(state):
+    """Return the largest bound, no threshold and the most pulled arm."""
     choose(state)  # sets the bounds
     return float(state.bounds.max()), np.inf, most_pulled(state.counts, state.values)
 

@@ -98,11 +98,10 @@ def lazy_track_and_stop(
 
     def begin(evidence):  # t = d: each arm of A_0 was pulled once
         state = first_state(evidence, averaging)
+        if fixed is not None:
+            return track(state, fixed)
         state.status.next_update = next_time(int(evidence.status.pulls))
-        if fixed is None:
-            return state
-        state.status.next_update = NO_LIMIT
-        return track(state, fixed)
+        return state
 
     def at_update(state):  # t in T: w is argmax of psi for the estimate of this moment
         t = int(state.evidence.status.pulls)
@@ -204,7 +203,7 @@ def first_state(evidence, averaging):
     state = State(
         evidence=evidence,
         counts=evidence.counts,
-        status=record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=0),
+        status=record(turn=0, forced=False, eigenvalue=evidence.c, since=pulls, next_update=NO_LIMIT),
         averaging=bool(averaging),
         support=first,
         W=W,

@@ -96,14 +96,14 @@ def sphere_track_and_stop(
     >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.round(1).tolist()
     [1.0, 0.1]
     """
-    rule = _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
+    rule = checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule)
     if not (np.isfinite(growth) and growth >= 0):
         raise ValueError(f"growth must be at least 0 and finite (a batch divided by the pulls before it); got {growth}")
     status = record(pulls=0, turn=0, length=0.0, boundary=np.inf)
     state = State(np.zeros(d, dtype=np.int64), np.zeros(d), status, rule)
     while True:
         if growth == 0 and status.pulls > 0:
-            yield Loop(choose, update, state, _look)
+            yield Loop(choose, update, state, look)
         else:  # the first block too: a batch shows whether there are d arms
             sample = yield np.full(d, max(1, int(growth * state.counts[0])))
             state.counts[:] += sample.counts
@@ -114,7 +114,7 @@ def sphere_track_and_stop(
             return Result(direction(state.sums))
 
 
-def _checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
+def checked(d, epsilon, delta, sigma, stop, share, u, c, delta_schedule):
     """Return the checked arguments as a `Rule`."""
     if not isinstance(d, int | np.integer) or d < 2:
         raise ValueError(f"d must be an integer of at least 2 (the sphere in one dimension is two points); got {d!r}")
@@ -145,7 +145,7 @@ def direction(sums):
     return sums / length if length > 0 else np.eye(len(sums))[0]
 
 
-def _look(state):
+def look(state):
     """Return |S|, its boundary after the whole blocks, and the recommendation."""
     sums = state.sums
     return float(np.linalg.norm(sums)), float(boundary(state.counts.min(), state.rule)), direction(sums)

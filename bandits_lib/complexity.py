@@ -3,10 +3,9 @@
 psi* of fiez2019 (eq. 1) is min over designs of max_z ||z* - z||^2 / ((z* - z)'theta)^2; the characteristic time of
 jedra2020 is T* = 2 psi*, because its value function carries the 1/2 of the Gaussian divergence.
 
-Parameters of several functions: `arms` (K, d) can be pulled, and `items` (M, d), by default the arms, are ranked;
-`theta` (d,) is the true parameter; `sigma` is the standard deviation of the noise, one for all arms or one for each;
-`delta` is the allowed error probability, in (0, 1); `tol` is the relative gap to which a value is certified. Bad input,
-a single item and a best item that is not unique raise a ValueError.
+Parameters of several functions are those of `rage`: `arms` (K, d), `items` (M, d), by default the arms, `sigma` and
+`delta`. `theta` (d,) is the true parameter, and `tol` the relative gap to which a value is certified. Bad input, a
+single item and a best item that is not unique raise a ValueError.
 """
 
 from math import acos, ceil, cos, log, log2, sin, sqrt
@@ -27,18 +26,13 @@ def oracle_directions(items: np.ndarray, theta: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    items, theta : array
+    items, theta : (M, d) and (d,) array
         As in the head of this module.
 
     Returns
     -------
     (M - 1, d) array
         The rows (best - z) / gap, in the order of the items.
-
-    Raises
-    ------
-    ValueError
-        If two items share the largest value, or theta is not d finite numbers.
 
     Examples
     --------
@@ -68,18 +62,13 @@ def oracle_design(
 
     Parameters
     ----------
-    arms, items, theta, sigma, tol : array_like, float
+    arms, items, theta, sigma, tol : array_like and float
         As in the head of this module.
 
     Returns
     -------
     Design
         The design; its value is psi*, in pulls, and includes sigma.
-
-    Raises
-    ------
-    ValueError
-        For bad input, one item, or a best item that is not unique.
 
     Examples
     --------
@@ -121,11 +110,6 @@ def characteristic_time(
     float
         T* or psi*, in pulls; it includes sigma.
 
-    Raises
-    ------
-    ValueError
-        For an unknown convention, and as for `oracle_design`.
-
     Examples
     --------
     >>> round(characteristic_time(np.eye(2), theta=[1.0, 0.5]), 1)
@@ -148,7 +132,7 @@ def lower_bound(
 
     Parameters
     ----------
-    arms, items, theta, delta, sigma : array_like, float
+    arms, items, theta, delta, sigma : array_like and float
         As in the head of this module.
     convention : {"jedra2020", "fiez2019"}
         Which bound is returned: T* kl(delta, 1 - delta), or psi* log(1 / (2.4 delta)). The second is Theorem 1 of
@@ -158,11 +142,6 @@ def lower_bound(
     -------
     float
         The bound, in pulls.
-
-    Raises
-    ------
-    ValueError
-        For delta outside (0, 1), and as for `characteristic_time`.
 
     Examples
     --------
@@ -195,11 +174,6 @@ def sphere_lower_bound(
     -------
     float
         The bound, in pulls.
-
-    Raises
-    ------
-    ValueError
-        For bad input, an epsilon of norm / 5 or more, and d below 2.
 
     Examples
     --------
@@ -274,20 +248,13 @@ def rage_upper_bound(
 
     Parameters
     ----------
-    arms, items, theta, delta, sigma : array_like, float
-        As in the head of this module. Gaps must be at most 2. If sigma differs between arms, the largest is used.
-    epsilon : float
-        Precision of the rounding.
+    arms, items, theta, delta, sigma, epsilon : array_like and float
+        As for `rage`, and in the head of this module. Gaps must be at most 2, as the theorem assumes.
 
     Returns
     -------
     (T,) array
         Pulls of each phase t = 1, ..., ceil(log2(4 / smallest gap)), N_t for S_t = {z : gap <= 4 * 2^-t}.
-
-    Raises
-    ------
-    ValueError
-        For bad input, and for gaps above 2, which the theorem does not cover.
 
     Examples
     --------

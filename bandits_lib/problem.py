@@ -50,12 +50,6 @@ class LinearBandit:
     best_item : int
         Row of the best item.
 
-    Raises
-    ------
-    ValueError
-        For wrong shapes, NaN, negative sigma, Bernoulli means outside [0, 1], an unknown option, and for both or
-        neither of `theta` and `means`.
-
     Examples
     --------
     >>> problem = LinearBandit(np.eye(2), theta=[1.0, 0.4])
@@ -112,18 +106,7 @@ class LinearBandit:
 
     @property
     def draw(self) -> Callable:
-        """Return the function that draws one reward; it is looked up by its name, so that it stays compiled.
-
-        Returns
-        -------
-        callable
-            Function (mean, sigma, rng) -> reward.
-
-        Examples
-        --------
-        >>> LinearBandit(np.eye(2), theta=[0.4, 0.6], noise="bernoulli").draw.__name__
-        'draw_bernoulli'
-        """
+        """Return the function (mean, sigma, rng) -> reward; it is looked up by its name, so that it stays compiled."""
         return draw_bernoulli if self.noise == "bernoulli" else draw_gaussian
 
     def pull(self, counts: np.ndarray, rng: np.random.Generator) -> Sample:

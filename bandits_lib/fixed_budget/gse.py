@@ -3,14 +3,11 @@
 The budget is split evenly over s = ceil(log_eta K) stages. Each stage pulls the arms that are left, fits a model to its
 own pulls alone, and keeps the best 1/eta of the arms. Departures, and differences between the text and published code:
 - s is computed with whole numbers, because floating-point logarithms can be off by one (log 125 / log 5 > 3).
-- keep: the text keeps ceil(m / eta) of m arms. The code keeps floor(m / eta); it may then end before the last stages.
-- remainder: the text drops the remainder of budget / s pulls. The code gives them to the last stages, one pull each.
-- rounding: the text rounds by regret minimisation. The code rounds every n pi_i up ("ceil") or draws ("multinomial").
-- projection: the text projects on the span of the arms in play. The code projects its earlier projection again: once
-  the arms do not span their space, it keeps 3 axes ("cumulative"). Arms that it maps to one point have equal estimates.
-  The code orders them by rounding errors, this file at random. "first3" takes 3 axes of the given arms in every stage.
-- design: the default is certified; the paper's FWG can stall above the optimum.
-- cost (ours): the budget is the total cost, and a stage minimises the largest width that its share can buy.
+- keep="floor", as in the code, may end before the last stages.
+- projection="cumulative" projects the earlier projection again: once the arms do not span their space, it keeps 3 axes.
+  Arms that it maps to one point have equal estimates. The code orders them by rounding errors, this file at random.
+- The default design is certified; the paper's FWG can stall above the optimum.
+- Costs are ours: the budget is the total cost, and a stage minimises the largest width that its share can buy.
 - Arms are ranked by x'theta_hat, without the mean function of eq. (4), because it is monotone.
 - model="logistic" has a ridge, because the paper's maximum-likelihood estimate is often infinite.
 """
@@ -80,7 +77,7 @@ def gse(
     eta, keep : int and {"ceil", "floor"}
         A stage keeps m / eta of m arms, rounded up (text) or down (code); eta is at least 2.
     remainder : {"drop", "last"}
-        Drop the pulls that cannot be shared evenly (text), or give them to the last stages (code).
+        Drop the pulls that cannot be shared evenly (text), or give them to the last stages, one each (code).
     rounding : {"regret", "ceil", "multinomial"}
         Method that turns a design into whole pulls: "regret" (text), or "ceil" and "multinomial" (code).
     projection : {"span", "first3", "cumulative"}

@@ -2,8 +2,8 @@
 
 With s_i successes in n_i pulls of arm x_i, Newton's method with halved steps maximises the concave function
     sum_i s_i x_i'theta - n_i log(1 + exp(x_i'theta)) - ridge/2 |theta|^2.
-Departure: the paper has ridge 0. Its estimate is infinite if all rewards of an arm are equal, as in 11 to 38 % of the
-stages of Figure 4. As the ridge tends to 0, the order of the values x'theta_hat tends to one that the data determine.
+The paper has ridge 0. Its estimate is infinite if all rewards of an arm are equal, as in 11 to 38 % of the stages of
+Figure 4. As the ridge tends to 0, the order of the values x'theta_hat tends to one that the data determine.
 
 Along a step v the weights of the Hessian H change by a factor of at most e^R, R = max_i |x_i'v|. Hence a whole step
 with R <= 1 gains v'Hv (1 - (e^R - 1 - R) / R^2) > v'Hv / 4. The squared length of the next step is at most

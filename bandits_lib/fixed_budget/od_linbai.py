@@ -30,6 +30,8 @@ def od_linbai(
 ) -> Algorithm:
     """Find the best arm within a budget, by halving: d / 2^r arms are left after phase r (Yang and Tan 2021).
 
+    It yields pulls, returns a `Result` and raises errors as `gse` does.
+
     Parameters
     ----------
     arms, budget, sigma : (K, d) array_like, int, and float or (K,) array_like
@@ -38,26 +40,7 @@ def od_linbai(
         Function (arms (m, r)) -> `Design`, G-optimal. A design with more than r(r+1)/2 atoms may exceed the budget, by
         at most one pull for each atom beyond that number.
     floor : float
-        Share in [0, 1) of the pulls of every phase that is spread evenly over the arms in play. If it is positive, K
-        pulls are set aside for rounding up.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best arm (int), and one `Round`
-        per phase, whose `width` is the largest standard deviation of a difference from the leader.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the budget is too small to be split (the message gives the smallest budget).
-
-    Examples
-    --------
-    >>> from bandits_lib import instances, play
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> play(od_linbai(problem.arms, budget=60), problem, np.random.default_rng(0)).result.recommendation
-    0
+        As for `gse`. If it is positive, K pulls are set aside for rounding up.
     """
     arms, sigma = check_noisy(arms, sigma)
     floor = check_floor(floor)

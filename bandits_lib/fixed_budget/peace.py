@@ -1,16 +1,15 @@
 """Peace with a fixed budget (Katz-Samuels, Jain, Karnin and Jamieson 2020, Algorithm 2), and azizi2022's approximation.
 
-Epochs of equal length measure the items that are left, by the design of smallest Gaussian width. After an epoch, the
-rule keeps as many of the best items as it can while halving the width. As in the published code, there are
-ceil(log2 gamma(Z)) epochs, at least 2, and estimates use the data of all epochs. The next set is the largest prefix, in
-the order of estimated values, whose width is at most max(ceil(gamma / 2), 1). Departures:
+Epochs of equal length measure the items that are left, by the design of smallest Gaussian width. As in the published
+code, there are ceil(log2 gamma(Z)) epochs, at least 2, and estimates use the data of all epochs. The next set is the
+largest prefix, in the order of estimated values, whose width is at most max(ceil(gamma / 2), 1). Departures:
 - Entropic descent with a closed-form gradient minimises the width on a fixed batch of normals and their negatives.
 - Two items have a single difference, whose design is exact.
 - Before rounding, atoms are dropped as long as no variance of a difference grows by more than 1 %.
 
-objective="ratio" is the approximation of Azizi et al. (2022). It has the halving stages of GSE, with the design that
-minimises E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)). Here z_0 is the leader, and theta_hat is 0 at first.
-Counts are rounded down, and the remaining pulls go to random arms. Estimates use the data of the stage alone.
+objective="ratio" (Azizi et al. 2022) has the halving stages of GSE, with the design that minimises
+E max_z (z_0 - z)'A^-1/2 eta / (1 + theta_hat'(z_0 - z)), where z_0 is the leader, and theta_hat is 0 at first. Counts
+are rounded down, the remaining pulls go to random arms, and estimates use the data of the stage alone.
 """
 
 from math import ceil, log2
@@ -45,12 +44,17 @@ def peace(
 ) -> Algorithm:
     """Find the best item within a budget, in epochs that halve a Gaussian width (Katz-Samuels et al. 2020).
 
+    It yields pulls, returns a `Result` and raises errors as `gse` does. The `design_value` of a
+    Round is the Gaussian width (gamma), and its `width` is the largest standard deviation, in units of sigma, of an
+    estimated lead of the leader over an active item.
+
     Parameters
     ----------
     arms, items : (K, d) and (M, d) array_like
         Arms that can be pulled, and items that are ranked, by default the arms.
     budget : int
-        Number of pulls. Each epoch has floor(budget / epochs) pulls; the remainder is not used.
+        Number of pulls, at least epochs times the rank of the arms. Each epoch has floor(budget / epochs) pulls; the
+        remainder is not used.
     sigma : float or (K,) array_like
         Standard deviation of the noise. A single number has no effect; with one per arm, the ratios matter.
     objective : {"width", "ratio"}
@@ -59,18 +63,6 @@ def peace(
         Even number of normals in the batch over which widths are averaged.
     rng : numpy.random.Generator
         Generator that draws the batch and, for "ratio", the arms that get the pulls left by rounding.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per epoch. Its `design_value` is the Gaussian width (gamma), and its `width` is the largest standard deviation,
-        in units of sigma, of an estimated lead of the leader over an active item.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the budget is below epochs times the rank of the arms.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Stages of GSE and OD-LinBAI: coordinates of the arms in play, and their pulls (azizi2022, Algorithm 1, lines 2, 3).
 
-The basis is orthonormal, unless the scales of the arms differ by orders of magnitude. Every allocation is valid in the
-sense of Theorem 4.1: if the pulled arms do not span the same space as all arms, r independent arms get one pull each,
-and the other pulls are allocated again. Allocations without random draws are cached. "greedy" is the sequential
-G-optimal allocation (Soare et al. 2014): each pull minimises max_x ||x||^2_{V^-1}. Departures:
+Every allocation is valid in the sense of Theorem 4.1: if the pulled arms do not span the same space as all arms, r
+independent arms get one pull each, and the other pulls are allocated again. Allocations without random draws are
+cached. "greedy" is the sequential G-optimal allocation (Soare et al. 2014): each pull minimises max_x ||x||^2_{V^-1}.
+Departures:
 - "greedy" starts from r independent arms; the original starts from a ridge V = I.
 - Among arms that leave the same maximum, ties="variance" pulls the arm of the largest x'V^-1x. With "first", no pull
   lowers the maximum on the canonical basis, and the first arm is pulled for ever.

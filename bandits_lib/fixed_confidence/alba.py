@@ -41,6 +41,8 @@ def alba(
 ) -> Algorithm:
     """Find the best arm with probability at least 1 - delta, by halving the number of arms (Tao et al. 2018).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does.
+
     Parameters
     ----------
     arms, delta, theta_bound, sigma : (K, d) array_like, float, float, and float or (K,) array_like
@@ -52,18 +54,6 @@ def alba(
         Function (arms,) -> `Design`, by default the certified G-optimal design; fiez2019 uses its Frank-Wolfe solver.
     rng : numpy.random.Generator
         Generator that draws the arms.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best arm (int), and one `Round`
-        per phase.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid (a wrong shape, NaN, identical arms, or a number out of range), or if two arms are too
-        close to be distinguished.
 
     Examples
     --------

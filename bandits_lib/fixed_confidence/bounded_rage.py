@@ -1,19 +1,17 @@
 """RAGE by betting, for rewards in [0, 1]. It is not of the four papers; companion_your_own_arms has the proof.
 
 The phases are those of RAGE (Fiez et al. 2019, Algorithm 1). The differences are:
-- Every item has a wealth. The bets of a phase are that the item is not the best, and rewards that support this increase
-  the wealth. An item whose wealth reaches 1 / delta is eliminated.
+- Every item has a wealth, which grows when rewards support that the item is not the best. An item whose wealth reaches
+  1 / delta is eliminated.
 - The rival of an item is the leader so far; the rival of the leader is the runner-up.
 - The pulls of all phases count, and each phase has `growth` times as many pulls as the one before.
 - Designs and least squares are weighted by the variances estimated in earlier phases (as in weltz2023, section 4).
 
-A bet has coefficients lam c_x. Here c are the coefficients of least squares for y = rival - item, lam = lead / V, and V
-is the sum of c_x^2 E(X - q_x)^2 over the pulls. The lead is unknown, so there is one lam for each lead unit / 2^j, j =
-1 to 40, with weight proportional to 1 / (1 + |j - 5|)^2. Let s = lam c_x. The counts, sums and squares of an arm bound
-the sum of log(1 + s (X - q)) over its pulls from below, by the larger sum of
+A bet has coefficients s = lam c_x: c are those of least squares for y = rival - item, and lam = lead / V, where V is
+the sum of c_x^2 E(X - q_x)^2 over the pulls. The lead is unknown, so each of 40 leads unit / 2^j has its own bet. The
+sum of log(1 + s (X - q)) over the pulls of an arm is bounded from below by the larger sum of
 - the chord of this concave function on [0, 1], which is exact for rewards 0 and 1;
-- u - u^2 (1/2 + f/3 + f^2/2) with u = s (X - q) >= -f and f <= 1/2. It is a bound because (log(1 + u) - u) / u^2
-  increases in u, and its value at -f is -(1/2 + f/3 + f^2/4 + f^3/5 + ...) >= -(1/2 + f/3 + f^2/2).
+- u - u^2 (1/2 + f/3 + f^2/2), for u = s (X - q) >= -f and f <= 1/2.
 """
 
 from collections.abc import Callable
@@ -124,36 +122,21 @@ def bounded_rage(
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta from rewards in [0, 1] of unknown variance.
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does, and for rewards outside [0, 1].
+    The bets are those of Waudby-Smith and Ramdas (2024). If the noise is small and known, `rage` with that sigma takes
+    fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V), and its theta_hat is estimated from all pulls
+    so far.
+
     Parameters
     ----------
-    arms, items : (K, d) and (M, d) array_like
-        Arms that can be pulled, with means x'theta in [0, 1] given the past, and items that are ranked, by default the
-        arms. An offset that all rewards of a phase share breaks the guarantee. `bandits_lab.plates` spreads every arm
-        evenly over the plates.
-    delta : float
-        Error probability allowed, in (0, 1).
+    arms, items, delta : array_like and float
+        As for `rage`; the means x'theta of the arms are in [0, 1] given the past. An offset that all rewards of a phase
+        share breaks the guarantee. `bandits_lab.plates` spreads every arm evenly over the plates.
     growth : float
         Factor above 1 by which the pulls grow from phase to phase while the items stay the same. A smaller factor
         costs fewer pulls.
     design : callable
-        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)`.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per phase.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, a reward lies outside [0, 1], or no number of pulls can distinguish two items.
-
-    Notes
-    -----
-    The phases are those of fiez2019, and the bets those of Waudby-Smith and Ramdas (2024). If the noise is small and
-    known, `rage` with that sigma takes fewer pulls. The width of a Round is sqrt(2 (1 + log(1 / delta)) V), and its
-    theta_hat is estimated from all pulls so far.
+        As for `rage`, called with `sigma=`, too.
 
     Examples
     --------

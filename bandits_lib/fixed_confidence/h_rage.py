@@ -1,10 +1,8 @@
 """H-RAGE: RAGE for noise that differs between arms (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023, Alg. 2).
 
-Departures (`rage_halving` lists those of the phases):
-- Line 5 allows an error of half of sigma^2, but Lemma E.1 needs half of the estimate, which `burn_in` is long enough
-  to ensure.
-- The dimension d is that of the span of the arms.
-- The estimates are clipped, as line 5 prints and the proof needs. The published code does not clip them.
+Departures (`rage_halving` lists those of the phases; the burn-in spends delta / 2):
+- Line 5 allows an error of half of sigma^2; Lemma E.1 needs half of the estimate, for which `burn_in` is long enough.
+- The estimates are clipped, as line 5 prints; the published code does not clip them. d is the rank of the arms.
 """
 
 from collections.abc import Callable
@@ -49,9 +47,13 @@ def h_rage(
 ) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for unknown noise (weltz2023, Alg. 2).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does, and for a burn-in
+    that is too short for its designs (the message gives the shortest). The recommendation for objective="level" is an
+    (M,) bool array. The two stages of the burn-in are Rounds of index -1 and 0.
+
     Parameters
     ----------
-    arms, items, delta : (K, d) and (M, d) array_like, and float
+    arms, items, delta : array_like and float
         As for `rage`.
     sigma_min, sigma_max : float
         Bounds on the standard deviations of the arms; the model of their variances is x'Sigma x.
@@ -60,25 +62,8 @@ def h_rage(
     burn_in : {"theory", "printed", "paper", "code"}, int or (K,) array_like
         Length of the burn-in, by a form of `variance.burn_in` or in pulls. Standard deviations (K,) replace the
         burn-in; the square of each must differ from the true variance by at most half of itself.
-    log_items : {"paper", "code"}
-        As for `rage_halving`.
-    design : callable
-        Function (arms, directions, sigma=) -> `Design`, called with `pairs(active items)` or, for level sets, the
-        active items.
-    floor : float
-        Share in [0, 1) of the pulls of every phase after the burn-in that is spread evenly, as for `rage`.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int) or the level set,
-        an (M,) bool array, and one `Round` per phase. The two stages of the burn-in have index -1 and 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, if the burn-in is too short for its designs (the message gives the shortest), or if
-        no number of pulls can decide an item.
+    log_items, design, floor : {"paper", "code"}, callable and float
+        As for `rage_halving`; the design is called with `sigma=`, too. The floor does not apply to the burn-in.
 
     Examples
     --------

@@ -1,18 +1,15 @@
 """RAGE: randomised adaptive gap elimination (Fiez, Jain, Jamieson, Ratliff 2019, Algorithm 1).
 
-Departures and readings; the proofs are in the notebooks fiez2019_3_rage and fiez2019_3_theorems:
-- Algorithm 1 prints norms without squares in the definition of rho; its proof uses squares.
-- delta_t = delta / t^2 as in the paper. The errors add up to at most 0.41 delta by a union bound; the product in
-  appendix A does not prove this.
-- The design is certified to 0.1 %. Plain Frank-Wolfe stalls above the optimum.
-- Above 5,000 active items, each item is compared with the leader alone. Theorem 2 still holds.
-- Norms are in A_t^-1, as in Algorithm 1; appendix A prints A_t. The noise has standard deviation sigma, not 1.
+Departures; proofs are in the notebooks fiez2019_3_rage, fiez2019_3_theorems and companion_sigma_costs:
+- Norms are squared in rho, as in the proof, and in A_t^-1 (appendix A prints A_t). The noise has standard deviation
+  sigma.
+- The errors add up to at most 0.41 delta by a union bound; the product in appendix A does not prove this.
+- The design is certified to 0.1 %, because plain Frank-Wolfe stalls above the optimum.
+- Above 5,000 active items, each item is compared with the leader alone; Theorem 2 still holds.
 - Arms need not span R^d, although footnote 3 assumes it; theta_hat is then the solution of smallest norm.
-- accept > 0 is the early exit of section 6; the rule then stops in phase max(1, ceil(log2(1 / accept))) at the latest.
+- The guarantee holds for any scale. With scale=None, the accuracy of the first r(epsilon) pulls sets the scale.
 - With a floor f, (1 - f) N_t pulls follow the design, and each arm gets f N_t / K more pulls, rounded up.
-- The accuracies are scale 2^-t; the guarantee holds for any scale. With scale=None, the first phase makes r(epsilon)
-  pulls, and the accuracy of these pulls sets the scale.
-- With sigma=None the widths are Student's (`student_radius`); companion_sigma_costs has the proof.
+- With sigma=None the widths are Student's (`student_radius`).
 """
 
 from collections.abc import Callable
@@ -66,7 +63,8 @@ def rage(
     epsilon : float
         Slack for rounding; a phase has at least 2 p / epsilon pulls, where p is the size of its design's support.
     accept : float
-        Accepted distance from the best value, in units of reward (section 6).
+        Accepted distance from the best value, in units of reward (section 6). If it is positive, the rule stops in
+        phase max(1, ceil(log2(1 / accept))) at the latest.
     delta_schedule : {"fiez2019", "basel"}
         The delta_t of phase t: delta / t^2, or 6 delta / (pi^2 t^2).
     log_items : {"paper", "code"}
@@ -92,7 +90,8 @@ def rage(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if no number of pulls can distinguish two items.
+        If an argument is invalid (a wrong shape, NaN, identical items, items outside the span of the arms, a number out
+        of range), or if no number of pulls can distinguish two items.
 
     Examples
     --------

@@ -1,14 +1,12 @@
 """RAGE as Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain (2023) print it: Algorithm 5, and phases of Algorithm 2.
 
 Phase l makes tau_l = factor 4^l q log(8 l^2 M / delta) pulls and decides by epsilon_l = 2^-l. The factor is 3 if every
-sigma^2 is at most 3/2 of its estimate, and 2 sigma_max^2 for unweighted designs. Departures:
-- Line 20 of Algorithm 2 (18 of Algorithm 5) removes {G_l minus G_(l+1)} and {B_l minus B_(l+1)} from Z_l. These sets
-  are empty. Lemma F.3 needs Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), which this file computes.
+sigma^2 is at most 3/2 of its estimate, and 2 sigma_max^2 for unweighted designs. Comments number the lines of Algorithm
+2; from line 6 on, those of Algorithm 5 are two lower. The phases err with probability at most 0.41 delta. Departures:
+- Z_(l+1) = Z_l minus (G_(l+1) u B_(l+1)), as Lemma F.3 needs; the sets that lines 18 and 20 remove are empty.
 - Line 8 prints q(Z_l); for the best item the proof of Lemma E.1 uses q(Y(Z_l)), as this file does.
 - If a log holds fewer pulls than line 8 asks for, the phase decides by the width of the pulls made.
 - An item that is the zero vector is compared with the threshold at once. Level sets may hold identical items.
-- log_items="code" repeats the logarithm of the published code, log(8 l^2 M^2 / delta).
-The phases err with probability at most pi^2 delta / 24 (0.41 delta); H-RAGE spends delta / 2 more on its burn-in.
 """
 
 from collections.abc import Callable
@@ -31,7 +29,7 @@ ON_IT = (
 
 
 def halving(arms, items, *, delta, sigma, factor, threshold, log_items, design, floor):
-    """Play lines 6 to 24 of weltz2023, Algorithm 2 (4 to 22 of 5), for any variances; return the Result."""
+    """Play lines 6 to 24 of weltz2023, Algorithms 2 and 5, for any variances; return the Result (a sub-generator)."""
     best = threshold is None
     decided = np.zeros(len(items), bool) if best else ~items.any(axis=1)  # the zero vector needs no pull
     above, active = decided & (not best and threshold < 0), np.flatnonzero(~decided)  # line 3: G_1 and Z_1
@@ -106,37 +104,20 @@ def rage_halving(
 ) -> Algorithm:
     """Find the best item, or the level set, with probability at least 1 - delta, for equal noise (weltz2023, Alg. 5).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does.
+    For objective="level", the recommendation is an (M,) bool array.
+
     Parameters
     ----------
-    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+    arms, items, delta, sigma : array_like, float, and float or (K,) array_like
         As for `rage`.
     objective, threshold : {"best", "level"}, and float or None
         Find the best item, or the level set: the items whose value is above the threshold, in units of reward. The
         threshold is required for "level" and None for "best".
     log_items : {"paper", "code"}
         The pulls and widths of phase l contain log(8 l^2 M / delta) ("paper") or log(8 l^2 M^2 / delta) ("code").
-    design : callable
-        Function (arms, directions) -> `Design`, called with `pairs(active items)` or, for level sets, the active items.
-    floor : float
-        Share in [0, 1) of the pulls of every phase that is spread evenly over all arms, as for `rage`.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int) or the level set,
-        an (M,) bool array, and one `Round` per phase.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if no number of pulls can decide an item.
-
-    Examples
-    --------
-    >>> from bandits_lib import instances, play
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> play(rage_halving(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
-    0
+    design, floor : callable and float
+        As for `rage`. For level sets, the directions are the active items.
     """
     arms, items, settings = checked(arms, items, delta, objective, threshold, log_items, floor)
     sigma = check_sigma(sigma, len(arms)).max()

@@ -3,17 +3,14 @@
 Each pull of a phase is argmin over x of max over y of y'(A + xx')^-1 y, for the differences y of active items. The
 phase ends when the largest squared norm is below alpha times that of the phase before. Its pulls do not depend on its
 rewards, so they are one batch. Departures and readings:
-- ratio="raw" compares the largest squared norms; the published code of fiez2019 divides them by n ("per_pull").
-- Every phase begins with spanning arms; the published code begins with the identity, counted as d pulls ("ridge").
 - The papers do not say how to break ties. Here the arm that reduces the largest norm most goes first.
 - Widths have the phase index in their logarithm, and eliminated items stay eliminated (appendix F).
 - Items other than the arms are allowed; the logarithm then contains their number M instead of K.
 
-One pull of x reduces y'A^-1y by (y'A^-1x)^2 / (1 + x'A^-1x). A few y give each arm a lower bound on the largest norm
-that its pull would leave. The norm is computed for the arm of the smallest bound, and the y of this norm raises the
-bounds of all arms. This is repeated until the smallest bound is the norm itself. Norms never grow, so only the longest
-of many pairs are kept. If a pull might leave a pair that is not kept as the longest, the pulls since the last inversion
-are repeated with more pairs.
+A pull of x reduces y'A^-1y by (y'A^-1x)^2 / (1 + x'A^-1x). A few y give each arm a lower bound on the largest norm that
+its pull would leave. The norm is computed for the arm of the smallest bound, and the y of this norm raises all bounds,
+until the smallest bound is the norm itself. Norms never grow, so only the longest of many pairs are kept. If a pull may
+leave a dropped pair as the longest, the pulls since the last inversion are repeated with more pairs.
 """
 
 from math import log, sqrt
@@ -315,9 +312,12 @@ def xy_adaptive(
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, in phases of greedy pulls (fiez2019, appendix F).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does. A Round holds n times
+    the largest squared norm as `design_value` and 0 as `lower_bound`.
+
     Parameters
     ----------
-    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+    arms, items, delta, sigma : array_like, float, and float or (K,) array_like
         As for `rage`.
     alpha : float
         Factor in (0, 1): a phase ends when its largest squared norm is below alpha times that of the phase before.
@@ -325,26 +325,7 @@ def xy_adaptive(
         Compare the largest squared norms ("raw"), or these norms divided by the pulls of the phase, as the published
         code does ("per_pull").
     start : {"pull", "ridge"}
-        Begin every phase with spanning arms, or with the identity, which counts as d pulls.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per phase, with n times the largest squared norm as `design_value` and 0 as `lower_bound`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
-
-    Examples
-    --------
-    >>> from bandits_lib import instances, play
-    >>> problem = instances.benchmark(2, angle=1.0)
-    >>> play(xy_adaptive(problem.arms, delta=0.05), problem, np.random.default_rng(0)).result.recommendation
-    0
+        Begin every phase with spanning arms or, as the published code does, with the identity, counted as d pulls.
     """
     arms, items, delta, sigma = check_problem(arms, items, delta, sigma)
     check_option("ratio", ratio, ("raw", "per_pull"))

@@ -1,7 +1,7 @@
 """XY-oracle: a rule that knows theta_star and only verifies its best item (Fiez et al. 2019; weltz2023, section 5).
 
 Departures and readings:
-- Frank-Wolfe is the default for drawn arms. It gives arms with large gaps more weight than the certified design does.
+- For drawn arms the default design is Frank-Wolfe, which gives arms with large gaps more weight than the certified one.
   With the certified design the oracle makes 1.5 to 2.4 times as many pulls in fiez2019's Figure 1a, and 0.4 to 1 times
   as many in Figure 1d. With whole pulls ("rounds") the certified design needs fewer.
 - The default keeps all weights; appendix F sets weights below 1e-5 to zero (design=frank_wolfe_design).
@@ -45,6 +45,9 @@ def xy_oracle(
 ) -> Algorithm:
     """Verify the best item of a known theta_star with probability at least 1 - delta (fiez2019, appendix F).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does, and for a best item
+    that is not unique.
+
     Parameters
     ----------
     arms, items, theta_star, delta : (K, d), (M, d) and (d,) array_like, and float
@@ -52,7 +55,7 @@ def xy_oracle(
     sigma : float or (K,) array_like
         Standard deviation of the noise. With one per arm, design and least squares are weighted (weltz2023).
     growth, phases : float and {"every", "odd"}
-        As for `xy_static`; they apply to batches="draws".
+        As for `xy_static`; they apply to batches="draws", as does `rng`.
     batches : {"draws", "rounds"}
         With "draws", phase t draws ceil(growth^t) arms and all data count (fiez2019). With "rounds", phase t makes
         ceil(2 t psi log(4 t^2 M / delta) lambda_x) pulls of x, and only its data count (the code of weltz2023).
@@ -61,18 +64,7 @@ def xy_oracle(
     design : callable
         Function (arms, directions) -> `Design`, by default the papers' Frank-Wolfe without pruning.
     rng : numpy.random.Generator
-        Generator that draws the arms; batches="rounds" does not use it.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per phase.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the best item is not unique.
+        Generator that draws the arms.
 
     Examples
     --------

@@ -80,9 +80,11 @@ def xy_static(
 ) -> Algorithm:
     """Find the best item with probability at least 1 - delta, from one XY-design of all pairs (fiez2019, appendix F).
 
+    It yields pulls, returns a `Result` and raises errors as `rage` does.
+
     Parameters
     ----------
-    arms, items, delta, sigma : (K, d) and (M, d) array_like, float, and float or (K,) array_like
+    arms, items, delta, sigma : array_like, float, and float or (K,) array_like
         As for `rage`.
     growth : float
         Factor above 1; phase t draws ceil(growth^t) arms (gamma in fiez2019, appendix F).
@@ -93,22 +95,8 @@ def xy_static(
         pulls at d.
     design : callable
         Function (arms, directions) -> `Design`, called with `pairs(items)`; by default the papers' Frank-Wolfe.
-    floor : float
-        Share in [0, 1) of the draws that is spread evenly over all arms, so that a lack of fit can be detected.
-    rng : numpy.random.Generator
-        Generator that draws the arms.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the best item (int), and one `Round`
-        per phase.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid: a wrong shape, NaN, identical items, items outside the span of the arms, or a number
-        out of range.
+    floor, rng : float and numpy.random.Generator
+        Share of the draws that is spread evenly, as for `rage`, and generator that draws the arms.
 
     Examples
     --------

@@ -32,32 +32,15 @@ def uniform_estimator(
 ) -> Algorithm:
     """Estimate the variances from arms drawn uniformly; all pulls enter both regressions (weltz2023, Algorithm 3).
 
+    It yields pulls, returns a `Result` and raises errors as `head` does, without a history. The
+    budget must be at least the dimension of the phi's, and above that of the arms.
+
     Parameters
     ----------
     arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
         As for `head`.
     rng : numpy.random.Generator
         Generator that draws the arms.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`, from residuals
-        of the same rewards that theta_hat was fitted to.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the budget is below the dimension of the phi's or not above that of the arms.
-
-    Examples
-    --------
-    >>> from bandits_lib import LinearBandit, play
-    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
-    >>> rng = np.random.default_rng(1)
-    >>> rule = uniform_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
-    [0.5, 1.0, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     least = max(basis(features(arms)).shape[1], basis(arms).shape[1] + 1)
@@ -83,33 +66,15 @@ def separate_arm_estimator(
 ) -> Algorithm:
     """Estimate the variances from as few arms as identify them (weltz2023, Algorithm 4).
 
+    It yields pulls, returns a `Result` and raises errors as `head` does, without a history. The
+    budget must be at least two pulls for each chosen arm.
+
     Parameters
     ----------
     arms, budget, sigma_min, sigma_max : (K, d) array_like, int, float and float
         As for `head`.
-    criterion, subsets, candidates : str, int and int
+    criterion, subsets, candidates, rng : str, int, int and numpy.random.Generator
         Choice of the arms, as for `separate_arm_design`.
-    rng : numpy.random.Generator
-        Generator that draws the subsets.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the budget is below two pulls for each chosen arm.
-
-    Examples
-    --------
-    >>> from bandits_lib import LinearBandit, play
-    >>> problem = LinearBandit(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), theta=[1.0, 0.5], sigma=[0.5, 1.0, 1.2])
-    >>> rng = np.random.default_rng(1)
-    >>> rule = separate_arm_estimator(problem.arms, budget=3000, sigma_min=0.3, sigma_max=2.0, rng=rng)
-    >>> play(rule, problem, np.random.default_rng(0)).result.recommendation.sigma.round(1).tolist()
-    [0.5, 1.0, 1.2]
     """
     arms, (sigma_min, sigma_max) = check_arms(arms), check_bounds(sigma_min, sigma_max)
     design = separate_arm_design(arms, criterion=criterion, subsets=subsets, candidates=candidates, rng=rng)
@@ -150,11 +115,6 @@ def separate_arm_design(
     -------
     Design
         A design on phi: equal weights on r arms, value max_x phi_x'A^-1 phi_x, lower bound r.
-
-    Raises
-    ------
-    ValueError
-        If the arms are invalid, the criterion is unknown, or `subsets` or `candidates` is too small.
 
     Examples
     --------

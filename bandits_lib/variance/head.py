@@ -1,21 +1,17 @@
 """HEAD: heteroskedasticity estimation by adaptive designs (Weltz, Fiez, Volfovsky, Laber, Mason, Nassif, Jain 2023).
 
 Departures:
-- Exactly `budget` pulls are made, because `round_design` rounds both halves; the paper's ceil(lambda_x Gamma / 2) can
-  add up to more.
+- Exactly `budget` pulls are made; the paper's ceil(lambda_x Gamma / 2) can add up to more.
 - Line 13 returns Sigma alone; here the clipped standard deviations come with it. `share` may differ from one half.
 - Sigma need not be identified: design and regression use the span of the phi's (`variance.quadratic`).
 
-`burn_in` returns how many pulls HEAD must make before its variances can replace the true ones in H-RAGE (appendix D).
-H-RAGE needs sigma_x^2 <= 3/2 sigma_hat_x^2 for all arms, with probability 1 - delta / 2 (Lemma E.1). Appendix D.2
-bounds every |sigma_hat_x^2 - sigma_x^2| after Gamma pulls by A + B + C, L = log(12 |X| / delta), S = 1 + 6 epsilon:
+`burn_in` returns a Gamma for which, with probability 1 - delta / 2, sigma_x^2 <= 3/2 sigma_hat_x^2 for all arms, as
+Lemma E.1 needs. D.2 bounds every |sigma_hat_x^2 - sigma_x^2| by A + B + C, L = log(12 |X| / delta), S = 1 + 6 epsilon:
     A = 4 S d L sigma_max^2 / Gamma,    B = sigma_max^2 sqrt(128 S d^2 L / Gamma),
     C = 4 S sigma_max^2 sqrt(40 d^3 L (d log 6 + L)) / Gamma.
 Departures of `burn_in`:
-- All three terms contain L, because the bound must hold for all arms at once. C is doubled: its last display lacks a
-  factor of 2.
+- L is in all three terms, for all arms at once, and C is doubled: its last display lacks a factor of 2.
 - A + B + C <= sigma_min^2 / 2 suffices for clipped estimates; without clipping, sigma_min^2 / 3 would be needed.
-- The other branch of the maximum in B, 16 S d^2 L sigma_max^2 / Gamma, is larger only below 2 S d^2 L pulls.
 """
 
 from collections.abc import Callable
@@ -47,6 +43,9 @@ def head(
 ) -> Algorithm:
     """Estimate the variances of the arms by two G-designs, for means and for variances (weltz2023, Algorithm 1).
 
+    It yields pulls and raises errors as `gse` does. The recommendation is a `VarianceEstimate`. A Round is one of the
+    two stages; its `width` is the largest standard error if all noise has standard deviation sigma_max.
+
     Parameters
     ----------
     arms : (K, d) array_like
@@ -59,18 +58,6 @@ def head(
         Share in (0, 1) of the pulls that estimate theta, rounded down; the paper has one half.
     design : callable
         Function (vectors (K, n)) -> `Design`, called with the arms, then with their phi.
-
-    Yields
-    ------
-    (K,) int array
-        Pulls to make next; the reply is a `Sample`. The rule returns a `Result`: the `VarianceEstimate`, and one
-        `Round` per stage, whose `width` is the largest standard error if all noise has standard deviation sigma_max.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the budget leaves an arm of a design without a pull (the message gives the
-        smallest budget).
 
     Examples
     --------
@@ -118,33 +105,23 @@ def burn_in(form: str, *, K: int, d: int, sigma_min: float, sigma_max: float, de
         Formula, taken from appendix D.2 or the published code; see Notes.
     K, d : int
         Number and dimension of the arms.
-    sigma_min, sigma_max : float
-        Bounds on the standard deviations of the arms; kappa = (sigma_max / sigma_min)^2.
-    delta : float
-        Error probability allowed, in (0, 1).
+    sigma_min, sigma_max, delta : float
+        As for `h_rage`.
 
     Returns
     -------
     int
         Number of pulls.
 
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, or if the form is unknown.
-
     Notes
     -----
-    - "theory" solves kappa (A + B + C) = sigma_max^2 / 2, with corrected terms. It gives the fewest pulls of the three
-      forms with a general proof.
-    - "printed" is the second of two bounds in the appendix with 784 = 7^2 * 16: 4 * 784 (1 + 6 epsilon) kappa^2 d^2
-      log(12 K / delta). The first bound has log(12 / delta), for d - 1 > log(K) / log(1 / delta).
-    - "paper" has the constant at the end of the appendix: 4 * 2000 (1 + 6 epsilon) kappa^2 d^2 log(K / delta).
-    - "code" repeats the published code, 4 * 256 (1 + 6 epsilon) kappa^2 d^2 log(12 / delta), truncated to an integer:
-      the first bound with 256 instead of 784. It is proved for clipped estimates and up to 190, 174 and 167 arms in the
-      three experiments of the paper.
+    "theory" solves kappa (A + B + C) = sigma_max^2 / 2 (head of this module): the fewest pulls with a general proof.
+    The others are c (1 + 6 epsilon) kappa^2 d^2 times a logarithm, kappa = (sigma_max / sigma_min)^2, epsilon = 1 / 60:
 
-    Epsilon, the slack for rounding, is 1 / 60, as in the published code.
+    - "printed": c = 4 * 784 and log(12 K / delta), the second of two bounds in the appendix with 784 = 7^2 * 16.
+    - "paper": c = 4 * 2000 and log(K / delta), from the end of the appendix.
+    - "code": c = 4 * 256 and log(12 / delta), truncated to an integer, as published. It is proved for clipped estimates
+      and up to 190, 174 and 167 arms in the three experiments of the paper.
 
     Examples
     --------

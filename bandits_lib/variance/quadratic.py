@@ -1,8 +1,7 @@
 """Noise that is quadratic in the arm, sigma_x^2 = x'Sigma x = phi_x'vech(Sigma), and its regression (weltz2023).
 
 The regression uses the span of the phi's, of dimension `rank` <= M = d(d+1)/2, and returns the Sigma of smallest
-Frobenius norm; the published code adds the identity to a singular matrix. For any m, the n rewards y of an arm have
-    sum of (y - m)^2 = (squares - sums^2 / n) + n (sums / n - m)^2.
+Frobenius norm; the published code adds the identity to a singular matrix.
 """
 
 from typing import NamedTuple
@@ -82,7 +81,7 @@ def off_diagonal_lengths(d):
 
 
 def squared_residuals(means, sample):
-    """Return sums (K,) of (reward - mean)^2 over the pulls of each arm; means (K,) : the predicted rewards."""
+    """Return sums (K,) of (reward - mean)^2, which is squares - sums^2 / n + n (sums / n - mean)^2; means : (K,)."""
     n = np.maximum(sample.counts, 1)
     averages = sample.sums / n
     within = np.maximum(sample.squares - sample.sums * averages, 0.0)

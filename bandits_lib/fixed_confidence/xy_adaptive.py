@@ -9,8 +9,7 @@ rewards, so they are one batch. Departures and readings:
 
 A pull of x reduces y'A^-1y by (y'A^-1x)^2 / (1 + x'A^-1x). A few y give each arm a lower bound on the largest norm that
 its pull would leave. The norm is computed for the arm of the smallest bound, and the y of this norm raises all bounds,
-until the smallest bound is the norm itself. Norms never grow, so only the longest of many pairs are kept. If a pull may
-leave a dropped pair as the longest, the pulls since the last inversion are repeated with more pairs.
+until the smallest bound is the norm itself.
 """
 
 from math import log, sqrt
@@ -22,7 +21,7 @@ from bandits_lib.checks import check_option, check_problem, check_ridge
 from bandits_lib.design.cache import cached
 from bandits_lib.design.g_optimal import spanning_arms
 from bandits_lib.elimination import eliminated_by
-from bandits_lib.numerics.kernels import along_all, compiled, inlined, kernel, lowest, shrink, shrink_squares, times
+from bandits_lib.numerics.kernels import along_all, inlined, kernel, lowest, shrink, shrink_squares, times
 from bandits_lib.numerics.least_squares import LeastSquares, least_squares
 from bandits_lib.numerics.linear_algebra import (
     information,
@@ -39,28 +38,22 @@ from bandits_lib.protocol import BATCHES, DELTA, Algorithm, Result, Round, Row, 
 REFRESH = 1_000  # pulls between two fresh inversions, fewer at the beginning of a phase
 FEW = 2  # arms per dimension up to which their products are kept instead of the inverse
 MANY = 300_000  # items times arms above which their products are computed when they are needed
-ALL = 2_000  # pairs up to which all are kept
-LONG = 1 / 8  # pairs above this share of the largest squared norm are kept; the share is lowered if these are too few
-CLOSE = 1e-6  # relative margin by which what a pull leaves must exceed the norms that are not kept
+BATCH = 10**7  # pulls per request: seconds to minutes of computation; max_pulls can end a run between two requests
+LONGEST = 1e5  # largest length of arms for start="ridge"; rounding loses the identity beside longer arms
 
 
 @cached
 def pull_greedily(arms, items, counts, limits):
     """Pull until the value is below `target` or `most` times; return counts, largest squared norm, n, whether below."""
     identity, target, per_pull, most = limits  # identity : pulls that the identity counts as, or 0 without it
-    columns, n, below = transposed(arms), identity + int(counts.sum()), False
-    end, all_pairs = n + most, len(items) ** 2 <= 2 * ALL
+    columns, counts, n, below = transposed(arms), counts.copy(), identity + int(counts.sum()), False
+    end = n + most
     while True:
-        kept_above, exact = 0.0 if all_pairs else LONG, False
-        while not exact:
-            norms = norms_of(arms, items, counts, identity > 0, kept_above)
-            longest = float(norms.pairs.max())
-            if below or n == end:
-                return counts, longest, n, below
-            trial, until, dropped = counts.copy(), min(2 * n, n + REFRESH, end), kept_above * (1 + CLOSE) * longest
-            reached, met, exact = pull_until(norms, columns, trial, n, until, target * (1 - TIE), per_pull, dropped)
-            kept_above = kept_above / 16 if kept_above > 1e-4 else 0.0
-        counts, n, below = trial, reached, met
+        norms = norms_of(arms, items, counts, identity > 0)
+        if below or n == end:
+            return counts, float(norms.tops.max()), n, below
+        until = min(2 * n, n + REFRESH, end)
+        n, below = pull_until(norms, columns, counts, n, until, target * (1 - TIE), per_pull)
 
 
 class Norms(NamedTuple):
@@ -68,10 +61,8 @@ class Norms(NamedTuple):
 
     inverse: np.ndarray  # (r, r), A^-1
     gram: np.ndarray  # (K, K), x'A^-1x of all arms, kept in place of A^-1; (0, 0) if there are many
-    pairs: np.ndarray  # (p,), y'A^-1y of the kept pairs, y the difference of items i < j, row by row
-    second: np.ndarray  # (p,), j of each pair
-    ends: np.ndarray  # (m - 1,), number of pairs up to the end of each row i
-    tops: np.ndarray  # (m - 1,), the largest of each row, 0 if none is kept
+    pairs: np.ndarray  # (m, m), y'A^-1y of the difference y of items i < j; entries up to the diagonal are not used
+    tops: np.ndarray  # (m - 1,), the largest of each row of pairs
     arms: np.ndarray  # (K,), x'A^-1x
     across: np.ndarray  # (m, K), z'A^-1x of all items z and arms x; (0, 0) if there are many
     items: np.ndarray  # (r, m)
@@ -84,19 +75,17 @@ class Norms(NamedTuple):
     exact: np.ndarray  # (K,), scratch: whether `after` is the norm itself
 
 
-def norms_of(arms, items, counts, ridge, kept_above):
-    """Compute `Norms` from counts (K,) and, with a ridge, the identity; keep pairs above a share of the largest."""
+def norms_of(arms, items, counts, ridge):
+    """Compute `Norms` from counts (K,) and, with a ridge, the identity."""
     root = inverse_triangle(upper_factor(ridge * np.eye(arms.shape[1]) + information(arms, counts.astype(float)))[0])
     white_items, white_arms = product(items, root), product(arms, root)
     (m, r), K, white_columns = items.shape, len(arms), transposed(white_arms)
-    few_arms = K <= FEW * r
-    pairs, second, ends, tops = distances(white_items, kept_above)
+    few_arms, pairs, tops = K <= FEW * r, np.empty((m, m)), np.empty(m - 1)
+    square_distances(transposed(white_items), pairs, tops)
     return Norms(
         inverse=product(root, transposed(root)),
         gram=product(white_arms, white_columns) if few_arms else np.empty((0, 0)),
         pairs=pairs,
-        second=second,
-        ends=ends,
         tops=tops,
         arms=squares(white_arms),
         across=product(white_items, white_columns) if m * K <= MANY or few_arms else np.empty((0, 0)),
@@ -111,57 +100,32 @@ def norms_of(arms, items, counts, ridge, kept_above):
     )
 
 
-@compiled
-def distances(points, kept_above):
-    """Return `pairs` of points (m, r), squares above this share of the largest, and `second`, `ends`, `tops`."""
-    m, columns, n, top = len(points), transposed(points), 0, 0.0
-    row, pairs, second = np.empty(m), np.empty(m * (m - 1) // 2), np.empty(m * (m - 1) // 2, np.int64)
-    ends, tops = np.empty(m - 1, np.int64), np.zeros(m - 1)
-    if kept_above > 0:
-        for i in range(m - 1):
-            from_one(columns, i, row)
-            tops[i] = highest(row[i + 1 :])
-        top = highest(tops)
-    for i in range(m - 1):
-        if tops[i] > kept_above * top or kept_above == 0.0:
-            from_one(columns, i, row)
-            tops[i] = 0.0
-            for j in range(i + 1, m):
-                if row[j] > kept_above * top or kept_above == 0.0:
-                    pairs[n], second[n] = row[j], j
-                    tops[i] = max(tops[i], row[j])
-                    n += 1
-        else:
-            tops[i] = 0.0
-        ends[i] = n
-    return pairs[:n].copy(), second[:n].copy(), ends, tops
+@kernel
+def square_distances(columns, pairs, tops):
+    """Write squared distances of points i < j into `pairs` (m, m), and the largest of each row into `tops` (m - 1,)."""
+    for i in range(tops.shape[0]):
+        row = pairs[i, i + 1 :]
+        for j in range(row.shape[0]):
+            row[j] = 0.0
+        for c in range(columns.shape[0]):
+            own, others = columns[c, i], columns[c, i + 1 :]
+            for j in range(row.shape[0]):
+                row[j] += (own - others[j]) ** 2
+        tops[i] = highest(row)
 
 
 @kernel
-def from_one(columns, i, row):
-    """Write squared distances of point i from all later ones into `row` (m,); columns : (r, m), the points."""
-    for j in range(i + 1, row.shape[0]):
-        row[j] = 0.0
-    for c in range(columns.shape[0]):
-        own = columns[c, i]
-        for j in range(i + 1, row.shape[0]):
-            row[j] += (own - columns[c, j]) ** 2
-
-
-@kernel
-def pull_until(norms, columns, counts, n, until, target, per_pull, dropped):
-    """Pull greedily; return n, whether the value is below `target`, and False if a dropped pair may be the longest."""
+def pull_until(norms, columns, counts, n, until, target, per_pull):
+    """Pull greedily; return n and whether the value is below `target`."""
     while n < until:
         arm = least_worst(norms, columns)
-        if norms.after[lowest(norms.after)] <= dropped:
-            return n, False, False
         counts[arm] += 1
         n += 1
         add_pull(norms, columns, arm)
         top = highest(norms.tops)
         if (top / n if per_pull else top) < target:
-            return n, True, True
-    return n, False, True
+            return n, True
+    return n, False
 
 
 @inlined
@@ -195,12 +159,12 @@ def raise_after(norms, columns, arm):
     norms.exact[arm], top, square, first, second = 1.0, after[arm], 0.0, -1, -1
     for i in range(norms.tops.shape[0]):
         if norms.tops[i] > top:
-            for n in range(norms.ends[i - 1] if i > 0 else 0, norms.ends[i]):
-                if pairs[n] > top:
-                    along = column[i] - column[norms.second[n]]
-                    reduced = pairs[n] - along * along * share[arm]
+            for j in range(i + 1, column.shape[0]):
+                if pairs[i, j] > top:
+                    along = column[i] - column[j]
+                    reduced = pairs[i, j] - along * along * share[arm]
                     if reduced > top:
-                        top, first, second, square = reduced, i, norms.second[n], pairs[n]
+                        top, first, second, square = reduced, i, j, pairs[i, j]
     if first < 0:
         return
     along_pair(norms, columns, first, second)
@@ -244,10 +208,10 @@ def worst_pair(norms):
     floor = top - TIE * max(1e-300, abs(top))
     while norms.tops[i] < floor:
         i += 1
-    n = norms.ends[i - 1] if i > 0 else 0
-    while pairs[n] < floor:
-        n += 1
-    return i, norms.second[n], pairs[n]
+    j = i + 1
+    while pairs[i, j] < floor:
+        j += 1
+    return i, j, pairs[i, j]
 
 
 @inlined
@@ -269,31 +233,18 @@ def add_pull(norms, columns, arm):
             scaled = column[m] / gain
             for k in range(along.shape[0]):
                 across[m, k] -= scaled * along[k]
-    shrink_pairs(norms.pairs, norms.second, norms.ends, norms.tops, column, gain)
+    shrink_pairs(norms.pairs, norms.tops, column, gain)
 
 
 @kernel
-def shrink_pairs(pairs, second, ends, tops, column, gain):
-    """Update the squared norms, row by row, for a pull of x; column : (m,), z'A^-1x of all items z."""
-    start = 0
+def shrink_pairs(pairs, tops, column, gain):
+    """Update the squared norms for a pull of x; column : (m,), z'A^-1x of all items z."""
     for i in range(tops.shape[0]):
-        if ends[i] > start:
-            row = pairs[start : ends[i]]
-            shrink_row(row, column[i], column, second[start : ends[i]], gain)
-            tops[i] = highest(row)
-        start = ends[i]
-
-
-@kernel
-def shrink_row(row, own, column, second, gain):
-    """Subtract (own - other)^2 / gain from a row of squared norms; `second` : (n,), the other's place in `column`."""
-    for n in range(row.shape[0]):
-        along = own - column[second[n]]
-        row[n] -= along * along / gain
-
-
-BATCH = 10**7  # pulls per request: seconds to minutes of computation; max_pulls can end a run between two requests
-LONGEST = 1e5  # largest length of arms for start="ridge"; rounding loses the identity beside longer arms
+        row, own, others = pairs[i, i + 1 :], column[i], column[i + 1 :]
+        for j in range(row.shape[0]):
+            along = own - others[j]
+            row[j] -= along * along / gain
+        tops[i] = highest(row)
 
 
 @rule(

@@ -154,7 +154,7 @@ def test_a_long_phase_is_asked_for_in_batches_to_the_same_end(monkeypatch):
 
 @pytest.mark.parametrize("given", [{}, CODE], ids=["text", "code"])
 @pytest.mark.parametrize("problem", [instances.many_arms(70, np.random.default_rng(3), "sd.09"), PROBLEMS["benchmark"]])
-def test_pairs_that_are_not_kept_and_products_that_are_not_stored_change_no_pull(monkeypatch, problem, given):
+def test_products_that_are_not_stored_change_no_pull(monkeypatch, problem, given):
     def counts(**limits):
         cache_clear()
         for name, value in limits.items():
@@ -162,17 +162,9 @@ def test_pairs_that_are_not_kept_and_products_that_are_not_stored_change_no_pull
         run = play(xy_adaptive(problem.arms, delta=0.05, **given), problem, np.random.default_rng(0))
         return [phase.counts.tolist() for phase in run.result.history]
 
-    whole, kept, pull_until = counts(ALL=10**9, MANY=10**9), {}, RULE.pull_until
-
-    def watched(norms, *given):
-        answer = pull_until(norms, *given)
-        kept.setdefault(answer[2], []).append(len(norms.pairs))
-        return answer
-
-    monkeypatch.setattr(RULE, "pull_until", watched)
-    assert counts(ALL=0, MANY=0, LONG=0.5) == whole
-    assert min(kept[True]) < len(problem.items) * (len(problem.items) - 1) // 2
-    assert kept[False], "no pull was made again"
+    whole = counts(MANY=10**9)
+    assert counts(MANY=0) == whole
+    assert counts(MANY=0, FEW=0) == whole
 
 
 def test_remembered_phases_change_nothing(monkeypatch):

@@ -6,11 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bandits_lab import Lab
 from bandits_lib import LinearBandit, complexity, instances, play
 from bandits_lib.design import frank_wolfe_design, xy_design
 from bandits_lib.fixed_confidence import lazy_track_and_stop
-from bandits_lib.protocol import total
 
 EASY = LinearBandit(instances.sphere(25, np.random.default_rng(1), d=3).arms, theta=[2.0, 1.0, 0.0])
 
@@ -88,27 +86,6 @@ def test_the_statistic_exceeds_the_threshold_at_the_stop_alone():
     assert all(look.statistic <= look.threshold for look in before) and last.statistic > last.threshold
 
 
-def test_the_last_look_is_there_once():
-    """Also where the stop and a look fall together, as they always do with a look at every pull."""
-    for seed in range(20):
-        history = play(lazy_track_and_stop(EASY.arms, delta=0.05), EASY, np.random.default_rng(seed), trace=1).trace
-        assert [look.pulls for look in history] == list(range(3, history[-1].pulls + 1))
-
-
-def test_after_the_last_of_the_times_given_the_allocation_stays():
-    rules = [lazy_track_and_stop(EASY.arms, delta=1e-6, update=update) for update in ("doubling", [4, 8], (8, 4))]
-    doubling, *twice = (play(rule, EASY, np.random.default_rng(0)).counts for rule in rules)
-    assert (twice[0] == twice[1]).all() and (twice[0] != doubling).any() and twice[0].sum() > 16
-
-
-def test_only_random_first_arms_need_and_use_the_rng():
-    with pytest.raises(ValueError, match="rng must be given when initial='random'"):
-        next(lazy_track_and_stop(EASY.arms, delta=0.05, initial="random"))
-    rule = partial(lazy_track_and_stop, EASY.arms, delta=0.05, initial="random")
-    first = [next(rule(rng=np.random.default_rng(seed))).nonzero()[0].tolist() for seed in range(5)]
-    assert len(set(map(tuple, first))) > 1
-
-
 def test_an_estimate_without_a_unique_best_item_leaves_the_allocation_as_it_was():
     problem = LinearBandit(np.eye(2), theta=[1.0, 0.0], sigma=0.0)
     problem.means[:] = 0.0  # nothing but ties
@@ -117,21 +94,6 @@ def test_an_estimate_without_a_unique_best_item_leaves_the_allocation_as_it_was(
 
 
 # ---- a person in the place of the simulator
-
-
-def test_a_lab_reopened_from_its_log_every_50_pulls_ends_where_the_simulation_ends(tmp_path):
-    problem = instances.benchmark(3, angle=0.3)
-    played = play(lazy_track_and_stop(problem.arms, delta=0.05), problem, np.random.default_rng(5))
-    lab, rng, told = Lab(lazy_track_and_stop(problem.arms, delta=0.05)), np.random.default_rng(5), 0
-    while (wanted := lab.ask()) is not None:
-        lab.tell(problem.pull(wanted, rng))
-        told += wanted.sum()
-        if told % 50 == 0:
-            lab.save(tmp_path / "log.csv")
-            lab = Lab(lazy_track_and_stop(problem.arms, delta=0.05), tmp_path / "log.csv")
-    assert told == played.counts.sum() > 150
-    assert lab.result.recommendation == played.result.recommendation
-    assert total(lab.log).counts.tolist() == played.counts.tolist()
 
 
 # ---- where Frank-Wolfe begins

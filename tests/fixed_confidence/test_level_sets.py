@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandits_lab import Lab
 from bandits_lib import LinearBandit, instances, monte_carlo, play
-from bandits_lib.design import weighted_design
 from bandits_lib.fixed_confidence import h_rage, rage_halving
-from bandits_lib.protocol import unroll
 from bandits_lib.simulate.monte_carlo import correct_level
 
 TESTING = instances.multivariate_testing()
@@ -50,34 +47,6 @@ def test_items_leave_when_they_are_decided_and_stay_when_they_are_not(rule):
             np.testing.assert_array_equal(after.active, undecided)
             assert distance[after.active].max() <= 2 * 2.0**-before.index
         assert all(0 < r.width <= 2.0**-r.index for r in phases)
-
-
-def test_the_printed_set_update_removes_nothing():
-    """Alg. 2, line 20: sets that only grow leave an empty difference G_l minus G_(l+1); the corrected one ends."""
-    run = play(on_sphere(level_rage), SPHERE, np.random.default_rng(0))
-    decided = [set(range(40)) - set(r.active) for r in run.result.history]
-    assert all(before - after == set() for before, after in zip(decided, decided[1:], strict=False))
-    assert len(decided[-1]) > len(decided[0]) == 0 and run.stopped
-
-
-def test_designs_are_for_the_items_themselves():
-    run = play(on_sphere(level_rage), SPHERE, np.random.default_rng(0))
-    value = weighted_design(SPHERE.arms, SPHERE.items, 1.0).value
-    assert run.result.history[0].design_value == pytest.approx(value, rel=1e-9)
-    weights = run.result.history[0].counts / run.result.history[0].counts.sum()
-    np.testing.assert_allclose(weights, weighted_design(SPHERE.arms, SPHERE.items, 1.0).weights, atol=0.01)
-
-
-@both
-def test_play_equals_unrolled_equals_lab(rule):
-    played = play(on_sphere(rule), SPHERE, np.random.default_rng(1))
-    opened = play(unroll(on_sphere(rule)), SPHERE, np.random.default_rng(1))
-    lab, rng = Lab(on_sphere(rule)), np.random.default_rng(1)
-    while (wanted := lab.ask()) is not None:
-        lab.tell(SPHERE.pull(wanted, rng))
-    for other in (opened.result, lab.result):
-        assert (played.result.recommendation == other.recommendation).all()
-        assert [r.width for r in played.result.history] == [r.width for r in other.history]
 
 
 def test_one_item_is_a_question_too():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bandits_lib.fixed_confidence.lingape import distances, learn, measure, toward
+from bandits_lib.fixed_confidence.lingape import distances, learn, measure
 from bandits_lib.numerics.kernels import record
 from bandits_lib.protocol import Sample
 
@@ -26,24 +26,6 @@ def told(arms, items, order, leader, ridge=0.5):
         if state.status.pulls % 1_000 == 0:  # afresh, from the leader of that moment
             measure(state.fit, leader)
     return state, sums
-
-
-@pytest.mark.parametrize("pulls", [400, 1_500])
-def test_all_that_is_kept_is_what_an_inversion_gives(pulls):
-    rng = np.random.default_rng(1)
-    arms, items = rng.standard_normal((7, 4)), rng.standard_normal((5, 4))
-    state, sums = told(arms, items, rng.integers(0, 7, pulls), leader=2)
-    fit, counts = state.fit, state.counts
-    information = 0.5 * np.eye(4) + (arms.T * counts) @ arms
-    inverse, y = np.linalg.inv(information), items - items[2]
-    assert counts.sum() == state.status.pulls == 7 + pulls
-    np.testing.assert_allclose(fit.values, items @ inverse @ arms.T @ sums, atol=1e-10)
-    np.testing.assert_allclose(fit.apart, np.einsum("md,de,me->m", y, inverse, y), atol=1e-12)
-    np.testing.assert_allclose(fit.norms, np.einsum("kd,de,ke->k", arms, inverse, arms), atol=1e-12)
-    assert fit.logdet[0] == pytest.approx(np.linalg.slogdet(2 * information)[1])
-    gains = np.empty(7)
-    toward(fit, 0, 3, gains)
-    np.testing.assert_allclose(gains, arms @ inverse @ (items[0] - items[3]), atol=1e-12)
 
 
 def test_a_distance_far_below_the_norms_keeps_its_digits():

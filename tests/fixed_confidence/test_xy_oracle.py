@@ -50,18 +50,6 @@ def test_widths_are_those_of_weighted_least_squares_on_the_round_alone():
     assert last.width == pytest.approx(sqrt(2 * log(2 * last.index**2 * 6 / 0.05) * max(norms)), rel=1e-6)
 
 
-def test_the_homoskedastic_oracle_is_told_the_largest_noise_and_needs_more():
-    own, largest = (
-        np.mean([play(rounds(NOISY, sigma=s), NOISY, np.random.default_rng(i)).counts.sum() for i in range(30)])
-        for s in (NOISY.sigma, NOISY.sigma.max())
-    )
-    value = {s: oracle_design(NOISY.arms, theta=NOISY.theta, sigma=s).value for s in (NOISY.sigma.max(),)}
-    assert (
-        own < largest
-        and value[NOISY.sigma.max()] > oracle_design(NOISY.arms, theta=NOISY.theta, sigma=NOISY.sigma).value
-    )
-
-
 @pytest.mark.parametrize("batches", ["rounds", "draws"])
 def test_one_that_stops_when_it_is_right_stops_no_later_and_is_never_wrong(batches):
     for seed in range(20):

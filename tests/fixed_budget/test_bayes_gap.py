@@ -95,12 +95,6 @@ def test_the_posterior_is_still_exact_after_thousands_of_pulls():
     assert run.result.recommendation == slow.result.recommendation
 
 
-def test_exactly_the_budget_is_pulled_and_every_arm_once_at_least():
-    for budget in (20, 21, 77):
-        run = play(bayes_gap(SPHERE.arms, budget=budget, sigma=SPHERE.sigma), SPHERE, np.random.default_rng(0))
-        assert run.counts.sum() == budget and run.counts.min() >= 1
-
-
 def test_a_covariance_matrix_is_a_kernel():
     by_name, by_matrix = (
         play(bayes_gap(SPHERE.arms, budget=100, sigma=SPHERE.sigma, kernel=kernel), SPHERE, np.random.default_rng(0))
@@ -154,20 +148,3 @@ def test_equal_eigenvalues_need_a_draw():
     problem = instances.static(0.5, K=4, sigma2=1.0)
     played = [play(rule, problem, np.random.default_rng(1)) for rule in runs]
     np.testing.assert_array_equal(played[0].counts, played[1].counts)
-
-
-def test_the_published_errors_cost_accuracy_on_the_adaptive_instance():
-    """With variances in place of deviations the rule hardly explores: azizi2022's remark on BayesGap-Lin."""
-    correct = {}
-    for formula in ("paper", "code"):
-        runs = (
-            play(
-                bayes_gap(ADAPTIVE.arms, budget=120, sigma=np.sqrt(10), formula=formula),
-                ADAPTIVE,
-                np.random.default_rng(r),
-            )
-            for r in range(400)
-        )
-        correct[formula] = np.mean([run.result.recommendation == 0 for run in runs])
-    margin = 4 * np.sqrt(sum(p * (1 - p) for p in correct.values()) / 400)
-    assert correct["paper"] - correct["code"] > margin

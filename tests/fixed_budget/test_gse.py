@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import fwg_design
 from bandits_lib.fixed_budget import gse
 from bandits_lib.fixed_budget.gse import stages_needed
 from bandits_lib.fixed_budget.stages import EXPLORERS, by_design
-from bandits_lib.numerics.ties import top
 
 RNG = np.random.default_rng
 
@@ -33,20 +31,12 @@ def sequential_halving(means, budget, problem, rng):
 
 
 @pytest.mark.parametrize("design", EXPLORERS)
-@pytest.mark.parametrize(("K", "budget"), [(2, 10), (8, 3 * 8 * 4), (16, 4 * 16)])
+@pytest.mark.parametrize(("K", "budget"), [(2, 10), (6, 54), (8, 3 * 8 * 4), (16, 4 * 16)])
 def test_on_the_canonical_basis_it_is_sequential_halving(K, budget, design):
     problem = LinearBandit(np.eye(K), theta=np.linspace(1, 0.5, K))
     for seed in range(40):
         item, counts = sequential_halving(problem.means, budget, problem, RNG(seed))
         run = play(gse(np.eye(K), budget=budget, design=design, rng=RNG(0)), problem, RNG(seed))
-        assert run.result.recommendation == item and (run.counts == counts).all()
-
-
-def test_sequential_halving_with_arms_left_over_agrees_too():
-    problem = LinearBandit(np.eye(6), theta=np.linspace(1, 0, 6))  # 6 -> 3 -> 2 -> 1 in three stages of 18 pulls
-    for seed in range(40):
-        item, counts = sequential_halving(problem.means, 54, problem, RNG(seed))
-        run = play(gse(np.eye(6), budget=54), problem, RNG(seed))
         assert run.result.recommendation == item and (run.counts == counts).all()
 
 
@@ -100,23 +90,6 @@ def test_stages_are_counted_with_whole_numbers():
     assert [stages_needed(K, 2) for K in (1, 2, 3, 4, 5, 8, 9, 1024, 1025)] == [0, 1, 2, 2, 3, 3, 4, 10, 11]
 
 
-def test_taking_every_share_up_passes_the_budget():
-    problem = instances.sphere(16, RNG(0), d=4)
-    spent = {
-        rounding: play(gse(problem.arms, budget=202, design="wynn", rounding=rounding), problem, RNG(0)).counts.sum()
-        for rounding in ("regret", "ceil")
-    }
-    assert spent["regret"] == 200 and 202 < spent["ceil"] <= 200 + 16 + 8 + 4 + 2
-
-
-def test_keeping_the_floor_of_11_arms_leaves_a_quarter_of_the_budget():
-    problem = LinearBandit(np.eye(11), theta=np.eye(11)[0])
-    runs = {keep: play(gse(problem.arms, budget=220, keep=keep), problem, RNG(0)) for keep in ("ceil", "floor")}
-    assert runs["ceil"].counts.sum() == 220 and runs["floor"].counts.sum() == 165
-    assert [len(r.active) for r in runs["ceil"].result.history] == [11, 6, 3, 2]
-    assert [len(r.active) for r in runs["floor"].result.history] == [11, 5, 2]
-
-
 def test_the_remainder_goes_to_the_last_stages():
     problem = LinearBandit(np.eye(8), theta=np.eye(8)[0])
     for remainder, spent in (("drop", [33, 33, 33]), ("last", [33, 34, 34])):
@@ -135,61 +108,10 @@ def errors(make, problem, runs):
     return sum(play(make(), problem, RNG(seed)).result.recommendation != problem.best_item for seed in range(runs))
 
 
-@pytest.mark.parametrize(("told", "agrees"), [(1.0, True), (3.0, False)], ids=["sigma", "three times sigma"])
-def test_two_arms_err_as_often_as_the_normal_law_says(told, agrees):
-    """Means differ by .4, 20 pulls each: the error is Phi(-.4 / (sigma sqrt(2 / 20))); another sigma must not fit."""
-    problem, runs = LinearBandit(np.eye(2), theta=[0.4, 0.0], sigma=1.0), 3_000
-    expected = norm.cdf(-0.4 / (told * np.sqrt(2 / 20)))
-    rate = errors(lambda: gse(problem.arms, budget=40), problem, runs) / runs
-    assert (abs(rate - expected) < 4 * np.sqrt(expected * (1 - expected) / runs)) == agrees
-
-
 def test_the_width_is_the_standard_deviation_of_the_widest_difference():
     problem = LinearBandit(np.eye(2), theta=[1.0, 0.0], sigma=3.0)
     (round,) = play(gse(problem.arms, budget=40, sigma=3.0), problem, RNG(0)).result.history
     assert round.width == pytest.approx(3 * np.sqrt(2 / 20))
-    estimates = np.array(
-        [
-            play(gse(problem.arms, budget=40, sigma=3.0), problem, RNG(s)).result.history[0].theta_hat
-            for s in range(2_000)
-        ]
-    )
-    sd = (estimates[:, 0] - estimates[:, 1]).std(ddof=1)
-    assert abs(sd - round.width) < 4 * round.width / np.sqrt(2 * 2_000)
-
-
-def test_the_estimate_is_least_squares_on_the_stage_alone():
-    problem, rng = instances.sphere(12, RNG(0), d=4), RNG(5)
-    algorithm, sample = gse(problem.arms, budget=200, design="wynn"), None
-    told = []
-    try:
-        while True:
-            sample = problem.pull(algorithm.send(sample), rng)
-            told.append(sample)
-    except StopIteration as stop:
-        history = stop.value.history
-    for round, sample in zip(history, told, strict=True):
-        rows = np.repeat(problem.arms, sample.counts, axis=0)
-        means = np.repeat(sample.sums / np.maximum(sample.counts, 1), sample.counts)
-        theta = np.linalg.lstsq(rows, means, rcond=None)[0]
-        np.testing.assert_allclose(round.theta_hat, theta, atol=1e-8)
-        assert (round.counts == sample.counts).all() and set(np.flatnonzero(sample.counts)) <= set(round.active)
-
-
-def test_a_change_of_basis_changes_nothing():
-    problem, mix = instances.sphere(16, RNG(0), d=5), RNG(1).standard_normal((5, 5))
-    turned = LinearBandit(problem.arms @ mix, theta=np.linalg.solve(mix, problem.theta))
-    for seed in range(20):
-        one = play(gse(problem.arms, budget=160, design="wynn"), problem, RNG(seed))
-        other = play(gse(turned.arms, budget=160, design="wynn"), turned, RNG(seed))
-        assert one.result.recommendation == other.result.recommendation and (one.counts == other.counts).all()
-
-
-def test_the_first_three_axes_do_not_see_an_arm_on_the_fourth():
-    arms = np.diag([4.0, 3.0, 2.0, 1.0])
-    problem = LinearBandit(arms, theta=[0.25, 0.4, 0.6, 5.0], sigma=0.1)
-    assert errors(lambda: gse(arms, budget=60, sigma=0.1), problem, 50) == 0
-    assert errors(lambda: gse(arms, budget=60, sigma=0.1, projection="first3"), problem, 50) == 50
 
 
 def test_arms_that_became_one_point_are_ranked_by_a_coin():
@@ -205,14 +127,6 @@ def test_arms_that_became_one_point_are_ranked_by_a_coin():
     assert all(apart) and len(coin) > 200
     assert abs(np.mean(coin) - 0.5) < 4 * 0.5 / np.sqrt(len(coin))
     assert errors(lambda: gse(problem.arms, **options | {"projection": "first3"}), problem, 50) == 0
-
-
-def test_arms_that_span_the_space_are_not_projected():
-    problem = instances.sphere(16, RNG(0), d=4)  # 16, 8 and 4 arms of R^4 before the two of the last stage
-    for seed in range(20):
-        text = play(gse(problem.arms, budget=160), problem, RNG(seed))
-        code = play(gse(problem.arms, budget=160, projection="cumulative", rng=RNG(0)), problem, RNG(seed))
-        assert text.result.recommendation == code.result.recommendation and (text.counts == code.counts).all()
 
 
 def test_the_logistic_model_ranks_by_the_logistic_fit():
@@ -250,8 +164,3 @@ def first_ones(arms, n, rng):
     """Five pulls of each of the first arms, the rest anywhere."""
     first = 5 * (np.arange(len(arms)) < 5)
     return first + rng.multinomial(n - first.sum(), np.full(len(arms), 1 / len(arms)))
-
-
-def test_top_breaks_ties_as_argmax_does():
-    assert (top(np.array([1.0, 3.0, 2.0, 3.0 * (1 + 1e-12), 2.0]), 3) == [1, 2, 3]).all()
-    assert (top(np.array([-1.0, -1.0, -1.0]), 2) == [0, 1]).all()

@@ -62,15 +62,3 @@ def test_default_alpha_is_that_of_the_paper_in_units_of_sigma():
 def test_most_pulled_breaks_ties_by_value_then_by_index():
     assert most_pulled(np.array([3, 5, 5, 5]), np.array([9.0, 0.1, 0.2, 0.2])) == 2
     assert most_pulled(np.array([5, 5]), np.array([0.3, 0.3])) == 0
-
-
-def test_a_shared_regression_finds_what_a_disjoint_one_cannot():
-    """60 arms in the plane and 120 pulls: one regression has 60 pulls a dimension, disjoint ones have 2 an arm."""
-    problem = instances.many_arms(60, np.random.default_rng(0), "code", sigma=1.0)
-    rates = []
-    for mode in ("shared", "disjoint"):
-        runs = [
-            play(linucb(problem.arms, budget=120, mode=mode), problem, np.random.default_rng(s)) for s in range(200)
-        ]
-        rates.append(np.mean([run.result.recommendation == problem.best_item for run in runs]))
-    assert rates[0] - rates[1] > 4 * np.sqrt(0.5 / 200)

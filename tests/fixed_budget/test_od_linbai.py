@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from bandits_lib import LinearBandit, instances, play
 from bandits_lib.design import g_design, wolfe_atwood_design, wynn_design
@@ -57,15 +56,6 @@ def test_the_smallest_budget_that_runs_is_named():
     with pytest.raises(ValueError, match=f"at least {least} here .OD-LinBAI sets .*got {least - 1}: raise it"):
         next(od_linbai(arms, budget=least - 1))
     assert next(od_linbai(arms, budget=least)).sum() <= least
-
-
-@pytest.mark.parametrize(("factor", "agrees"), [(1.0, True), (1.3, False)], ids=["its gap", "a larger gap"])
-def test_two_arms_err_as_often_as_the_normal_law_says(factor, agrees):
-    """d = 2, one phase, m = 40 pulls, 20 on each: the error is Phi(-Delta / sqrt(2 / 20))."""
-    problem, runs = LinearBandit(np.eye(2), theta=[0.4, 0.0]), 3_000
-    wrong = sum(play(od_linbai(np.eye(2), budget=42), problem, RNG(s)).result.recommendation for s in range(runs))
-    expected = norm.cdf(-0.4 * factor / np.sqrt(2 / 20))
-    assert (abs(wrong / runs - expected) < 4 * np.sqrt(expected * (1 - expected) / runs)) == agrees
 
 
 def test_a_dense_design_passes_the_budget_by_its_surplus_of_atoms():

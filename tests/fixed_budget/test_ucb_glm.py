@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandits_lab import Lab
-from bandits_lib import LinearBandit, instances, play
+from bandits_lib import instances
 from bandits_lib.fixed_budget import ucb_glm
 from bandits_lib.numerics.ties import argmax
 from bandits_lib.plain.logistic import logistic_regression
@@ -59,15 +59,3 @@ def test_rewards_that_are_not_0_or_1_are_refused():
     arm = int(np.argmax(lab.ask()))
     with pytest.raises(ValueError, match="rewards must be 0 or 1"):
         lab.tell(Sample(one_pull(arm, 2), 0.5 * one_pull(arm, 2), 0.25 * one_pull(arm, 2)))
-
-
-def test_it_finds_a_clear_best_arm():
-    problem = LinearBandit(np.eye(4), theta=[2.0, 0.0, 0.0, 0.0], link="logistic")
-    right = [
-        play(
-            ucb_glm(problem.arms, budget=400, theta_bound=0.5), problem, np.random.default_rng(s)
-        ).result.recommendation
-        == 0
-        for s in range(50)
-    ]
-    assert np.mean(right) > 0.9

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 from test_rules import ARMS, IDENTIFIED, MAKE, SIGMA, WIDE, each, estimate
 
 from bandits_lib import LinearBandit, Sample
@@ -98,46 +97,6 @@ def test_uniform_is_unbiased_but_for_the_fitted_dimensions():
 
 
 # --- rewards in sums are rewards
-
-
-def raw_play(algorithm, problem, rng):
-    """`play`, but with every single reward drawn and then aggregated."""
-    reply = None
-    while True:
-        try:
-            counts = algorithm.send(reply)
-        except StopIteration as stop:
-            return stop.value.recommendation
-        pulled = np.repeat(np.arange(len(counts)), counts)
-        rewards = problem.means[pulled] + problem.sigma[pulled] * rng.standard_normal(len(pulled))
-        reply = Sample.of(pulled, rewards, len(counts))
-
-
-def worst_error(problem, found):
-    return np.abs(found.sigma**2 - problem.sigma**2).max()
-
-
-@each
-def test_simulated_sums_of_squares_follow_the_law_of_raw_rewards(make):
-    rngs = [np.random.default_rng(s) for s in range(600)]
-    raw = [worst_error(IDENTIFIED, raw_play(make(ARMS, 60, np.random.default_rng(0)), IDENTIFIED, g)) for g in rngs]
-    quick = [worst_error(IDENTIFIED, estimate(make, IDENTIFIED, 60, s).result.recommendation) for s in range(600)]
-    assert stats.ks_2samp(raw, quick).pvalue > 1e-3
-
-
-def test_that_comparison_would_notice_a_degree_of_freedom():
-    class OneTooMany(LinearBandit):
-        def pull(self, counts, rng):
-            sample = super().pull(counts, rng)
-            extra = self.sigma**2 * rng.chisquare(1, len(counts)) * (counts > 0)
-            return sample._replace(squares=sample.squares + extra)
-
-    wrong = OneTooMany(ARMS, theta=IDENTIFIED.theta, sigma=IDENTIFIED.sigma)
-    right, off = (
-        [worst_error(IDENTIFIED, estimate(MAKE["head"], p, 24, s).result.recommendation) for s in range(600)]
-        for p in (IDENTIFIED, wrong)
-    )
-    assert stats.ks_2samp(right, off).pvalue < 1e-3
 
 
 # --- where Sigma is not identified

@@ -84,28 +84,6 @@ def test_only_edits_of_hashed_files_need_another_folder(copy, tmp_path, file, co
     assert (where(copy, NUMBA_CACHE_DIR=str(tmp_path)) != before) == counts
 
 
-PULLS = """
-import numpy as np
-from bandits_lib import instances, play
-from bandits_lib.fixed_confidence import lingape
-problem = instances.benchmark(2)
-rule = lingape(problem.arms, delta=0.1, theta_bound=1.0, rule="greedy")  # the fewest kernels to compile
-print(play(rule, problem, np.random.default_rng(0), 300).counts.tolist())
-"""
-
-
-@pytest.mark.slow
-def test_lingape_runs_the_rank_one_update_as_edited(copy, tmp_path):
-    root = str(tmp_path / "cache")
-    before = in_process(PULLS, copy, NUMBA_CACHE_DIR=root)
-    assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) == before
-    source = (copy / "numerics" / "kernels.py").read_text()
-    edited = source.replace("theta[i] += u[i] / gain * residual", "theta[i] -= u[i] / gain * residual")
-    assert edited != source
-    (copy / "numerics" / "kernels.py").write_text(edited)
-    assert in_process(PULLS, copy, NUMBA_CACHE_DIR=root) != before
-
-
 # --- where
 
 WHERE = "import bandits_lib, os; from numba import config; print(os.environ['NUMBA_CACHE_DIR'], config.CACHE_DIR)"

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandits_lib import LinearBandit
 from bandits_lib.elimination import basel_delta
-from bandits_lib.numerics.kernels import rank_one_update
 from bandits_lib.numerics.least_squares import least_squares, norms, weighted_least_squares
 from bandits_lib.numerics.ties import argmax
 
@@ -54,31 +52,6 @@ def test_aggregated_least_squares_is_least_squares_on_single_rewards(rank):
         np.testing.assert_allclose(fit.inverse, np.linalg.pinv(information, rcond=1e-12), atol=1e-9)
         y = arms[0] - arms[1]
         assert norms(fit.inverse, y[None, :])[0] == pytest.approx(y @ fit.inverse @ y)
-
-
-def test_least_squares_is_unbiased_with_the_covariance_it_states():
-    problem = LinearBandit(np.vstack([np.eye(3), np.ones(3)]), theta=[1.0, -2.0, 0.5], sigma=[1.0, 2.0, 0.5, 1.0])
-    rng, counts = np.random.default_rng(1), np.array([5, 3, 9, 4])
-    fits = [weighted_least_squares(problem.arms, problem.pull(counts, rng), problem.sigma) for _ in range(4000)]
-    estimates = np.array([fit.theta_hat for fit in fits])
-    covariance = fits[0].inverse
-    se = np.sqrt(np.diag(covariance) / len(fits))
-    assert (np.abs(estimates.mean(axis=0) - problem.theta) < 4 * se).all()
-    np.testing.assert_allclose(np.cov(estimates.T), covariance, atol=4 * np.sqrt(2 / len(fits)) * covariance.max())
-
-
-def test_rank_one_updates_equal_inversion():
-    rng, d = np.random.default_rng(2), 5
-    inverse, theta, information, response, logdet = np.eye(d), np.zeros(d), np.eye(d), np.zeros(d), 0.0
-    for _ in range(200):
-        arm, reward, u = rng.standard_normal(d), rng.standard_normal(), np.empty(d)
-        before = inverse.copy()
-        gain = rank_one_update(inverse, theta, arm, reward, u)
-        np.testing.assert_allclose(u, before @ arm, atol=1e-12)
-        information, response, logdet = information + np.outer(arm, arm), response + reward * arm, logdet + np.log(gain)
-    np.testing.assert_allclose(inverse, np.linalg.inv(information), atol=1e-13)
-    np.testing.assert_allclose(theta, np.linalg.solve(information, response), atol=1e-12)
-    assert logdet == pytest.approx(np.linalg.slogdet(information)[1])
 
 
 def test_basel_shares_add_up_to_delta_and_the_papers_do_not():
